@@ -1,0 +1,201 @@
+//! The contract: what an algorithm sees ([`PacketView`], [`QueueView`]), what it may answer
+//! ([`Verdict`]), and when it is asked ([`Aqm`]).
+//!
+//! An algorithm owns no queue. The queue owns packets, limits, counters and traces; it asks, and
+//! carries out the answer. Views never include the arriving packet or the packet in service.
+
+use crate::{Random, Span, Time};
+use alloc::boxed::Box;
+
+/// The two ECN bits of a packet (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ecn {
+    /// The transport does not understand marks: a signal must be a drop.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic.
+    Ect0,
+    /// ECN-capable, scalable (L4S).
+    Ect1,
+    /// Congestion was experienced: the packet is marked.
+    Ce,
+}
+
+/// Which flow a packet belongs to: dense small numbers, given by the world.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowId(pub u32);
+
+/// Traffic class or drop precedence of a packet (DiffServ); 0 where there are no classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Class(pub u8);
+
+/// What may be known of one packet.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketView {
+    /// Size on the wire.
+    pub bytes: u32,
+    /// ECN field as it stands.
+    pub ecn: Ecn,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its class.
+    pub class: Class,
+    /// When it entered this queue (for an arrival: now).
+    pub arrived: Time,
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Limit {
+    /// At most this many packets.
+    Packets(u32),
+    /// At most this many bytes.
+    Bytes(u64),
+}
+
+/// A look inside the queue, for the algorithms that need one (CHOKe, FRED, RIO).
+pub trait Contents {
+    /// The waiting packet at `position`, head = 0.
+    fn at(&self, position: u32) -> Option<PacketView>;
+    /// Waiting packets of one flow.
+    fn of_flow(&self, flow: FlowId) -> u32;
+    /// Waiting packets of one class.
+    fn of_class(&self, class: Class) -> u32;
+}
+
+/// The queue as an algorithm sees it: waiting packets only.
+#[derive(Clone, Copy)]
+pub struct QueueView<'a> {
+    /// Waiting packets.
+    pub packets: u32,
+    /// Waiting bytes.
+    pub bytes: u64,
+    /// The buffer limit in force.
+    pub limit: Limit,
+    /// Configured rate of the link in bit/s; it does not follow a link that varies.
+    pub link_rate: u64,
+    /// The packets themselves.
+    pub contents: &'a dyn Contents,
+}
+
+/// Why a packet was dropped or marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The buffer was full (never a mark).
+    Overflow,
+    /// The algorithm's random or delay-based decision.
+    Early,
+    /// The algorithm's certain region (RED above its upper threshold).
+    Forced,
+    /// Too much of one flow.
+    FlowLimit,
+    /// Outside the traffic profile.
+    Profile,
+}
+
+impl Cause {
+    /// Every cause, in the order in which counters are kept.
+    pub const ALL: [Cause; 5] =
+        [Cause::Overflow, Cause::Early, Cause::Forced, Cause::FlowLimit, Cause::Profile];
+
+    /// The name in results: `overflow`, `early`, `forced`, `flow-limit`, `profile`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Overflow => "overflow",
+            Cause::Early => "early",
+            Cause::Forced => "forced",
+            Cause::FlowLimit => "flow-limit",
+            Cause::Profile => "profile",
+        }
+    }
+}
+
+/// The answer of an algorithm about one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Let it through.
+    Pass,
+    /// Let it through marked CE. Only for ECN-capable packets; CE stays CE.
+    Mark(Cause),
+    /// Discard it.
+    Drop(Cause),
+    /// Discard the arrival and the waiting packet at `victim` too (CHOKe).
+    DropBoth {
+        /// Position of the second victim, head = 0.
+        victim: u32,
+        /// The cause of both.
+        cause: Cause,
+    },
+}
+
+impl Verdict {
+    /// A congestion signal to `packet`: a mark where `ecn` is on and the packet can carry it, else a drop.
+    pub fn signal(packet: &PacketView, ecn: bool, cause: Cause) -> Verdict {
+        if ecn && packet.ecn != Ecn::NotEct { Verdict::Mark(cause) } else { Verdict::Drop(cause) }
+    }
+}
+
+/// An active queue management algorithm.
+///
+/// Every handler has a default that does nothing, so an algorithm implements only the events that it
+/// uses. `now` never runs backwards. For an arriving packet the queue calls, in this order,
+/// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
+/// the arrival itself was the victim, [`Aqm::on_arrival`].
+pub trait Aqm: Send {
+    /// A packet is offered to the queue, whether or not it will fit. Estimators that must see every
+    /// arrival (a rate, an average queue) are updated here.
+    fn on_offered(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView) {}
+
+    /// A packet that fits asks to enter.
+    fn on_arrival(
+        &mut self,
+        _now: Time,
+        _packet: &PacketView,
+        _queue: &QueueView,
+        _rng: &mut dyn Random,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// The head is about to be sent; `queue` no longer contains it.
+    fn on_departure(
+        &mut self,
+        _now: Time,
+        _packet: &PacketView,
+        _queue: &QueueView,
+        _rng: &mut dyn Random,
+    ) -> Verdict {
+        Verdict::Pass
+    }
+
+    /// A packet was dropped by the queue, not by this algorithm's verdict (`cause` is `Overflow`).
+    fn on_drop(&mut self, _now: Time, _packet: &PacketView, _cause: Cause, _queue: &QueueView) {}
+
+    /// The transmitter finished a packet and found nothing to send.
+    fn on_idle(&mut self, _now: Time) {}
+
+    /// When [`Aqm::on_timer`] wants to be called next; asked after construction and after each call.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for by [`Aqm::next_timer`] has come.
+    fn on_timer(&mut self, _now: Time, _queue: &QueueView) {}
+
+    /// Report the state worth plotting; every name stands in the registry entry's `probes`.
+    fn probe(&self, _field: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// An independent copy that continues from here.
+    fn clone_box(&self) -> Box<dyn Aqm>;
+}
+
+impl Clone for Box<dyn Aqm> {
+    fn clone(&self) -> Self {
+        self.clone_box()
+    }
+}
+
+/// Time to send `bytes` at `rate` bit/s, to the nearest nanosecond.
+pub fn transmission(bytes: u64, rate: u64) -> Span {
+    Span((u128::from(bytes) * 8_000_000_000 / u128::from(rate.max(1))) as u64)
+}

@@ -1,0 +1,30 @@
+//! Active queue management algorithms, one file each, under one contract.
+//!
+//! Read [`Aqm`] first: it is what an algorithm is. Then any one algorithm, say [`red`]. The rest is
+//! what surrounds them: [`registry`] lists them, [`schema`] describes their parameters, [`Spec`] reads
+//! what a person wrote (`red min_th 15 max_th 45`), [`Time`] and [`Random`] come in as arguments.
+//!
+//! The crate does no I/O, reads no clock, has no global randomness, allocates nothing per packet.
+
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod aqm;
+mod random;
+pub mod registry;
+pub mod schema;
+mod spec;
+mod time;
+pub mod units;
+
+pub mod droptail;
+
+pub use aqm::{
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
+};
+pub use random::{Random, Stream};
+pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};
+pub use spec::{Overflow, QUEUE_WORDS, Settings, Spec, SpecError, Value, allowed};
+pub use time::{Span, Time};

@@ -1,0 +1,55 @@
+//! Randomness comes in as an argument: one stream per object, each a function of (seed, name).
+//!
+//! A stream that hangs on a name and not on the order of events is what lets two algorithms under
+//! one seed meet the same demand (common random numbers).
+
+/// A source of uniform numbers in [0, 1).
+pub trait Random {
+    /// The next number, 0 <= u < 1.
+    fn uniform(&mut self) -> f64;
+}
+
+/// SplitMix64 (Steele, Lea, Flood: OOPSLA 2014): 64 bits of state, one multiply-xor chain a draw.
+#[derive(Clone, Debug)]
+pub struct Stream(u64);
+
+impl Stream {
+    /// The stream that belongs to `name` under `seed`; any change of either gives an unrelated one.
+    pub fn new(seed: u64, name: &str) -> Stream {
+        Stream(mix(seed.wrapping_add(GOLDEN)) ^ hash(name))
+    }
+
+    /// Number `index` of this stream's family: a stream of its own, independent of how many numbers
+    /// the others have drawn.
+    pub fn indexed(&self, index: u64) -> Stream {
+        Stream(mix(self.0 ^ mix(index.wrapping_mul(GOLDEN).wrapping_add(1))))
+    }
+
+    /// The next 64 random bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
+    }
+}
+
+impl Random for Stream {
+    fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// FNV-1a over the name, mixed: short names differ in few bits, streams must not.
+fn hash(name: &str) -> u64 {
+    let fnv = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    mix(fnv)
+}

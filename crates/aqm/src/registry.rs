@@ -1,0 +1,17 @@
+//! The one list of algorithms. To add one: write its file, add its line here.
+
+use crate::{Algorithm, droptail};
+use alloc::vec::Vec;
+
+/// Every algorithm, in the order of tables.
+pub static ALGORITHMS: &[&Algorithm] = &[&droptail::ALGORITHM];
+
+/// The algorithm called `name`.
+pub fn find(name: &str) -> Option<&'static Algorithm> {
+    ALGORITHMS.iter().find(|a| a.name == name).copied()
+}
+
+/// Every name.
+pub fn names() -> Vec<&'static str> {
+    ALGORITHMS.iter().map(|a| a.name).collect()
+}

@@ -1,0 +1,199 @@
+//! The one parameter schema: what a parameter is called, what it means, what it may be.
+//!
+//! Code, Python class, command-line help, documentation tables and validation are all made from these
+//! constants; a parameter is described nowhere else.
+
+use crate::{Aqm, Limit, Span, SpecError, spec::Settings};
+use alloc::{boxed::Box, string::String};
+
+/// What kind of value a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A real number.
+    Number,
+    /// A whole number.
+    Integer,
+    /// On or off; the bare name means on.
+    Flag,
+    /// A time span with its unit: `15ms`.
+    Span,
+    /// A rate with its unit: `10Mbit/s`.
+    Rate,
+    /// An amount of queue: packets (`15p`, or bare `15`) or bytes (`15kB`).
+    Size,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+}
+
+/// What a parameter is when nobody sets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DefaultValue {
+    /// This value, in the grammar of a spec.
+    Value(&'static str),
+    /// Computed from the link or other parameters, as this text says.
+    Derived(&'static str),
+}
+
+/// The values allowed, as an interval of the plain number (seconds, bit/s, packets or bytes).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Lower end.
+    pub min: f64,
+    /// Upper end.
+    pub max: f64,
+    /// The lower end itself is not allowed.
+    pub above: bool,
+    /// The upper end itself is not allowed.
+    pub below: bool,
+}
+
+impl Range {
+    /// Anything (flags and choices).
+    pub const ANY: Range = Range { min: f64::NEG_INFINITY, max: f64::INFINITY, above: false, below: false };
+    /// Greater than zero.
+    pub const POSITIVE: Range = Range { min: 0.0, max: f64::INFINITY, above: true, below: true };
+    /// Zero or more.
+    pub const NOT_NEGATIVE: Range = Range { min: 0.0, max: f64::INFINITY, above: false, below: true };
+    /// A probability, both ends included.
+    pub const PROBABILITY: Range = Range { min: 0.0, max: 1.0, above: false, below: false };
+    /// A weight or share: (0, 1].
+    pub const SHARE: Range = Range { min: 0.0, max: 1.0, above: true, below: false };
+    /// Strictly between 0 and 1.
+    pub const FRACTION: Range = Range { min: 0.0, max: 1.0, above: true, below: true };
+
+    /// Whether `x` lies inside; NaN never does.
+    pub fn holds(&self, x: f64) -> bool {
+        (if self.above { x > self.min } else { x >= self.min })
+            && (if self.below { x < self.max } else { x <= self.max })
+    }
+}
+
+/// One parameter of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// The card's symbol in ASCII snake case.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// Its unit, for tables; empty for pure numbers.
+    pub unit: &'static str,
+    /// Its default: what the paper or RFC says.
+    pub default: DefaultValue,
+    /// What ns-2 uses instead, where that differs and moves results (preset `ns2`).
+    pub ns2: Option<&'static str>,
+    /// Allowed values.
+    pub range: Range,
+    /// One line of meaning.
+    pub doc: &'static str,
+    /// Where the default comes from.
+    pub source: &'static str,
+    /// What `tc` calls it, if Linux has it.
+    pub tc: Option<&'static str>,
+}
+
+impl Param {
+    /// A parameter with an unbounded range and no other name; refine with the `const` builders below.
+    pub const fn new(name: &'static str, kind: Kind, default: DefaultValue, doc: &'static str) -> Param {
+        Param { name, kind, unit: "", default, ns2: None, range: Range::ANY, doc, source: "", tc: None }
+    }
+    /// With its unit.
+    pub const fn unit(mut self, unit: &'static str) -> Param {
+        self.unit = unit;
+        self
+    }
+    /// With its range.
+    pub const fn range(mut self, range: Range) -> Param {
+        self.range = range;
+        self
+    }
+    /// With the source of its default.
+    pub const fn source(mut self, source: &'static str) -> Param {
+        self.source = source;
+        self
+    }
+    /// With ns-2's own value.
+    pub const fn ns2(mut self, value: &'static str) -> Param {
+        self.ns2 = Some(value);
+        self
+    }
+    /// With `tc`'s name.
+    pub const fn tc(mut self, name: &'static str) -> Param {
+        self.tc = Some(name);
+        self
+    }
+}
+
+/// A state variable that [`Aqm::probe`] reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    /// Its name in traces.
+    pub name: &'static str,
+    /// Its unit; empty for pure numbers.
+    pub unit: &'static str,
+    /// One line of meaning.
+    pub doc: &'static str,
+}
+
+/// What the link tells an algorithm at construction; defaults are derived from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// Configured link rate, bit/s.
+    pub link_rate: u64,
+    /// Buffer limit in force.
+    pub limit: Limit,
+    /// True mean packet size on the wire, bytes.
+    pub mean_packet: u32,
+    /// Whether the queue's `ecn` is on (an algorithm's own `ecn` overrides it).
+    pub ecn: bool,
+    /// Whether defaults are ns-2's where they differ.
+    pub ns2: bool,
+}
+
+impl Context {
+    /// Time of one mean packet on the link.
+    pub fn packet_time(&self) -> Span {
+        crate::transmission(u64::from(self.mean_packet), self.link_rate)
+    }
+    /// Link rate in mean packets per second.
+    pub fn packets_per_second(&self) -> f64 {
+        self.link_rate as f64 / (8.0 * f64::from(self.mean_packet))
+    }
+}
+
+/// An entry of the registry: everything that is known about an algorithm.
+pub struct Algorithm {
+    /// The name in specs.
+    pub name: &'static str,
+    /// Its full name.
+    pub title: &'static str,
+    /// Other words set in advance: `gred` is `red gentle`.
+    pub alias_of: Option<&'static str>,
+    /// Paper or RFC.
+    pub source: &'static str,
+    /// Its parameters, in the order of tables and canonical specs.
+    pub params: &'static [Param],
+    /// What `probe` reports.
+    pub probes: &'static [Probe],
+    /// What `limit B` means in ns-2: B counts the packet in service, so one fewer may wait.
+    pub ns2_limit_counts_service: bool,
+    /// The source file, whose `//!` head is the documentation.
+    pub file: &'static str,
+    /// Check the settings and build an instance.
+    pub build: fn(&Settings) -> Result<Box<dyn Aqm>, SpecError>,
+}
+
+impl Algorithm {
+    /// The parameter called `name`.
+    pub fn param(&self, name: &str) -> Option<&'static Param> {
+        self.params.iter().find(|p| p.name == name)
+    }
+
+    /// The algorithm's page: the head of its source file, as Markdown.
+    pub fn doc(&self) -> String {
+        self.file
+            .lines()
+            .take_while(|line| line.starts_with("//!"))
+            .flat_map(|line| [line.trim_start_matches("//!").trim_start_matches(' '), "\n"])
+            .collect()
+    }
+}
