@@ -12,14 +12,21 @@
 extern crate alloc;
 
 mod aqm;
+mod common;
 mod random;
 pub mod registry;
 pub mod schema;
 mod spec;
+mod ticks;
 mod time;
 pub mod units;
 
 pub mod droptail;
+pub mod gred;
+pub mod pi;
+pub mod raqm;
+pub mod red;
+pub mod rem;
 
 pub use aqm::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
@@ -27,4 +34,5 @@ pub use aqm::{
 pub use random::{Random, Stream};
 pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};
 pub use spec::{Overflow, QUEUE_WORDS, Settings, Spec, SpecError, Value, allowed};
+pub use ticks::Ticks;
 pub use time::{Span, Time};

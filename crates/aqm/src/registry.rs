@@ -1,10 +1,17 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, droptail};
+use crate::{Algorithm, droptail, gred, pi, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
-pub static ALGORITHMS: &[&Algorithm] = &[&droptail::ALGORITHM];
+pub static ALGORITHMS: &[&Algorithm] = &[
+    &droptail::ALGORITHM,
+    &red::ALGORITHM,
+    &gred::ALGORITHM,
+    &rem::ALGORITHM,
+    &pi::ALGORITHM,
+    &raqm::ALGORITHM,
+];
 
 /// The algorithm called `name`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {

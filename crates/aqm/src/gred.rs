@@ -1,0 +1,48 @@
+//! **Gentle RED** is RED without the jump: above `max_th` the probability keeps rising, on a steeper line,
+//! from `max_p` to 1 at twice `max_th`.
+//!
+//! RED's step from `max_p` to 1 makes its parameters touchy: an average that hovers around `max_th`
+//! turns every packet into a signal. The second line takes that edge away; everything else is [`red`](crate::red).
+//!
+//! # When it decides
+//! On arrival, as RED. From `max_th` to twice `max_th` the base probability is
+//! max_p + (1 - max_p)(avg - max_th)/max_th, spread by the same counter, and the signal is `early`. From
+//! twice `max_th` on every packet is signalled (`forced`). A buffer smaller than that overflows first.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | end of the line | 2 max_th | the buffer (`gentle_end limit`) | the published slope (1 - max_p)/max_th ends there; Brandauer et al. also write "the buffer size" |
+//! | line with a max_p that moves | follows max_p | ns-2 keeps the first max_p in it | a stale constant there is an oversight, and of no effect while max_p stands still |
+//! | all of RED's | see `red` | | |
+//!
+//! # References
+//! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc` (`gentle_`).
+
+use crate::{Algorithm, common, red};
+
+/// The registry entry: `red gentle` under its own name.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "gred",
+    title: "Gentle RED",
+    alias_of: Some("red gentle"),
+    source: "Floyd 2000",
+    params: &[
+        red::MIN_TH,
+        red::MAX_TH,
+        red::MAX_P,
+        red::W_Q,
+        red::GENTLE_END,
+        red::WAIT,
+        red::COUNT,
+        red::LISTING,
+        red::MAX_PACKET,
+        red::MEAN_PACKET,
+        common::ECN,
+        red::ECN_FORCED,
+    ],
+    probes: red::PROBES,
+    ns2_limit_counts_service: false,
+    file: include_str!("gred.rs"),
+    build: |settings| red::build(settings, true),
+};

@@ -1,0 +1,144 @@
+//! **PI** is a textbook proportional-integral controller: it samples the queue at a fixed rate and moves one
+//! drop probability until the queue stands at `q_ref`, whatever the load.
+//!
+//! The integral part makes the queue end exactly at its target, which RED cannot do; the price is
+//! patience: with the published constants the probability moves by about 1e-5 a second for each packet of error.
+//!
+//! # When it decides
+//! At `f_s` samples a second: p <- p + a (q - q_ref) - b (q_old - q_ref), kept in [0, 1], which is also its
+//! anti-windup. Each arrival is then signalled with probability p; the cause is `early`. A `q_ref` in bytes
+//! selects byte mode: q is counted in mean packets of bytes and p is scaled by packet size / `mean_packet`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | sampling, target | 160 Hz, 200 packets | ns-2: 170 Hz, 50 packets | the paper; preset `ns2` |
+//! | first sample | after one period | ns-2: also at the start | with an empty queue it clamps to 0: no effect |
+//! | sample times | exact multiples of 1/f_s, to the nanosecond | ns-2: a sum of rounded periods | no drift |
+//! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
+//! | packet without ECN where marks are on | dropped | ns-2: same | RFC 3168 |
+//!
+//! # References
+//! C. Hollot, V. Misra, D. Towsley, W. Gong: On Designing Improved Controllers for AQM Routers Supporting
+//! TCP Flows, INFOCOM 2001. ns-2 `queue/pi.cc`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
+    Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+};
+use alloc::boxed::Box;
+
+const A: Param = Param::new("a", Kind::Number, Fixed("0.00001822"), "Gain on the present error")
+    .unit("1/packet")
+    .range(Range::SHARE)
+    .source("Hollot et al. 2001");
+const B: Param =
+    Param::new("b", Kind::Number, Fixed("0.00001816"), "Gain on the previous error, less than a")
+        .unit("1/packet")
+        .range(Range::SHARE)
+        .source("Hollot et al. 2001");
+const F_S: Param = Param::new("f_s", Kind::Number, Fixed("160"), "Samples per second (ns-2: w)")
+    .unit("Hz")
+    .range(Range { min: 1e-3, max: 1e6, above: false, below: false })
+    .source("Hollot et al. 2001")
+    .ns2("170");
+const Q_REF: Param = Param::new("q_ref", Kind::Size, Fixed("200p"), "Queue to be held")
+    .unit("packets or bytes")
+    .range(Range::NOT_NEGATIVE)
+    .source("Hollot et al. 2001")
+    .ns2("50p");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "pi",
+    title: "Proportional-integral controller",
+    alias_of: None,
+    source: "Hollot, Misra, Towsley and Gong 2001",
+    params: &[A, B, F_S, Q_REF, common::MEAN_PACKET, common::ECN],
+    probes: &[
+        Probe { name: "p", unit: "", doc: "drop probability" },
+        Probe { name: "q_old", unit: "packets", doc: "queue at the last sample" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("pi.rs"),
+    build,
+};
+
+/// The state of the controller.
+#[derive(Clone, Debug)]
+struct Pi {
+    a: f64,
+    b: f64,
+    /// Target, in packets.
+    q_ref: f64,
+    /// Bytes of a packet in byte mode; `None` counts packets as they are.
+    byte_mode: Option<f64>,
+    ecn: bool,
+    /// When to sample.
+    samples: Ticks,
+    /// Drop probability.
+    p: f64,
+    /// Queue at the last sample, in packets.
+    q_old: f64,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let (a, b) = (settings.number("a"), settings.number("b"));
+    if b >= a {
+        return Err(settings.error(
+            "b",
+            "is not less than a",
+            "b < a: their difference is the integral gain",
+        ));
+    }
+    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
+    let (q_ref, byte_mode) = match settings.size("q_ref") {
+        Some(Size::Bytes(bytes)) => (bytes / mean_packet, Some(mean_packet)),
+        q_ref => (q_ref.map_or(0.0, Size::plain), None),
+    };
+    Ok(Box::new(Pi {
+        a,
+        b,
+        q_ref,
+        byte_mode,
+        ecn: settings.ecn(),
+        samples: Ticks::per_second(settings.number("f_s")),
+        p: 0.0,
+        q_old: 0.0,
+    }))
+}
+
+impl Pi {
+    /// One step of the controller.
+    fn update(&mut self, q: f64) {
+        let step = self.a * (q - self.q_ref) - self.b * (self.q_old - self.q_ref);
+        self.p = (self.p + step).clamp(0.0, 1.0);
+        self.q_old = q;
+    }
+}
+
+impl Aqm for Pi {
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        let p = self.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean);
+        if rng.uniform() < p { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.samples.due())
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        let q = self.byte_mode.map_or(f64::from(queue.packets), |mean| queue.bytes as f64 / mean);
+        self.update(q);
+        self.samples.advance(now);
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p);
+        field("q_old", self.q_old);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,251 @@
+//! **REM (Random Exponential Marking)** keeps a *price* of the link that rises while more arrives than the link
+//! carries or more waits than wanted, and signals with probability 1 - phi^(-price).
+//!
+//! The exponential form makes prices add up along a path: the share of packets that pass several links
+//! unmarked is phi to the minus sum of their prices, so a sender can read the price of its whole path.
+//!
+//! # When it decides
+//! Every `period`, with x the packets that arrived in it (averaged with `w_in`), c what the link could send and q the
+//! queue: price <- max(0, price + gamma (x + alpha (q - b_star) - c)). `form queue` measures no rate:
+//! price <- max(0, price + gamma (q - (1 - alpha) q_old - alpha b_star)). Each arrival is then signalled with
+//! p = 1 - phi^(-price); the cause is `early`. A `b_star` in bytes selects byte mode: x and q are counted
+//! in mean packets of bytes and p is scaled by packet size / `mean_packet`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | mean packet | the true size | ns-2: 1000 B unless set | a wrong one moves the balance: with half-size packets it takes c for half of what it is |
+//! | where it marks | on arrival | ns-2: at the head when it leaves (`mark_at departure`) | one rule for drops and marks; preset `ns2` |
+//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
+//! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | who leaves is the same packet |
+//! | price without bound | kept (`price_max` caps it) | some texts cap p near 1 | the paper; after lasting overload the price takes as long to fall as it took to rise |
+//! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
+//!
+//! # References
+//! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2 `queue/rem.cc`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+};
+use alloc::boxed::Box;
+
+const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("0.001"), "Step size of the price")
+    .range(Range::POSITIVE)
+    .source("Athuraliya et al. 2001");
+const ALPHA: Param =
+    Param::new("alpha", Kind::Number, Fixed("0.1"), "Weight of the queue's error against the rate's")
+        .range(Range::NOT_NEGATIVE)
+        .source("Athuraliya et al. 2001");
+const PHI: Param = Param::new("phi", Kind::Number, Fixed("1.001"), "Base of the exponential")
+    .range(Range { min: 1.0, max: f64::INFINITY, above: true, below: true })
+    .source("Athuraliya et al. 2001");
+const B_STAR: Param = Param::new("b_star", Kind::Size, Fixed("20p"), "Queue to be held (ns-2: pbo)")
+    .unit("packets or bytes")
+    .range(Range::NOT_NEGATIVE)
+    .source("ns-2 rem.cc, by the authors");
+const PERIOD: Param =
+    Param::new("period", Kind::Span, Fixed("2ms"), "Time T between two updates of the price")
+        .unit("s")
+        .range(common::PERIOD)
+        .source("ns-2 rem.cc, by the authors");
+const W_IN: Param = Param::new(
+    "w_in",
+    Kind::Number,
+    Fixed("1"),
+    "Weight of the present period's arrivals; 1 does not average",
+)
+.range(Range::SHARE)
+.source("ns-2 rem.cc, by the authors");
+const FORM: Param = Param::new(
+    "form",
+    Kind::Choice(&["rate", "queue"]),
+    Fixed("rate"),
+    "Measure rate and queue, or infer the rate from the queue's change",
+)
+.source("Athuraliya et al. 2001");
+const MARK_AT: Param = Param::new(
+    "mark_at",
+    Kind::Choice(&["arrival", "departure"]),
+    Fixed("arrival"),
+    "Where a mark is drawn and set; drops are always on arrival",
+)
+.source("Athuraliya et al. 2001")
+.ns2("departure");
+const PRICE_MAX: Param = Param::new(
+    "price_max",
+    Kind::Number,
+    Derived("no cap"),
+    "Upper end of the price; p then ends at 1 - phi^(-price_max)",
+)
+.range(Range::POSITIVE)
+.source("Athuraliya et al. 2001");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "rem",
+    title: "Random Exponential Marking",
+    alias_of: None,
+    source: "Athuraliya, Low, Li and Yin 2001",
+    params: &[
+        GAMMA,
+        ALPHA,
+        PHI,
+        B_STAR,
+        PERIOD,
+        W_IN,
+        FORM,
+        common::RATE,
+        common::MEAN_PACKET,
+        MARK_AT,
+        PRICE_MAX,
+        common::ECN,
+    ],
+    probes: &[
+        Probe { name: "p", unit: "", doc: "drop probability 1 - phi^(-price)" },
+        Probe { name: "price", unit: "", doc: "price of the link" },
+        Probe { name: "x_avg", unit: "packets", doc: "averaged arrivals of a period" },
+    ],
+    ns2_limit_counts_service: true,
+    file: include_str!("rem.rs"),
+    build,
+};
+
+/// What was configured.
+#[derive(Clone, Debug)]
+struct Config {
+    gamma: f64,
+    alpha: f64,
+    ln_phi: f64,
+    /// Target, in packets.
+    b_star: f64,
+    w_in: f64,
+    /// Packets that the link carries in a period.
+    c: f64,
+    /// `form queue`.
+    queue_only: bool,
+    /// Bytes of a packet in byte mode; `None` counts packets as they are.
+    byte_mode: Option<f64>,
+    price_max: f64,
+    marks_at_departure: bool,
+    ecn: bool,
+}
+
+/// The state of REM.
+#[derive(Clone, Debug)]
+struct Rem {
+    config: Config,
+    /// When to update the price.
+    updates: Ticks,
+    /// Arrivals since the last update: packets, or bytes in byte mode.
+    x: u64,
+    /// Averaged arrivals of a period, in packets.
+    x_avg: f64,
+    /// Queue at the last update, in packets.
+    q_old: f64,
+    /// The price of the link.
+    price: f64,
+    /// 1 - phi^(-price), computed with the price.
+    p: f64,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
+    let (b_star, byte_mode) = match settings.size("b_star") {
+        Some(Size::Bytes(bytes)) => (bytes / mean_packet, Some(mean_packet)),
+        b_star => (b_star.map_or(0.0, Size::plain), None),
+    };
+    let period = settings.span("period");
+    let config = Config {
+        gamma: settings.number("gamma"),
+        alpha: settings.number("alpha"),
+        ln_phi: libm::log(settings.number("phi")),
+        b_star,
+        w_in: settings.number("w_in"),
+        c: period.as_secs_f64() * settings.rate("rate") as f64 / (8.0 * mean_packet),
+        queue_only: settings.choice("form") == "queue",
+        byte_mode,
+        price_max: settings.number_or("price_max", f64::MAX),
+        marks_at_departure: settings.choice("mark_at") == "departure",
+        ecn: settings.ecn(),
+    };
+    Ok(Box::new(Rem {
+        config,
+        updates: Ticks::every(period),
+        x: 0,
+        x_avg: 0.0,
+        q_old: 0.0,
+        price: 0.0,
+        p: 0.0,
+    }))
+}
+
+impl Rem {
+    /// The price moves with the mismatch of rate and queue.
+    fn update_price(&mut self, q: f64) {
+        let Config { gamma, alpha, b_star, w_in, c, .. } = self.config;
+        let x = self.config.byte_mode.map_or(self.x as f64, |mean| self.x as f64 / mean);
+        self.x_avg = (1.0 - w_in) * self.x_avg + w_in * x;
+        self.x = 0;
+        let mismatch = if self.config.queue_only {
+            q - (1.0 - alpha) * self.q_old - alpha * b_star
+        } else {
+            self.x_avg + alpha * (q - b_star) - c
+        };
+        self.q_old = q;
+        self.price = (self.price + gamma * mismatch).clamp(0.0, self.config.price_max);
+        self.p = -libm::expm1(-self.price * self.config.ln_phi);
+    }
+
+    /// Whether this packet is signalled.
+    fn draw(&self, packet: &PacketView, rng: &mut dyn Random) -> bool {
+        rng.uniform() < self.config.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean)
+    }
+
+    /// Whether this packet is left to the departure side.
+    fn is_marked_later(&self, packet: &PacketView) -> bool {
+        self.config.marks_at_departure && self.config.ecn && packet.ecn != Ecn::NotEct
+    }
+}
+
+impl Aqm for Rem {
+    fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {
+        self.x += if self.config.byte_mode.is_some() { u64::from(packet.bytes) } else { 1 };
+    }
+
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        if !self.is_marked_later(packet) && self.draw(packet, rng) {
+            Verdict::signal(packet, self.config.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn on_departure(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        if self.is_marked_later(packet) && self.draw(packet, rng) {
+            Verdict::Mark(Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.updates.due())
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        let q = self.config.byte_mode.map_or(f64::from(queue.packets), |mean| queue.bytes as f64 / mean);
+        self.update_price(q);
+        self.updates.advance(now);
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p);
+        field("price", self.price);
+        field("x_avg", self.x_avg);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}

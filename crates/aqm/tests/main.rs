@@ -1,0 +1,4 @@
+//! Tests of the algorithms from outside: one binary, one module a file.
+
+mod support;
+mod vectors;

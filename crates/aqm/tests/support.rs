@@ -1,0 +1,199 @@
+//! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written down.
+
+use sojourn_aqm::{
+    Aqm, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec, Time, Verdict,
+};
+
+/// Random numbers from a list; asking for more than there are is a failure, and so is leaving some.
+pub(crate) struct Scripted(Vec<f64>);
+
+impl Scripted {
+    /// These numbers, in this order.
+    pub(crate) fn new(numbers: &[f64]) -> Scripted {
+        Scripted(numbers.iter().rev().copied().collect())
+    }
+    /// Every number was drawn.
+    pub(crate) fn assert_used(&self, place: &str) {
+        assert!(self.0.is_empty(), "{place}: {} numbers were not drawn", self.0.len());
+    }
+}
+
+impl Random for Scripted {
+    fn uniform(&mut self) -> f64 {
+        self.0.pop().expect("a random number was drawn that the vector does not have")
+    }
+}
+
+/// A queue without packets.
+pub(crate) struct NoContents;
+
+impl Contents for NoContents {
+    fn at(&self, _: u32) -> Option<PacketView> {
+        None
+    }
+    fn of_flow(&self, _: FlowId) -> u32 {
+        0
+    }
+    fn of_class(&self, _: Class) -> u32 {
+        0
+    }
+}
+
+/// The link that vectors are about unless they name another: 10 Mbit/s, 1000-byte packets, 100 packets.
+pub(crate) fn context() -> Context {
+    Context { link_rate: 10_000_000, limit: Limit::Packets(100), mean_packet: 1000, ecn: false, ns2: false }
+}
+
+/// A packet without ECN.
+pub(crate) fn packet(bytes: u32) -> PacketView {
+    PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), arrived: Time::ZERO }
+}
+
+/// Seconds as a moment.
+pub(crate) fn at(seconds: f64) -> Time {
+    Time((seconds * 1e9).round() as u64)
+}
+
+/// An algorithm on a link, with a queue that is whatever the test says.
+pub(crate) struct Bench {
+    /// The algorithm under test.
+    pub(crate) aqm: Box<dyn Aqm>,
+    /// Its link.
+    pub(crate) context: Context,
+}
+
+impl Bench {
+    /// Build `spec` for `context`.
+    pub(crate) fn new(spec: &str, context: Context) -> Bench {
+        let aqm = Spec::parse(spec).and_then(|s| s.build(context)).unwrap_or_else(|e| panic!("{spec}: {e}"));
+        Bench { aqm, context }
+    }
+
+    fn view(&self, packets: u32, bytes: u64) -> QueueView<'static> {
+        QueueView {
+            packets,
+            bytes,
+            limit: self.context.limit,
+            link_rate: self.context.link_rate,
+            contents: &NoContents,
+        }
+    }
+
+    /// A queue of `packets` packets of the mean size.
+    pub(crate) fn queue(&self, packets: u32) -> QueueView<'static> {
+        self.view(packets, u64::from(packets) * u64::from(self.context.mean_packet))
+    }
+
+    /// A queue of `bytes`.
+    pub(crate) fn queue_bytes(&self, bytes: u64) -> QueueView<'static> {
+        self.view((bytes / u64::from(self.context.mean_packet)) as u32, bytes)
+    }
+
+    /// An arrival that fits and meets `queue`; exactly `numbers` are drawn.
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        numbers: &[f64],
+    ) -> Verdict {
+        let mut rng = Scripted::new(numbers);
+        self.aqm.on_offered(now, packet, queue);
+        let verdict = self.aqm.on_arrival(now, packet, queue, &mut rng);
+        rng.assert_used("arrival");
+        verdict
+    }
+
+    /// The timer that is due fires with `queue`.
+    pub(crate) fn tick(&mut self, queue: &QueueView) -> Time {
+        let now = self.aqm.next_timer().expect("this algorithm has a timer");
+        self.aqm.on_timer(now, queue);
+        now
+    }
+
+    /// The state called `name`.
+    pub(crate) fn probe(&self, name: &str) -> f64 {
+        let mut found = None;
+        self.aqm.probe(&mut |field, value| {
+            if field == name {
+                found = Some(value);
+            }
+        });
+        found.unwrap_or_else(|| panic!("no probe {name}"))
+    }
+}
+
+/// One table of the cards.
+pub(crate) struct Table {
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Read comma-separated lines; `#` starts a comment.
+    pub(crate) fn read(text: &str) -> Table {
+        let split = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let mut lines = text.lines().filter(|line| !line.starts_with('#')).map(split);
+        let head = lines.next().expect("a table has a head");
+        let rows: Vec<_> = lines.collect();
+        assert!(!rows.is_empty() && rows.iter().all(|row| row.len() == head.len()), "a ragged table");
+        Table { head, rows }
+    }
+
+    /// Its rows.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.rows.iter().enumerate().map(|(number, cells)| Row { table: self, cells, number: number + 1 })
+    }
+}
+
+/// One row of a table.
+pub(crate) struct Row<'a> {
+    table: &'a Table,
+    cells: &'a [String],
+    number: usize,
+}
+
+impl Row<'_> {
+    /// The cell of `column` as it is written.
+    pub(crate) fn word(&self, column: &str) -> &str {
+        let index = self.table.head.iter().position(|h| h == column);
+        &self.cells[index.unwrap_or_else(|| panic!("no column {column:?} in {:?}", self.table.head))]
+    }
+    /// The number of `column`, if it has one.
+    pub(crate) fn option(&self, column: &str) -> Option<f64> {
+        let word = self.word(column);
+        (word != "-").then(|| word.parse().unwrap_or_else(|_| panic!("{word:?} is no number")))
+    }
+    /// The number of `column`.
+    pub(crate) fn number(&self, column: &str) -> f64 {
+        self.option(column).unwrap_or_else(|| panic!("row {}: {column} is empty", self.number))
+    }
+    /// The whole number of `column`.
+    pub(crate) fn whole(&self, column: &str) -> u32 {
+        self.number(column) as u32
+    }
+    /// The numbers to be drawn: the cell `u`, if any.
+    pub(crate) fn draws(&self) -> Vec<f64> {
+        self.option("u").into_iter().collect()
+    }
+    /// `value` is what `column` says, to 1e-8 (the tables have nine digits); an empty cell says nothing.
+    pub(crate) fn check(&self, column: &str, value: f64) {
+        if let Some(expected) = self.option(column) {
+            near(value, expected, &format!("row {} column {column}", self.number));
+        }
+    }
+    /// The verdict is a signal exactly if `column` says yes.
+    pub(crate) fn check_signal(&self, column: &str, verdict: Verdict) {
+        let expected = match self.word(column) {
+            "yes" | "early" | "forced" | "mark" => true,
+            "no" | "no (crossing)" | "no mark" | "-" => false,
+            other => panic!("{other:?} is neither yes nor no"),
+        };
+        assert_eq!(verdict != Verdict::Pass, expected, "row {}: {verdict:?}", self.number);
+    }
+}
+
+/// Equal to 1e-8 of the expected value.
+pub(crate) fn near(value: f64, expected: f64, place: &str) {
+    assert!((value - expected).abs() <= 1e-8 * expected.abs(), "{place}: {value} instead of {expected}");
+}
