@@ -1,0 +1,1 @@
+"""Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it."""

@@ -1,0 +1,289 @@
+"""The checks that claims are built from; each reads like the claim it decides.
+
+* `Below`: one number is smaller than another. The 95 % t-interval of the paired difference (of logarithms
+  for ratios and times) lies wholly on the claim's side: reproduced; wholly on the other: not reproduced;
+  else undecided, and more seeds may help. Times that were never reached are compared by a sign test.
+* `Within`: a number, a difference or a ratio lies inside a margin. Both ends of the interval inside:
+  reproduced; the interval wholly outside: not reproduced; else undecided.
+* `ShareOfSeeds`: a statement about one run holds in at least 8 of 10 runs.
+* `Computed`: nothing is sampled, the answer is calculated.
+
+Pairs are always by seed; a pair of which one side is unknown is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from sojourn.papers.claims import Finding, Verdict
+from sojourn.papers.terms import Samples, Source, Term, together
+from sojourn.study import stats
+
+#: Share of seeds in which a statement about a single run must hold ("4 of 5 seeds" of the catalogue).
+SHARE = 0.8
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+
+
+class Check(Protocol):
+    """Decides a claim from samples."""
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms that it looks at."""
+        ...
+
+    @property
+    def seeds(self) -> int:
+        """Fewest seeds on which it may decide; 0 if it needs none."""
+        ...
+
+    def judge(self, samples: Samples, /) -> Finding:
+        """Return the finding on the seeds at hand, however few."""
+        ...
+
+    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+        """Return the arms of which more seeds may turn undecided into decided."""
+        ...
+
+
+@dataclass(frozen=True)
+class Below:
+    """``a < factor * b + offset``.
+
+    Attributes
+    ----------
+    a, b : Term
+        The two numbers.
+    log : bool
+        Compare logarithms (for ratios and times); `offset` must then be 0.
+    factor, offset : float
+        Move the border; 1 and 0 for a plain "a < b".
+    strict : bool
+        If False the claim is ``<=``: exact equality in every seed is on the claim's side.
+    seeds : int
+        Fewest seeds.
+    """
+
+    a: Term
+    b: Term
+    log: bool = False
+    factor: float = 1.0
+    offset: float = 0.0
+    strict: bool = True
+    seeds: int = 10
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of both terms."""
+        return self.a.sources | self.b.sources
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return all arms while undecided."""
+        return self.sources if self.judge(samples).verdict is U else frozenset()
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the finding by t-interval, or by sign test if a time was never reached."""
+        pairs = list(together(samples, (self.a, self.b)))
+        known = {seed: self._sides(a, b) for seed, (a, b) in pairs if a is not None and b is not None}
+        if len(known) < 2:
+            return Finding(U, n=len(known), measure=self._text, reason=too_few(len(pairs), len(known)))
+        late_a, late_b = self.a.censored(samples), self.b.censored(samples)
+        if any(late_a[seed] or late_b[seed] for seed in known):
+            return self._by_sign(known, late_a, late_b)
+        return self._by_interval(*zip(*known.values(), strict=True))
+
+    def _sides(self, a: float, b: float) -> tuple[float, float]:
+        return a, self.factor * b + self.offset
+
+    @property
+    def _right(self) -> str:
+        scaled = self.b.label if self.factor == 1 else f"{self.factor:g} {self.b.label}"
+        return f"{scaled} {self.offset:+g}" if self.offset else scaled
+
+    @property
+    def _sign(self) -> str:
+        return "<" if self.strict else "<="
+
+    @property
+    def _text(self) -> str:
+        return f"{self.a.label} {self._sign} {self._right}"
+
+    def _by_interval(self, a: tuple[float, ...], b: tuple[float, ...]) -> Finding:
+        log = self.log and min(*a, *b) > 0
+        effect, border = stats.paired(b, a, log=log), 1.0 if log else 0.0
+        if effect.mean is None or effect.low is None or effect.high is None:
+            return Finding(U, n=effect.n, measure=self._text, reason="no interval")
+        measure = (
+            f"{self.a.label} / {self._right}" if log else f"{self.a.label} - {self._right}{unit(self.a)}"
+        )
+        claimed = f"{self._sign} {border:g}"
+        finding = Finding(U, effect.mean, effect.low, effect.high, effect.n, measure, claimed, effect.p)
+        if effect.low == effect.high == border:
+            verdict = N if self.strict else R
+            return replace(finding, verdict=verdict, p=None, reason=f"equal in all {effect.n} seeds")
+        verdict = R if effect.high < border else N if effect.low > border else U
+        where = {R: "on the claim's side of", N: "on the other side of", U: "across"}[verdict]
+        return replace(finding, verdict=verdict, reason=f"interval {where} {border:g}")
+
+    def _by_sign(
+        self,
+        known: Mapping[int, tuple[float, float]],
+        late_a: Mapping[int, bool],
+        late_b: Mapping[int, bool],
+    ) -> Finding:
+        lost_a, lost_b = (sum(late[seed] for seed in known) for late in (late_a, late_b))
+        never = f"never reached by {self.a.label} in {lost_a}, by {self.b.label} in {lost_b} of {len(known)}"
+        told = {seed: a - b for seed, (a, b) in known.items() if not (late_a[seed] and late_b[seed])}
+        differences = [difference for difference in told.values() if difference != 0]
+        wins, n = sum(difference < 0 for difference in differences), len(differences)
+        finding = Finding(U, n=len(known), measure=f"share of seeds with {self._text}", claimed="> 0.5")
+        if n == 0:
+            return replace(finding, reason=never)
+        low, high = stats.share_interval(wins, n)
+        verdict = R if low > 0.5 else N if high < 0.5 else U
+        reason = f"sign test, {wins} of {n} untied pairs on the claim's side; {never}"
+        p = stats.sign_test(differences)
+        return replace(finding, verdict=verdict, effect=wins / n, low=low, high=high, p=p, reason=reason)
+
+
+@dataclass(frozen=True)
+class Within:
+    """A term, or its difference or ratio to another, lies in [low, high].
+
+    Attributes
+    ----------
+    a : Term
+        The number.
+    low, high : float
+        The margin; an end may be infinite.
+    b : Term or None
+        Taken off (or divided by) before the comparison.
+    ratio : bool
+        Compare ``a / b`` through logarithms instead of ``a - b``.
+    seeds : int
+        Fewest seeds.
+    """
+
+    a: Term
+    low: float
+    high: float
+    b: Term | None = None
+    ratio: bool = False
+    seeds: int = 10
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of both terms."""
+        return self.a.sources | (self.b.sources if self.b else frozenset())
+
+    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+        """Return nothing: the rule adds seeds to inequalities only."""
+        return frozenset()
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the finding by the position of the 95 % interval."""
+        total, known = complete(samples, (self.a, self.b) if self.b else (self.a,))
+        sign = "/" if self.ratio else "-"
+        measure = f"{self.a.label} {sign} {self.b.label}" if self.b else self.a.label
+        finding = Finding(U, n=len(known), measure=measure + ("" if self.ratio else unit(self.a)))
+        finding = replace(finding, claimed=f"in [{self.low:g}, {self.high:g}]")
+        base = [row[1] if self.b else 1.0 if self.ratio else 0.0 for row in known]
+        effect = stats.paired(base, [row[0] for row in known], log=self.ratio)
+        inside = stats.equivalent(effect, self.low, self.high)
+        finding = replace(finding, effect=effect.mean, low=effect.low, high=effect.high)
+        if effect.low is None:
+            return replace(finding, reason=too_few(total, len(known)))
+        verdict, where = {True: (R, "inside"), False: (N, "outside"), None: (U, "across an end of")}[inside]
+        return replace(finding, verdict=verdict, reason=f"interval {where} the margin")
+
+
+@dataclass(frozen=True)
+class ShareOfSeeds:
+    """A statement about single runs that must hold in at least `SHARE` of them.
+
+    Attributes
+    ----------
+    statement : str
+        The statement, for reasons.
+    holds : callable
+        Takes the values of `terms` in order.
+    terms : tuple of Term
+        What it looks at; the first is shown as the effect.
+    seeds : int
+        Fewest seeds.
+    """
+
+    statement: str
+    holds: Callable[..., bool]
+    terms: tuple[Term, ...]
+    seeds: int = 10
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of all terms."""
+        return union(term.sources for term in self.terms)
+
+    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+        """Return nothing: the threshold is fixed."""
+        return frozenset()
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the finding by counting seeds."""
+        total, known = complete(samples, self.terms)
+        measure = self.terms[0].label + unit(self.terms[0])
+        finding = Finding(
+            U, n=len(known), measure=measure, claimed=f"{self.statement} in {SHARE:.0%} of seeds"
+        )
+        if not known:
+            return replace(finding, reason=too_few(total, 0))
+        true = sum(self.holds(*row) for row in known)
+        verdict = R if true >= math.ceil(SHARE * len(known) - 1e-9) else N
+        reason = f"{self.statement}: true in {true} of {len(known)} seeds"
+        mean, half, _ = stats.mean_ci([row[0] for row in known])
+        if mean is not None and half is not None:
+            finding = replace(finding, low=mean - half, high=mean + half)
+        return replace(finding, verdict=verdict, effect=mean, reason=reason)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A claim that is calculated, not sampled."""
+
+    find: Callable[[], Finding]
+    sources: frozenset[Source] = frozenset()
+    seeds: int = 0
+
+    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+        """Return nothing."""
+        return frozenset()
+
+    def judge(self, _samples: Samples, /) -> Finding:
+        """Return what the function finds."""
+        return self.find()
+
+
+def union(sets: Iterable[frozenset[Source]]) -> frozenset[Source]:
+    """Return the union of any number of sets."""
+    return frozenset().union(*sets)
+
+
+def complete(samples: Samples, terms: tuple[Term, ...]) -> tuple[int, list[list[float]]]:
+    """Return how many seeds all terms have, and the rows in which every value is known."""
+    rows = [row for _, row in together(samples, terms)]
+    known = [[value for value in row if value is not None] for row in rows]
+    return len(rows), [row for row in known if len(row) == len(terms)]
+
+
+def too_few(total: int, known: int) -> str:
+    """Return why there is no interval."""
+    return "not run" if total == 0 else f"unknown in {total - known} of {total} seeds"
+
+
+def unit(term: Term) -> str:
+    """Return the unit of a term as the end of a phrase."""
+    name = getattr(term, "unit", "")
+    return f", {name}" if name else ""

@@ -1,0 +1,196 @@
+"""Claims of a paper, and what became of each: a claim goes in, a finding comes out, a row is written.
+
+A `Claim` is a row of a paper's ``claims.csv``. A `Finding` is what a check made of it: a verdict with its
+effect, interval, number of seeds and reason. `claims_frame` puts both together in the shape that
+``sojourn reproduce`` writes: always one row for every claim of the paper, whatever was run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib.resources.abc import Traversable
+
+import polars as pl
+
+
+class Verdict(StrEnum):
+    """What a claim comes to."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that can be true or false."""
+
+    id: str
+    section: str
+    experiment: str
+    statement: str
+    check: str
+    strength: str
+    how_to_judge: str
+    assumed: bool
+    remark: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        Reproduced, not reproduced or undecided.
+    effect, low, high : float or None
+        The number that decided and the ends of its 95 % interval.
+    n : int
+        Seeds (for a computed claim: points) that it rests on.
+    measure : str
+        What the effect is, in words and with its unit.
+    claimed : str
+        What the effect must be for the claim to hold, for instance ``< 0``.
+    p : float or None
+        Probability of an effect at least this far from the border by chance; None without a test.
+    reason : str
+        Why this verdict.
+    """
+
+    verdict: Verdict
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    measure: str = ""
+    claimed: str = ""
+    p: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its finding and what else is shown beside it.
+
+    Attributes
+    ----------
+    assumptions : tuple of str
+        Ids of the assumptions that the claim's experiment rests on.
+    published : float or None
+        The number that the paper prints, if it prints one.
+    world : str
+        ``analytic``, ``simulated``, ``real`` or ``fluid``.
+    p_holm : float or None
+        `Finding.p` corrected for the number of claims tested in the paper.
+    sensitivity : mapping
+        Verdict under each other reading of the paper, by the reading's id.
+    """
+
+    claim: Claim
+    finding: Finding
+    world: str
+    assumptions: tuple[str, ...] = ()
+    published: float | None = None
+    p_holm: float | None = None
+    sensitivity: Mapping[str, Verdict] = field(default_factory=dict)
+
+    @property
+    def holm_changes(self) -> bool:
+        """Whether the verdict rests on a test that would not survive Holm's correction."""
+        decided = self.finding.verdict is not Verdict.UNDECIDED
+        return decided and self.p_holm is not None and self.p_holm >= 0.05
+
+    @property
+    def flips(self) -> tuple[str, ...]:
+        """Ids of the readings under which the claim is decided, and otherwise."""
+        silent = {Verdict.UNDECIDED, self.finding.verdict}
+        return tuple(name for name, verdict in self.sensitivity.items() if verdict not in silent)
+
+
+def rows(source: Traversable) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, a path or a packaged resource."""
+    return list(csv.DictReader(io.StringIO(source.read_text(encoding="utf-8"), newline="")))
+
+
+def load_claims(source: Traversable) -> list[Claim]:
+    """Read the claims of a paper from its ``claims.csv``.
+
+    Parameters
+    ----------
+    source : Traversable
+        The file, a path or a packaged resource.
+    """
+    return [
+        Claim(
+            id=row["claim_id"],
+            section=row["section"],
+            experiment=row["experiment_id"],
+            statement=row["statement"],
+            check=row["check"],
+            strength=row["strength"],
+            how_to_judge=row["how_to_judge"],
+            assumed=row["depends_on_assumption"] == "yes",
+            remark=row["remark"],
+        )
+        for row in rows(source)
+    ]
+
+
+def claims_frame(judged: Iterable[Judged]) -> pl.DataFrame:
+    """Return one row a claim; the first eleven columns are the ones that the design fixes."""
+    table = [
+        {
+            "claim_id": item.claim.id,
+            "world": item.world,
+            "experiment_id": item.claim.experiment,
+            "verdict": str(item.finding.verdict),
+            "effect": item.finding.effect,
+            "ci_low": item.finding.low,
+            "ci_high": item.finding.high,
+            "published": item.published,
+            "n": item.finding.n,
+            "assumptions": " ".join(item.assumptions),
+            "reason": item.finding.reason,
+            "measure": item.finding.measure,
+            "claimed": item.finding.claimed,
+            "p": item.finding.p,
+            "p_holm": item.p_holm,
+            "holm_changes": item.holm_changes,
+            "sensitivity": "; ".join(f"{name}: {verdict}" for name, verdict in item.sensitivity.items()),
+            "flips": " ".join(item.flips),
+            "statement": item.claim.statement,
+        }
+        for item in judged
+    ]
+    return pl.DataFrame(table, schema=CLAIM_COLUMNS)
+
+
+#: The columns of ``claims.csv`` and their types.
+CLAIM_COLUMNS = pl.Schema(
+    {
+        "claim_id": pl.String,
+        "world": pl.String,
+        "experiment_id": pl.String,
+        "verdict": pl.String,
+        "effect": pl.Float64,
+        "ci_low": pl.Float64,
+        "ci_high": pl.Float64,
+        "published": pl.Float64,
+        "n": pl.Int64,
+        "assumptions": pl.String,
+        "reason": pl.String,
+        "measure": pl.String,
+        "claimed": pl.String,
+        "p": pl.Float64,
+        "p_holm": pl.Float64,
+        "holm_changes": pl.Boolean,
+        "sensitivity": pl.String,
+        "flips": pl.String,
+        "statement": pl.String,
+    }
+)

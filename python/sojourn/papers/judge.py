@@ -1,0 +1,168 @@
+"""From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
+
+`All` joins checks with "and", `Beside` shows a second check that does not decide. `settle` is what is
+asked for one claim: it withholds the verdict where there are fewer seeds than the claim asks for.
+`judge_all` does so for every claim of a paper, under the primary reading and under each other reading,
+and corrects the probabilities for the number of claims (Holm).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from sojourn.papers.checks import Check, union
+from sojourn.papers.claims import Claim, Finding, Judged, Verdict
+from sojourn.papers.terms import Samples, Source
+from sojourn.study import stats
+
+#: An undecided inequality gets this many seeds before it stays undecided.
+MOST_SEEDS = 40
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class All:
+    """Every part holds: reproduced; one fails: not reproduced; else undecided."""
+
+    parts: tuple[Check, ...]
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of all parts."""
+        return union(part.sources for part in self.parts)
+
+    @property
+    def seeds(self) -> int:
+        """The most that a part asks for."""
+        return max(part.seeds for part in self.parts)
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return the arms of the parts that more seeds may help, unless a part has failed already."""
+        if self.judge(samples).verdict is not U:
+            return frozenset()
+        return union(part.wanting(samples) for part in self.parts)
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the part that decides, with all parts in the reason.
+
+        All must hold, so the weakest part carries a *reproduced* (largest p); one failure is enough, so
+        the clearest part carries a *not reproduced* (smallest p).
+        """
+        found = [part.judge(samples) for part in self.parts]
+        verdicts = {finding.verdict for finding in found}
+        verdict = N if N in verdicts else U if U in verdicts else R
+        deciding = [finding for finding in found if finding.verdict is verdict]
+        pick = max if verdict is R else min
+        shown = pick(deciding, key=lambda finding: 0.0 if finding.p is None else finding.p)
+        fewest = min(finding.n for finding in found)
+        return replace(shown, n=fewest, reason="; ".join(dict.fromkeys(map(brief, found))))
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A check that decides and another that is only shown."""
+
+    check: Check
+    also: Check
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of both."""
+        return self.check.sources | self.also.sources
+
+    @property
+    def seeds(self) -> int:
+        """What the deciding check asks for."""
+        return self.check.seeds
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return what the deciding check wants."""
+        return self.check.wanting(samples)
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the deciding finding, the other in its reason."""
+        finding = self.check.judge(samples)
+        if finding.n == 0:
+            return finding
+        also = self.also.judge(samples)
+        text = also.reason if isinstance(self.also, All) else brief(also)
+        return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")
+
+
+def brief(finding: Finding) -> str:
+    """Return a finding in one line: measure, effect with interval, verdict."""
+    if finding.effect is None:
+        return finding.reason if finding.n == 0 else f"{finding.measure}: {finding.verdict}, {finding.reason}"
+    interval = (
+        "" if finding.low is None or finding.high is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
+    )
+    return f"{finding.measure} = {finding.effect:.4g}{interval}: {finding.verdict}, {finding.reason}"
+
+
+def settle(check: Check, samples: Samples, quick: bool = False) -> Finding:
+    """Return the finding of `check`, undecided where it rests on fewer seeds than it asks for.
+
+    Parameters
+    ----------
+    check : Check
+        What to judge.
+    samples : Samples
+        Metrics of the runs.
+    quick : bool
+        Whether few seeds were run on purpose; the reason then begins with ``quick``.
+    """
+    finding = check.judge(samples)
+    if finding.n >= check.seeds:
+        return finding
+    if finding.n == 0:
+        return replace(finding, verdict=U, p=None)
+    cause = "quick" if quick else "too few seeds"
+    reason = (
+        f"{cause}: {finding.n} of {check.seeds} seeds, which lean to: {finding.verdict} ({finding.reason})"
+    )
+    return replace(finding, verdict=U, p=None, reason=reason)
+
+
+def judge_all(
+    claims: Iterable[Claim],
+    checks: Mapping[str, Check],
+    primary: Samples,
+    readings: Mapping[str, Samples],
+    details: Callable[[Claim, Finding], Judged],
+    quick: bool = False,
+) -> list[Judged]:
+    """Judge every claim of a paper, in order.
+
+    Parameters
+    ----------
+    claims : iterable of Claim
+        All claims of the paper.
+    checks : mapping
+        The check of each claim, by claim id.
+    primary : Samples
+        Runs under the primary reading of the paper.
+    readings : mapping
+        Runs under each other reading, by its id; only the claims of which a reading repeated an arm are
+        judged under it (its samples then hold all arms of the claim).
+    details : callable
+        Makes the row from claim and finding: world, assumptions, published value.
+    quick : bool
+        Whether few seeds were run on purpose.
+    """
+    rows = []
+    for claim in claims:
+        check = checks[claim.id]
+        row = details(claim, settle(check, primary, quick))
+        others = {name: samples for name, samples in readings.items() if touches(samples, check)}
+        verdicts = {name: settle(check, samples, quick).verdict for name, samples in others.items()}
+        rows.append(replace(row, sensitivity=verdicts))
+    corrected = stats.holm([row.finding.p for row in rows])
+    return [replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
+
+
+def touches(samples: Samples, check: Check) -> bool:
+    """Whether a reading repeated any arm of `check` (samples without that knowledge: any arm at all)."""
+    repeated = getattr(samples, "repeated", check.sources)
+    return bool(check.sources & repeated)

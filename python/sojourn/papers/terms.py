@@ -1,0 +1,139 @@
+"""The numbers that a claim speaks of: one value a seed, taken from runs or computed from several runs.
+
+A claim such as "RAQM's queue varies less than PI's" compares two *terms*. A `Quantity` is a metric of one
+arm of an experiment; a `Derived` is a function of several quantities of the same seed. Both name the arms
+that they need, so that the right runs (and only those) are repeated when a claim needs more seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+#: Where a value comes from: (experiment id, arm name).
+Source: TypeAlias = tuple[str, str]
+
+#: Metrics with this suffix hold 1 where the metric before it was never reached before the end of the run.
+CENSORED = "_censored"
+
+
+class Samples(Protocol):
+    """Metrics of runs, by experiment, arm and seed."""
+
+    def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
+        """Return the metric of every seed that was run; None where a run does not know it."""
+        ...
+
+
+class Term(Protocol):
+    """One number a seed."""
+
+    @property
+    def label(self) -> str:
+        """How the number is called in reasons and tables."""
+        ...
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms it is computed from."""
+        ...
+
+    def values(self, samples: Samples) -> Mapping[int, float | None]:
+        """Return its value for every seed that all of its arms have."""
+        ...
+
+    def censored(self, samples: Samples) -> Mapping[int, bool]:
+        """Return for the same seeds whether the value stands for "never reached"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric of one arm.
+
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    arm : str
+        The arm's name within the experiment.
+    experiment : str
+        The experiment's id.
+    unit : str
+        Its unit, for tables.
+    """
+
+    metric: str
+    arm: str
+    experiment: str
+    unit: str = ""
+
+    @property
+    def label(self) -> str:
+        """``queue_std(RAQM)``."""
+        return f"{self.metric}({self.arm})"
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The one arm."""
+        return frozenset({(self.experiment, self.arm)})
+
+    def values(self, samples: Samples) -> Mapping[int, float | None]:
+        """Return the metric by seed."""
+        return samples.values(self.experiment, self.arm, self.metric)
+
+    def censored(self, samples: Samples) -> Mapping[int, bool]:
+        """Return the companion metric by seed; all False where there is none."""
+        flags = samples.values(self.experiment, self.arm, self.metric + CENSORED)
+        return {seed: bool(flags.get(seed)) for seed in self.values(samples)}
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A number computed from several quantities of the same seed.
+
+    Attributes
+    ----------
+    label : str
+        What it is.
+    of : tuple of Quantity
+        The arguments, in order.
+    function : callable
+        Takes the values in order; returns the number, or None if it cannot be known. It is not called
+        for seeds of which an argument is unknown.
+    unit : str
+        Its unit.
+    """
+
+    label: str
+    of: tuple[Quantity, ...]
+    function: Callable[..., float | None]
+    unit: str = ""
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """All arms of all arguments."""
+        return frozenset().union(*(quantity.sources for quantity in self.of))
+
+    def values(self, samples: Samples) -> Mapping[int, float | None]:
+        """Return the number by seed, for the seeds that every argument has."""
+        return {seed: self._one(row) for seed, row in together(samples, self.of)}
+
+    def _one(self, row: tuple[float | None, ...]) -> float | None:
+        known = [value for value in row if value is not None]
+        return self.function(*known) if len(known) == len(row) else None
+
+    def censored(self, samples: Samples) -> Mapping[int, bool]:
+        """Return whether any argument is censored."""
+        flags = [quantity.censored(samples) for quantity in self.of]
+        return {seed: any(flag.get(seed, False) for flag in flags) for seed in self.values(samples)}
+
+
+def together(samples: Samples, terms: tuple[Term, ...]) -> Iterator[tuple[int, tuple[float | None, ...]]]:
+    """Yield (seed, values of all terms) for the seeds that every term has, in order of seeds."""
+    columns = [term.values(samples) for term in terms]
+    if not columns:
+        return
+    for seed in sorted(set(columns[0]).intersection(*columns[1:])):
+        yield seed, tuple(column[seed] for column in columns)

@@ -1,0 +1,243 @@
+"""The rule of judging on made-up samples, and the mutants that these tests were seen to catch.
+
+Mutants (each was put into ``papers/checks.py`` or ``papers/judge.py`` and made at least one test fail):
+the sign of the difference flipped; the interval tested at its other end; seeds not paired; the factor or
+offset of the border left out; logarithms left out; the margin widened by half; 80 % of seeds counted as
+more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
+conjunction that follows its last part; the verdict not withheld when there are too few seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
+from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
+from sojourn.papers.judge import All, Beside, judge_all, settle
+from sojourn.papers.terms import Derived, Quantity
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+E = "experiment"
+TEN = range(1, 11)
+#: A seed's own disturbance, common to all arms: far larger than the effects below.
+COMMON = {seed: 40.0 * math.sin(seed) for seed in range(1, 41)}
+#: A small disturbance that differs by arm.
+OWN = {seed: 0.5 * math.cos(2.3 * seed) for seed in range(1, 41)}
+
+
+class Made:
+    """Samples made of columns."""
+
+    def __init__(self, columns: Mapping[tuple[str, str], Mapping[int, float | None]]) -> None:
+        self.columns = columns
+
+    def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
+        return self.columns.get((arm, metric), {}) if experiment == E else {}
+
+
+def column(
+    level: float, wave: float = 1.0, seeds: range = TEN, common: bool = True
+) -> dict[int, float | None]:
+    return {s: level + (COMMON[s] if common else 0.0) + wave * OWN[s] for s in seeds}
+
+
+def q(arm: str, metric: str = "std") -> Quantity:
+    return Quantity(metric, arm, E, "p")
+
+
+def made(**arms: Mapping[int, float | None]) -> Made:
+    return Made({(arm, "std"): values for arm, values in arms.items()})
+
+
+def test_a_small_paired_difference_is_found_under_a_large_common_disturbance():
+    samples = made(a=column(100), b=column(103, wave=-1))
+    finding = Below(q("a"), q("b")).judge(samples)
+    assert finding.verdict is R
+    assert finding.n == 10
+    assert finding.effect is not None
+    assert finding.high is not None
+    assert -3.5 < finding.effect < -2.5
+    assert finding.high < 0
+
+
+def test_the_other_side_is_not_reproduced_and_across_is_undecided():
+    samples = made(a=column(100), b=column(97, wave=-1), c=column(100, wave=-1))
+    assert Below(q("a"), q("b")).judge(samples).verdict is N
+    assert Below(q("a"), q("c")).judge(samples).verdict is U
+
+
+def test_seeds_are_paired_by_number_not_by_position():
+    shifted = dict(reversed(column(103, wave=-1).items()))
+    assert Below(q("a"), q("b")).judge(made(a=column(100), b=shifted)).verdict is R
+
+
+def test_only_seeds_of_both_arms_count_and_unknown_values_drop_their_pair():
+    samples = made(a={**column(100, seeds=range(1, 41)), 3: None}, b=column(103, wave=-1))
+    assert Below(q("a"), q("b")).judge(samples).n == 9
+
+
+def test_the_border_moves_with_factor_and_offset():
+    samples = made(a=column(100, common=False), b=column(90, wave=-1, common=False))
+    assert Below(q("a"), q("b"), factor=1.2).judge(samples).verdict is R
+    assert Below(q("a"), q("b"), factor=1.05).judge(samples).verdict is N
+    assert Below(q("a"), q("b"), offset=15).judge(samples).verdict is R
+    assert Below(q("a"), q("b"), offset=5).judge(samples).verdict is N
+
+
+def test_times_are_compared_as_ratios():
+    slow = {s: 10.0 ** (s % 4) for s in TEN}
+    fast = {s: 0.5 * value * (1 + 0.02 * OWN[s]) for s, value in slow.items()}
+    finding = Below(q("a"), q("b"), log=True).judge(made(a=fast, b=slow))
+    assert finding.verdict is R
+    assert finding.effect == pytest.approx(0.5, rel=0.02)
+    assert Below(q("a"), q("b")).judge(made(a=fast, b=slow)).verdict is U
+
+
+def test_equal_in_every_seed_is_on_the_claims_side_only_if_equality_is_claimed():
+    samples = made(a=column(50), b=column(50))
+    assert Below(q("a"), q("b")).judge(samples).verdict is N
+    assert Below(q("a"), q("b"), strict=False).judge(samples).verdict is R
+
+
+def censored(a_never: int, b_never: int, a: float = 5.0, b: float = 9.0) -> Made:
+    """Ten seeds; the first `a_never` of a and the first `b_never` of b end at 200 without being reached."""
+    columns: dict[tuple[str, str], Mapping[int, float | None]] = {}
+    for arm, never, value in (("a", a_never, a), ("b", b_never, b)):
+        columns[arm, "time"] = {s: 200.0 if s <= never else value + OWN[s] for s in TEN}
+        columns[arm, "time_censored"] = {s: float(s <= never) for s in TEN}
+    return Made(columns)
+
+
+def test_times_never_reached_are_compared_by_a_sign_test():
+    check = Below(q("a", "time"), q("b", "time"), log=True)
+    won = check.judge(censored(0, 10))
+    assert won.verdict is R
+    assert won.effect == 1.0
+    assert "sign test, 10 of 10" in won.reason
+    assert check.judge(censored(10, 0)).verdict is N
+    both = check.judge(censored(10, 10))
+    assert both.verdict is U
+    assert "never reached" in both.reason
+    assert both.effect is None
+    # one censored value is enough: its size means nothing (2 of 10 lost is not significant by sign)
+    assert check.judge(censored(2, 0)).verdict is U
+    assert check.judge(censored(0, 0)).verdict is R
+
+
+def test_equivalence_needs_both_ends_inside():
+    samples = made(a=column(50, wave=1), b=column(51, wave=-1))
+    assert Within(q("a"), -3, 3, q("b")).judge(samples).verdict is R
+    assert Within(q("a"), -1.2, 1.2, q("b")).judge(samples).verdict is U
+    assert Within(q("a"), 0.5, 3, q("b")).judge(samples).verdict is N
+
+
+def test_equivalence_of_one_number_and_of_a_ratio():
+    samples = made(a=column(0.96, wave=0.01, common=False), b=column(0.8, wave=0.01, common=False))
+    assert Within(q("a"), 0.94, 0.98).judge(samples).verdict is R
+    assert Within(q("a"), 0.97, 0.98).judge(samples).verdict is N
+    assert Within(q("a"), 1.1, 1.3, q("b"), ratio=True).judge(samples).verdict is R
+    assert Within(q("a"), 0.75, 1.25, q("b"), ratio=True).judge(samples).verdict is R
+    assert Within(q("a"), 0.9, 1.1, q("b"), ratio=True).judge(samples).verdict is N
+
+
+@pytest.mark.parametrize(("true", "verdict"), [(10, R), (8, R), (7, N), (0, N)])
+def test_eight_of_ten_seeds_are_enough(true: int, verdict: Verdict):
+    samples = made(a={s: 50.0 if s <= true else 80.0 for s in TEN})
+    check = ShareOfSeeds("within 15 p of 50 p", lambda value: abs(value - 50) <= 15, (q("a"),))
+    assert check.judge(samples).verdict is verdict
+    assert f"true in {true} of 10" in check.judge(samples).reason
+
+
+def test_a_conjunction_is_as_strong_as_its_weakest_part():
+    samples = made(a=column(100), b=column(103, wave=-1), c=column(97, wave=-1), d=column(100, wave=-1))
+    better, worse, same = (Below(q("a"), q(arm)) for arm in "bcd")
+    assert All((better, better)).judge(samples).verdict is R
+    assert All((worse, better)).judge(samples).verdict is N
+    assert All((worse, same)).judge(samples).verdict is N
+    assert All((same, better)).judge(samples).verdict is U
+    both = All((better, Below(q("a"), q("b"), offset=-2.4))).judge(samples)
+    assert both.p is not None
+    assert both.p == Below(q("a"), q("b"), offset=-2.4).judge(samples).p
+
+
+def test_a_check_beside_does_not_decide():
+    samples = made(a=column(100), b=column(103, wave=-1))
+    finding = Beside(Below(q("a"), q("b")), also=Below(q("b"), q("a"))).judge(samples)
+    assert finding.verdict is R
+    assert "not reproduced" in finding.reason
+
+
+def test_more_seeds_are_wanted_for_undecided_inequalities_only():
+    samples = made(a=column(100), b=column(103, wave=-1), c=column(97, wave=-1), d=column(100, wave=-1))
+    better, worse, same = (Below(q("a"), q(arm)) for arm in "bcd")
+    assert same.wanting(samples) == {(E, "a"), (E, "d")}
+    assert not better.wanting(samples)
+    assert not worse.wanting(samples)
+    assert All((same, better)).wanting(samples) == {(E, "a"), (E, "d")}
+    assert not All((same, worse)).wanting(samples)
+    assert not Within(q("a"), -0.1, 0.1, q("d")).wanting(samples)
+
+
+def test_too_few_seeds_leave_a_claim_undecided_with_the_reason():
+    samples = made(a=column(100, seeds=range(1, 4)), b=column(130, seeds=range(1, 4)))
+    quick = settle(Below(q("a"), q("b")), samples, quick=True)
+    assert quick.verdict is U
+    assert quick.reason.startswith("quick")
+    assert "reproduced" in quick.reason
+    assert quick.p is None
+    assert quick.n == 3
+    missing = settle(Below(q("a"), q("z")), samples, quick=True)
+    assert missing.verdict is U
+    assert missing.reason == "not run"
+
+
+def test_a_derived_number_is_computed_seed_by_seed():
+    spread = Derived("spread", (q("a"), q("b")), lambda a, b: b - a, "p")
+    samples = made(a=column(100), b={**column(103), 4: None})
+    values = spread.values(samples)
+    assert values[4] is None
+    assert values[5] == pytest.approx(3)
+    assert spread.sources == {(E, "a"), (E, "b")}
+
+
+def claim(name: str) -> Claim:
+    return Claim(name, "1", E, "s", "c", "strict", "h", True, "")
+
+
+def test_every_claim_gets_a_row_with_holm_and_sensitivity():
+    samples = made(a=column(100), b=column(103, wave=-1), d=column(100.9, wave=-1))
+    other = made(a=column(100), b=column(97, wave=-1), d=column(100.9, wave=-1))
+    checks = {
+        "X-1": Below(q("a"), q("b")),
+        "X-2": Below(q("a"), q("d")),
+        "X-3": Computed(lambda: Finding(R, effect=1.0, n=1)),
+        "X-4": Below(q("y"), q("z")),
+    }
+    rows = judge_all(
+        [claim(name) for name in checks],
+        checks,
+        samples,
+        {"other": other},
+        lambda c, f: Judged(c, f, "simulated"),
+    )
+    assert [row.finding.verdict for row in rows] == [R, R, R, U]
+    assert rows[0].flips == ("other",)
+    assert not rows[1].flips
+    assert rows[0].p_holm is not None
+    assert rows[0].finding.p is not None
+    assert rows[0].p_holm > rows[0].finding.p
+    frame = claims_frame(rows)
+    assert frame.height == 4
+    fixed = "claim_id world experiment_id verdict effect ci_low ci_high published n assumptions reason"
+    assert " ".join(frame.columns[:11]) == fixed
+    assert set(frame["verdict"]) <= {"reproduced", "not reproduced", "undecided"}
+
+
+def test_a_verdict_that_holm_would_take_back_is_marked():
+    weak = Judged(claim("X-1"), Finding(R, p=0.03, n=10), "simulated", p_holm=0.3)
+    strong = Judged(claim("X-1"), Finding(R, p=0.0003, n=10), "simulated", p_holm=0.003)
+    assert weak.holm_changes
+    assert not strong.holm_changes
