@@ -1,6 +1,9 @@
 //! Parameters that several algorithms share, described once.
 
-use crate::{DefaultValue::Derived, Kind, Param, Range, Settings, SpecError, units::Size};
+use crate::{
+    DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, Limit, Param, Range, Settings, SpecError,
+    units::Size,
+};
 
 /// Whether this algorithm marks.
 pub(crate) const ECN: Param = Param::new(
@@ -44,5 +47,31 @@ pub(crate) fn packet_bytes(settings: &Settings, name: &str) -> Result<f64, SpecE
     match settings.size(name) {
         Some(Size::Packets(_)) => Err(settings.error(name, "is not in bytes", "bytes, like 1000B")),
         _ => Ok(settings.packet_bytes(name)),
+    }
+}
+
+/// What a virtual queue counts.
+pub(crate) const VIRTUAL_MODE: Param = Param::new(
+    "mode",
+    Kind::Choice(&["byte", "packet"]),
+    Fixed("byte"),
+    "Whether a packet enters the virtual queue with its own size or with that of a mean packet",
+)
+.source("a link sends bytes");
+
+/// The buffer limit as a size.
+pub(crate) fn limit(settings: &Settings) -> Size {
+    match settings.context.limit {
+        Limit::Packets(n) => Size::Packets(f64::from(n)),
+        Limit::Bytes(n) => Size::Bytes(n as f64),
+    }
+}
+
+/// `size` in bytes or in packets, for packets of `mean_packet` bytes.
+pub(crate) fn amount(size: Size, bytes: bool, mean_packet: f64) -> f64 {
+    match (size, bytes) {
+        (Size::Packets(n), true) => n * mean_packet,
+        (Size::Bytes(n), false) => n / mean_packet,
+        (size, _) => size.plain(),
     }
 }

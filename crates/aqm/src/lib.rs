@@ -21,7 +21,9 @@ mod ticks;
 mod time;
 pub mod units;
 
+pub mod avq;
 pub mod droptail;
+pub mod gkvq;
 pub mod gred;
 pub mod pi;
 pub mod raqm;

@@ -243,7 +243,7 @@ pub(crate) fn build(settings: &Settings, gentle: bool) -> Result<Box<dyn Aqm>, S
     let mean_packet = common::packet_bytes(settings, "mean_packet")?;
     let certain = match (gentle, settings.choice("gentle_end")) {
         (false, _) => max,
-        (true, "limit") => limit(settings, bytes, mean_packet),
+        (true, "limit") => common::amount(common::limit(settings), bytes, mean_packet),
         (true, _) => 2.0 * max,
     };
     if gentle && certain <= max {
@@ -286,16 +286,6 @@ pub(crate) fn build(settings: &Settings, gentle: bool) -> Result<Box<dyn Aqm>, S
         untested: false,
         p_a: 0.0,
     }))
-}
-
-/// The buffer limit in the unit of the thresholds.
-fn limit(settings: &Settings, bytes: bool, mean_packet: f64) -> f64 {
-    match (settings.context.limit, bytes) {
-        (crate::Limit::Packets(n), false) => f64::from(n),
-        (crate::Limit::Packets(n), true) => f64::from(n) * mean_packet,
-        (crate::Limit::Bytes(n), false) => n as f64 / mean_packet,
-        (crate::Limit::Bytes(n), true) => n as f64,
-    }
 }
 
 /// p_a from p_b: the longer ago the last signal, the likelier the next.

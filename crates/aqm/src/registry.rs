@@ -1,6 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, droptail, gred, pi, raqm, red, rem};
+use crate::{Algorithm, avq, droptail, gkvq, gred, pi, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -10,6 +10,8 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gred::ALGORITHM,
     &rem::ALGORITHM,
     &pi::ALGORITHM,
+    &avq::ALGORITHM,
+    &gkvq::ALGORITHM,
     &raqm::ALGORITHM,
 ];
 

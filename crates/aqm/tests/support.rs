@@ -49,6 +49,11 @@ pub(crate) fn packet(bytes: u32) -> PacketView {
     PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), arrived: Time::ZERO }
 }
 
+/// An ECN-capable packet.
+pub(crate) fn ect(bytes: u32) -> PacketView {
+    PacketView { ecn: Ecn::Ect0, ..packet(bytes) }
+}
+
 /// Seconds as a moment.
 pub(crate) fn at(seconds: f64) -> Time {
     Time((seconds * 1e9).round() as u64)

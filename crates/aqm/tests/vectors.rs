@@ -1,7 +1,7 @@
 //! The vectors of the algorithm cards, put through the real algorithms: every number that a card prints
 //! is read from a verdict or a probe, and exactly the random numbers that it prints are drawn.
 
-use crate::support::{Bench, Row, Scripted, Table, at, context, near, packet};
+use crate::support::{Bench, Row, Scripted, Table, at, context, ect, near, packet};
 use sojourn_aqm::{Cause, Context, Limit, Time, Verdict};
 
 const RED: &str = "red min_th 2p max_th 6p max_p 0.4 w_q 0.5";
@@ -304,5 +304,91 @@ fn raqm_v4_queue_part() {
     for (q, p) in [(0, 0.0), (25, 0.01), (50, 0.02), (100, 0.04), (2500, 1.0), (9999, 1.0)] {
         near(raqm_probability(&mut dependent, q), p, "dependent");
         near(raqm_probability(&mut independent, q), 0.02, "independent");
+    }
+}
+
+#[test]
+fn avq_v1_and_v2_marking() {
+    for (name, spec) in [
+        ("avq_v1", "avq ecn gamma 1 alpha 0.25 start 0.8 buffer 2500B"),
+        ("avq_v2", "avq ecn gamma 0.98 alpha 1 start 0.9 buffer 2500B"),
+    ] {
+        let mut bench = Bench::new(spec, link(1000, Limit::Packets(100)));
+        let queue = bench.queue(0);
+        if name == "avq_v2" {
+            bench.arrive(at(0.0), &ect(0), &queue, &[]); // "last arrival t = 0" of an empty packet
+        }
+        for row in table(name).rows() {
+            let packet = ect(row.whole("size b"));
+            let verdict = bench.arrive(at(row.number("t")), &packet, &queue, &[]);
+            assert!(matches!(verdict, Verdict::Pass | Verdict::Mark(Cause::Early)), "{verdict:?}");
+            row.check_signal("mark/drop", verdict);
+            row.check("VQ after", bench.probe("vq"));
+            row.check("C~ after", bench.probe("capacity") / 8.0);
+            let entered = if verdict == Verdict::Pass { row.number("size b") } else { 0.0 };
+            row.check("VQ drained", bench.probe("vq") - entered);
+        }
+    }
+}
+
+#[test]
+fn avq_v3_dropping_has_a_second_clock() {
+    // In packet mode the same packets count as much, whatever their size.
+    for (mode, actual) in [("byte", 1000), ("packet", 40)] {
+        let spec = format!("avq gamma 1 alpha 0.25 start 0.8 buffer 2500B mode {mode}");
+        let mut bench = Bench::new(&spec, link(1000, Limit::Packets(100)));
+        let queue = bench.queue(0);
+        for row in table("avq_v3").rows() {
+            let verdict = bench.arrive(at(row.number("t")), &packet(actual), &queue, &[]);
+            assert!(matches!(verdict, Verdict::Pass | Verdict::Drop(Cause::Early)), "{verdict:?}");
+            row.check_signal("drop", verdict);
+            row.check("VQ after", bench.probe("vq"));
+            row.check("C~ after (card)", bench.probe("capacity") / 8.0);
+        }
+    }
+}
+
+#[test]
+fn gkvq_v1_signals_the_packet_that_overflows() {
+    for ecn in [false, true] {
+        let spec = if ecn { "gkvq ecn rate 8kbit/s buffer 2000B" } else { "gkvq rate 8kbit/s buffer 2000B" };
+        let mut bench = Bench::new(spec, link(5000, Limit::Packets(100)));
+        let queue = bench.queue(0);
+        for row in table("gkvq_v1").rows() {
+            let packet = if ecn { ect(row.whole("size")) } else { packet(row.whole("size")) };
+            let verdict = bench.arrive(at(row.number("t")), &packet, &queue, &[]);
+            row.check_signal("mark/drop", verdict);
+            assert_eq!(matches!(verdict, Verdict::Mark(Cause::Early)), ecn && verdict != Verdict::Pass);
+            row.check("VQ after", bench.probe("vq"));
+            let entered = if verdict == Verdict::Pass { row.number("size") } else { 0.0 };
+            row.check("VQ drained", bench.probe("vq") - entered);
+        }
+    }
+}
+
+#[test]
+fn gkvq_v2_marks_departures_until_empty() {
+    for stale in ["off", "on"] {
+        let spec = format!("gkvq form until_empty mode packet theta 0.5 ecn stale_clock {stale}");
+        let mut bench = Bench::new(&spec, link(2000, Limit::Packets(4)));
+        let queue = bench.queue(0);
+        for row in table("gkvq_v2").rows() {
+            let now = at(row.number("t"));
+            match row.word("event") {
+                "arr" => assert_eq!(bench.arrive(now, &ect(700), &queue, &[]), Verdict::Pass),
+                _ => {
+                    let verdict = bench.aqm.on_departure(now, &ect(700), &queue, &mut Scripted::new(&[]));
+                    row.check_signal("departing packet", verdict);
+                    let unmarked = packet(700);
+                    let verdict = bench.aqm.on_departure(now, &unmarked, &queue, &mut Scripted::new(&[]));
+                    assert_eq!(verdict, Verdict::Pass);
+                }
+            }
+            row.check("VQ after", bench.probe("vq") / 1000.0);
+            row.check("flag", bench.probe("flag"));
+        }
+        // What ns-2 does next: the departure at once drains for the second that the queue was empty.
+        bench.aqm.on_departure(at(3.0), &ect(700), &queue, &mut Scripted::new(&[]));
+        near(bench.probe("vq"), if stale == "on" { 0.0 } else { 1000.0 }, "VQ");
     }
 }

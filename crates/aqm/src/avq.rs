@@ -1,0 +1,170 @@
+//! **AVQ (Adaptive Virtual Queue)** sends every arrival through an imaginary queue with a slower link as well, and
+//! signals when *that* one overflows, so that the real queue hardly has to fill.
+//!
+//! The imaginary link is not slower by a fixed factor: its rate falls with every byte that arrives and
+//! recovers with time, such that it comes to rest when the arrivals use `gamma` of the real link. It
+//! controls load, not length, and needs no random numbers.
+//!
+//! # When it decides
+//! On arrival of b bytes, dt after the last one: VQ <- max(0, VQ - C~ dt); if VQ + b > `buffer` the packet is
+//! signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then
+//! C~ <- max(0, min(C, C~ + alpha gamma C dt) - alpha b). A packet that is dropped by this rule does not touch C~, whose
+//! own clock also stands still, so that the next accepted packet is credited with the gap: what
+//! counts is the accepted rate. Packets refused by the real buffer have been charged to both.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | clamp of C~ to C | before the packet is charged | ns-2: after it | the paper; they differ by alpha b in an idle link, 0.01 % of C at 10 Mbit/s, and not at all in a busy one |
+//! | units | bytes (`mode packet`: every packet counts as a mean one) | ns-2: the same two | |
+//! | alpha | a parameter | ns-2: 0.15, fixed in its source | its stable range depends on load, delay and rate |
+//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
+//! | which packet is marked | the arriving one | ns-2 can mark the head (`markfront_`) | the paper; it is off in ns-2 too |
+//!
+//! # References
+//! S. Kunniyur, R. Srikant: Analysis and Design of an Adaptive Virtual Queue Algorithm for Active Queue
+//! Management, SIGCOMM 2001; IEEE/ACM ToN 12(2), 2004. ns-2 `queue/vq.cc`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+};
+use alloc::boxed::Box;
+
+const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("0.98"), "Wanted utilisation of the link")
+    .range(Range::SHARE)
+    .source("Kunniyur and Srikant 2001");
+const ALPHA: Param = Param::new("alpha", Kind::Number, Fixed("0.15"), "How fast the virtual rate adapts")
+    .unit("1/s")
+    .range(Range::POSITIVE)
+    .source("Kunniyur and Srikant 2001");
+const START: Param =
+    Param::new("start", Kind::Number, Fixed("0.8"), "Virtual rate at the start, as a share of C")
+        .range(Range::PROBABILITY)
+        .source("ns-2 vq.cc");
+const BUFFER: Param =
+    Param::new("buffer", Kind::Size, Derived("the buffer limit"), "Length of the virtual queue")
+        .unit("packets or bytes")
+        .range(Range::POSITIVE)
+        .source("Kunniyur and Srikant 2001");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "avq",
+    title: "Adaptive Virtual Queue",
+    alias_of: None,
+    source: "Kunniyur and Srikant 2001",
+    params: &[
+        GAMMA,
+        ALPHA,
+        START,
+        BUFFER,
+        common::RATE,
+        common::VIRTUAL_MODE,
+        common::MEAN_PACKET,
+        common::ECN,
+    ],
+    probes: &[
+        Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
+        Probe { name: "capacity", unit: "bit/s", doc: "virtual rate C~" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("avq.rs"),
+    build,
+};
+
+/// The state of the virtual queue; rates in bytes/s, lengths in bytes.
+#[derive(Clone, Debug)]
+struct Avq {
+    gamma: f64,
+    alpha: f64,
+    /// Real link rate C.
+    rate: f64,
+    /// Room of the virtual queue.
+    buffer: f64,
+    /// Bytes of every packet in packet mode; `None` takes its own size.
+    packet_mode: Option<f64>,
+    ecn: bool,
+    /// Length of the virtual queue.
+    vq: f64,
+    /// Virtual rate C~.
+    capacity: f64,
+    /// When the virtual queue was last drained; `None` before the first arrival.
+    drained: Option<Time>,
+    /// When C~ was last adapted.
+    adapted: Time,
+    /// What the present arrival is told.
+    verdict: Verdict,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
+    let rate = settings.rate("rate") as f64 / 8.0;
+    Ok(Box::new(Avq {
+        gamma: settings.number("gamma"),
+        alpha: settings.number("alpha"),
+        rate,
+        buffer: common::amount(settings.size("buffer").unwrap_or(common::limit(settings)), true, mean_packet),
+        packet_mode: (settings.choice("mode") == "packet").then_some(mean_packet),
+        ecn: settings.ecn(),
+        vq: 0.0,
+        capacity: settings.number("start") * rate,
+        drained: None,
+        adapted: Time::ZERO,
+        verdict: Verdict::Pass,
+    }))
+}
+
+impl Avq {
+    /// What the virtual link has sent since the last look.
+    fn drain(&mut self, now: Time) {
+        match self.drained.replace(now) {
+            Some(last) => self.vq = (self.vq - self.capacity * now.since(last).as_secs_f64()).max(0.0),
+            None => self.adapted = now,
+        }
+    }
+
+    /// Whether the packet would overflow the virtual queue; if not, it enters.
+    fn overflows(&mut self, size: f64) -> bool {
+        let overflow = self.vq + size > self.buffer;
+        if !overflow {
+            self.vq += size;
+        }
+        overflow
+    }
+
+    /// C~ earns alpha gamma C a second and pays alpha for every byte.
+    fn adapt(&mut self, now: Time, size: f64) {
+        let earned = self.alpha * (self.gamma * self.rate * now.since(self.adapted).as_secs_f64());
+        self.capacity = ((self.capacity + earned).min(self.rate) - self.alpha * size).max(0.0);
+        self.adapted = now;
+    }
+}
+
+impl Aqm for Avq {
+    fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {
+        let size = self.packet_mode.unwrap_or(f64::from(packet.bytes));
+        self.drain(now);
+        self.verdict = if self.overflows(size) {
+            Verdict::signal(packet, self.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        };
+        if !matches!(self.verdict, Verdict::Drop(_)) {
+            self.adapt(now, size);
+        }
+    }
+
+    fn on_arrival(&mut self, _: Time, _: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
+        self.verdict
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("vq", self.vq);
+        field("capacity", self.capacity * 8.0);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,177 @@
+//! **The virtual queue of Gibbens and Kelly** imagines the same arrivals at a link and a buffer that are a little
+//! smaller, and signals what would overflow there: the warning comes before the real buffer is in trouble.
+//!
+//! Its rate and buffer stand still, unlike those of [`avq`](crate::avq); it needs no random numbers.
+//!
+//! # When it decides
+//! Each arrival of b bytes, dt after the last look: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` it overflows,
+//! else VQ <- VQ + b. `form packet` signals the packet that overflows, on arrival, cause `early`.
+//! `form until_empty` then marks every packet that *departs* until the virtual queue has emptied; it
+//! can only mark, so that without ECN it is DropTail.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | what is signalled | the packet that overflows | Gibbens and Kelly, ns-2: all departures until the virtual queue is empty (`form until_empty`) | how Byun and Baras describe it, and the only form that can drop; preset `ns2` |
+//! | units | bytes | ns-2: packets (`mode packet`) | a link sends bytes; preset `ns2` |
+//! | clock of the drain | always kept | ns-2: stands still while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | it is a slip of bookkeeping; preset `ns2` |
+//! | packet without ECN, `until_empty` | passes | ns-2: same | at departure its place in the queue is already spent; ns-2's class has no drops |
+//!
+//! # References
+//! R. Gibbens, F. Kelly: Distributed Connection Acceptance Control for a Connectionless Network, ITC 16, 1999, and
+//! Resource Pricing and the Evolution of Congestion Control, Automatica 35, 1999. Form `packet`: H. Byun, J. Baras,
+//! AVQRED, 2007. ns-2 `queue/gk.cc`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+};
+use alloc::boxed::Box;
+
+const THETA: Param = Param::new(
+    "theta",
+    Kind::Number,
+    Fixed("0.95"),
+    "Share of the real link and buffer that the virtual ones get",
+)
+.range(Range::SHARE)
+.source("ns-2 gk.cc");
+const RATE: Param = Param::new("rate", Kind::Rate, Derived("theta x the link rate"), "Virtual link rate")
+    .unit("bit/s")
+    .source("Gibbens and Kelly 1999");
+const BUFFER: Param =
+    Param::new("buffer", Kind::Size, Derived("theta x the buffer limit"), "Length of the virtual queue")
+        .unit("packets or bytes")
+        .range(Range::POSITIVE)
+        .source("Gibbens and Kelly 1999");
+const FORM: Param = Param::new(
+    "form",
+    Kind::Choice(&["packet", "until_empty"]),
+    Fixed("packet"),
+    "Signal the packet that overflows, or mark all departures until the virtual queue is empty",
+)
+.source("Byun and Baras 2007")
+.ns2("until_empty");
+const MODE: Param = common::VIRTUAL_MODE.ns2("packet");
+const STALE_CLOCK: Param = Param::new(
+    "stale_clock",
+    Kind::Flag,
+    Fixed("off"),
+    "The drain's clock stands still while the virtual queue is empty",
+)
+.source("Gibbens and Kelly 1999")
+.ns2("on");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "gkvq",
+    title: "Virtual queue of Gibbens and Kelly",
+    alias_of: None,
+    source: "Gibbens and Kelly 1999",
+    params: &[THETA, RATE, BUFFER, FORM, MODE, STALE_CLOCK, common::MEAN_PACKET, common::ECN],
+    probes: &[
+        Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
+        Probe { name: "flag", unit: "", doc: "1 while departures are marked (`form until_empty`)" },
+    ],
+    ns2_limit_counts_service: true,
+    file: include_str!("gkvq.rs"),
+    build,
+};
+
+/// The state of the virtual queue; the rate in bytes/s, lengths in bytes.
+#[derive(Clone, Debug)]
+struct Gkvq {
+    /// Virtual link rate.
+    rate: f64,
+    /// Room of the virtual queue.
+    buffer: f64,
+    until_empty: bool,
+    /// Bytes of every packet in packet mode; `None` takes its own size.
+    packet_mode: Option<f64>,
+    stale_clock: bool,
+    ecn: bool,
+    /// Length of the virtual queue.
+    vq: f64,
+    /// When it was last drained.
+    drained: Time,
+    /// It has overflowed and not been empty since.
+    flag: bool,
+    /// The present arrival overflows it.
+    overflow: bool,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let theta = settings.number("theta");
+    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
+    let rate = settings.get("rate").map_or(theta, |_| 1.0) * settings.rate("rate") as f64 / 8.0;
+    let buffer = match settings.size("buffer") {
+        Some(buffer) => common::amount(buffer, true, mean_packet),
+        None => theta * common::amount(common::limit(settings), true, mean_packet),
+    };
+    Ok(Box::new(Gkvq {
+        rate,
+        buffer,
+        until_empty: settings.choice("form") == "until_empty",
+        packet_mode: (settings.choice("mode") == "packet").then_some(mean_packet),
+        stale_clock: settings.flag("stale_clock"),
+        ecn: settings.ecn(),
+        vq: 0.0,
+        drained: Time::ZERO,
+        flag: false,
+        overflow: false,
+    }))
+}
+
+impl Gkvq {
+    /// What the virtual link has sent since the last look; once it is empty, marking ends.
+    fn drain(&mut self, now: Time) {
+        if self.stale_clock && self.vq == 0.0 {
+            return;
+        }
+        self.vq = (self.vq - self.rate * now.since(self.drained).as_secs_f64()).max(0.0);
+        self.drained = now;
+        self.flag &= self.vq > 0.0;
+    }
+}
+
+impl Aqm for Gkvq {
+    fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {
+        self.drain(now);
+        let size = self.packet_mode.unwrap_or(f64::from(packet.bytes));
+        self.overflow = self.vq + size > self.buffer;
+        if self.overflow {
+            self.flag = self.until_empty;
+        } else {
+            self.vq += size;
+        }
+    }
+
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
+        if self.overflow && !self.until_empty {
+            Verdict::signal(packet, self.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn on_departure(&mut self, now: Time, packet: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
+        if !self.until_empty {
+            return Verdict::Pass;
+        }
+        self.drain(now);
+        if self.flag && self.ecn && packet.ecn != Ecn::NotEct {
+            Verdict::Mark(Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("vq", self.vq);
+        field("flag", f64::from(u8::from(self.flag)));
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
