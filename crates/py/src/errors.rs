@@ -1,0 +1,45 @@
+//! Errors of the core as Python exceptions.
+
+use pyo3::{create_exception, exceptions::PyException, exceptions::PyValueError, prelude::*};
+use sojourn_aqm::SpecError as CoreSpecError;
+
+create_exception!(_core, SpecError, PyValueError, "An algorithm spec that is refused.");
+create_exception!(_core, PlanError, PyValueError, "A scenario that the simulator refuses.");
+create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
+create_exception!(_core, ConservationError, PyException, "Packets were lost or invented: a defect.");
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("SpecError", py.get_type::<SpecError>())?;
+    module.add("PlanError", py.get_type::<PlanError>())?;
+    module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("ConservationError", py.get_type::<ConservationError>())
+}
+
+/// What is wrong with a spec, with its parts as attributes.
+pub(crate) fn spec_error(py: Python<'_>, error: &CoreSpecError) -> PyErr {
+    let raised = SpecError::new_err(error.to_string());
+    describe(py, raised, &error.key, &error.problem, &error.allowed, error.nearest.as_deref())
+}
+
+/// Set the attributes `key`, `problem`, `allowed`, `nearest`.
+pub(crate) fn describe(
+    py: Python<'_>,
+    raised: PyErr,
+    key: &str,
+    problem: &str,
+    allowed: &str,
+    nearest: Option<&str>,
+) -> PyErr {
+    let value = raised.value(py);
+    let set = || -> PyResult<()> {
+        value.setattr("key", key)?;
+        value.setattr("problem", problem)?;
+        value.setattr("allowed", allowed)?;
+        value.setattr("nearest", nearest)
+    };
+    match set() {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
+}

@@ -1,0 +1,27 @@
+//! `sojourn._core`: the border between Python and Rust.
+//!
+//! Nothing is decided here. Values are converted, the GIL is released while runs go on, errors become
+//! Python exceptions that carry key, problem, allowed values and nearest match as attributes. The border
+//! is crossed once per run, with whole columns as little-endian bytes.
+
+mod errors;
+mod schema;
+mod units;
+
+use pyo3::prelude::*;
+
+/// The simulator and the algorithms of Sojourn.
+#[pymodule]
+#[pyo3(name = "_core")]
+fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    module.add("CORE_VERSION", concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES")))?;
+    errors::register(module)?;
+    module.add_function(wrap_pyfunction!(schema::algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::spec_info, module)?)?;
+    module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
+    module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
+    module.add_function(wrap_pyfunction!(units::nearest, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! The registry, as plain dicts: the only source of names, parameters and documentation.
+
+use crate::errors::spec_error;
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use sojourn_aqm::{Algorithm, DefaultValue, Kind, Param, Spec, Value, allowed, registry};
+
+/// Every algorithm with its parameters, probes and documentation.
+#[pyfunction]
+pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for algorithm in registry::ALGORITHMS {
+        list.append(algorithm_dict(py, algorithm)?)?;
+    }
+    Ok(list)
+}
+
+/// The canonical form of a spec: words in schema order, one spelling for each value.
+#[pyfunction]
+pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
+    Spec::parse(spec).map(|s| s.to_string()).map_err(|e| spec_error(py, &e))
+}
+
+/// What a spec says: `name`, `limit` (or None), `values` that were set.
+#[pyfunction]
+pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
+    let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
+    let values = PyDict::new(py);
+    for (param, value) in &spec.values {
+        match value {
+            Value::Number(x) => values.set_item(param.name, x)?,
+            Value::Integer(i) => values.set_item(param.name, i)?,
+            Value::Flag(on) => values.set_item(param.name, on)?,
+            other => values.set_item(param.name, other.to_string())?,
+        }
+    }
+    let limit = spec.limit.map(|l| match l {
+        sojourn_aqm::Limit::Packets(n) => format!("{n}p"),
+        sojourn_aqm::Limit::Bytes(b) => format!("{b}B"),
+    });
+    let dict = PyDict::new(py);
+    dict.set_item("name", spec.algorithm.name)?;
+    dict.set_item("limit", limit)?;
+    dict.set_item("values", values)?;
+    Ok(dict)
+}
+
+fn algorithm_dict<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
+    let params = PyList::empty(py);
+    for param in algorithm.params {
+        params.append(param_dict(py, param)?)?;
+    }
+    let probes = PyList::empty(py);
+    for probe in algorithm.probes {
+        let dict = PyDict::new(py);
+        dict.set_item("name", probe.name)?;
+        dict.set_item("unit", probe.unit)?;
+        dict.set_item("doc", probe.doc)?;
+        probes.append(dict)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("name", algorithm.name)?;
+    dict.set_item("title", algorithm.title)?;
+    dict.set_item("alias_of", algorithm.alias_of)?;
+    dict.set_item("source", algorithm.source)?;
+    dict.set_item("doc", algorithm.doc())?;
+    dict.set_item("params", params)?;
+    dict.set_item("probes", probes)?;
+    Ok(dict)
+}
+
+/// One parameter; an end of its range that is open to infinity is None.
+pub(crate) fn param_dict<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
+    let (kind, choices): (&str, &[&str]) = match param.kind {
+        Kind::Number => ("number", &[]),
+        Kind::Integer => ("integer", &[]),
+        Kind::Flag => ("flag", &[]),
+        Kind::Span => ("span", &[]),
+        Kind::Rate => ("rate", &[]),
+        Kind::Size => ("size", &[]),
+        Kind::Choice(words) => ("choice", words),
+    };
+    let (default, derived) = match param.default {
+        DefaultValue::Value(word) => (word, false),
+        DefaultValue::Derived(text) => (text, true),
+    };
+    let range = PyDict::new(py);
+    range.set_item("min", Some(param.range.min).filter(|x| x.is_finite()))?;
+    range.set_item("max", Some(param.range.max).filter(|x| x.is_finite()))?;
+    range.set_item("above", param.range.above)?;
+    range.set_item("below", param.range.below)?;
+    let dict = PyDict::new(py);
+    dict.set_item("name", param.name)?;
+    dict.set_item("kind", kind)?;
+    dict.set_item("unit", param.unit)?;
+    dict.set_item("default", default)?;
+    dict.set_item("derived", derived)?;
+    dict.set_item("ns2", param.ns2)?;
+    dict.set_item("range", range)?;
+    dict.set_item("allowed", allowed(param))?;
+    dict.set_item("choices", choices.to_vec())?;
+    dict.set_item("doc", param.doc)?;
+    dict.set_item("source", param.source)?;
+    dict.set_item("tc", param.tc)?;
+    Ok(dict)
+}

@@ -1,0 +1,28 @@
+"""Sojourn, a laboratory for active queue management.
+
+Which queue, with which parameters, is better for whom? A scenario says what happens, ``run`` lets several
+algorithms meet it under the same seeds, the results carry intervals.
+
+Examples
+--------
+>>> import sojourn
+>>> sojourn.aqm("droptail", limit="50p")
+'droptail limit 50p'
+"""
+
+from sojourn._core import CORE_VERSION, VERSION
+from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.run import aqm, run
+from sojourn.scenario import Scenario, load
+
+__version__ = VERSION
+__all__ = [
+    "CORE_VERSION",
+    "InputError",
+    "RunFailed",
+    "Scenario",
+    "SojournError",
+    "aqm",
+    "load",
+    "run",
+]

@@ -1,0 +1,59 @@
+"""The simulator and the algorithms of Sojourn (compiled from Rust)."""
+
+from typing import Any, Literal, overload
+
+VERSION: str
+CORE_VERSION: str
+
+class SpecError(ValueError):
+    """An algorithm spec that is refused."""
+
+    key: str
+    problem: str
+    allowed: str
+    nearest: str | None
+
+class PlanError(ValueError):
+    """A scenario that the simulator refuses."""
+
+    key: str
+    problem: str
+    allowed: str
+    nearest: str | None
+
+class Cancelled(Exception):  # noqa: N818
+    """The run was cancelled."""
+
+class ConservationError(Exception):
+    """Packets were lost or invented: a defect."""
+
+def algorithms() -> list[dict[str, Any]]:
+    """Every algorithm with its parameters, probes and documentation."""
+
+def canonical(spec: str) -> str:
+    """The canonical form of a spec: words in schema order, one spelling for each value."""
+
+def spec_info(spec: str) -> dict[str, Any]:
+    """What a spec says: `name`, `limit` (or None), `values` that were set."""
+
+@overload
+def parse_unit(kind: Literal["span", "rate"], word: str) -> int: ...
+@overload
+def parse_unit(kind: Literal["bytes"], word: str) -> float: ...
+@overload
+def parse_unit(kind: Literal["size", "limit"], word: str) -> tuple[float, str]: ...
+@overload
+def parse_unit(kind: str, word: str) -> Any:
+    """Read `word` as a span (ns), rate (bit/s), bytes, or as a size or limit (number and its unit)."""
+
+def canonical_unit(kind: str, word: str) -> str:
+    """One spelling for each quantity: `10mbit` becomes `10Mbit/s`."""
+
+def nearest(word: str, candidates: list[str]) -> str | None:
+    """The candidate that `word` probably meant."""
+
+def tcp_schema() -> list[dict[str, Any]]:
+    """Every option of TCP, with its value under each preset."""
+
+def tcp_options(conventions: str, overrides: dict[str, str], payload: int) -> dict[str, Any]:
+    """The resolved options: the preset, then what was set."""

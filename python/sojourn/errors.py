@@ -1,0 +1,85 @@
+"""Errors that a person reads: one line each, saying what is wrong, where, and what would be right.
+
+``InputError`` is bad input (exit code 2), ``RunFailed`` a run that could not finish (exit code 1).
+Nothing below the command line prints; it raises one of these.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from sojourn import _core
+
+
+class SojournError(Exception):
+    """Base of every error that Sojourn raises on purpose."""
+
+    exit_code = 1
+
+
+class RunFailed(SojournError):  # noqa: N818 - it is what happened
+    """A run failed: packets were not conserved, the core broke, or the disk was full."""
+
+
+class InputError(SojournError):
+    """What was asked for cannot be done: refused before anything runs.
+
+    Parameters
+    ----------
+    where : str
+        File, and the key inside it: ``red.toml: queue.limit``.
+    problem : str
+        What is wrong with it, continuing the sentence: ``= 100 has no unit``.
+    allowed : str
+        What would be right; empty if the problem says it all.
+    nearest : str or None
+        The valid word that was probably meant.
+    """
+
+    exit_code = 2
+
+    def __init__(self, where: str, problem: str, allowed: str = "", nearest: str | None = None) -> None:
+        self.where = where
+        self.problem = problem
+        self.allowed = allowed
+        self.nearest = nearest
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        line = f"{self.where} {self.problem}".strip()
+        if self.nearest:
+            line += f" (did you mean {self.nearest}?)"
+        if self.allowed:
+            line += f"; allowed: {self.allowed}"
+        return " ".join(line.split())
+
+    def at(self, file: str) -> InputError:
+        """Return the same error with the file it came from in front."""
+        return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
+
+
+def from_core(error: _core.SpecError | _core.PlanError, prefix: str = "") -> InputError:
+    """Return the core's refusal as an ``InputError``; `prefix` is the key that held the value."""
+    where = f"{prefix}: {error.key}" if prefix else error.key
+    return InputError(where, error.problem, error.allowed, error.nearest)
+
+
+def unknown(word: str, kind: str, candidates: Iterable[str], where: str = "") -> InputError:
+    """Return the error for a `word` that is none of the `candidates`."""
+    names = list(candidates)
+    place = f"{where}: {word!r}" if where else repr(word)
+    return InputError(place, f"is not {kind}", ", ".join(names), _core.nearest(word, names))
+
+
+def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
+    """Return a failure of the file system as one clear line about `path`."""
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    place = os.fspath(error.filename or path)
+    if isinstance(place, bytes):
+        place = os.fsdecode(place)
+    if isinstance(error, PermissionError | FileExistsError | NotADirectoryError | IsADirectoryError):
+        return InputError(
+            place, f"cannot be written: {reason}", "a folder that may be written, with --out DIR"
+        )
+    return RunFailed(f"{place}: cannot be written: {reason}")

@@ -1,0 +1,409 @@
+"""The only place of formulas: each metric with unit, formula and source, for every world.
+
+A metric reads one record over [warm-up, end]. What cannot be known is None, never 0. Sums are exact
+(``math.fsum``), so the order of flows never moves a bit. Metrics of queues are about the measured queue;
+the other queues have them too, under ``queues.NAME.``; metrics of flows exist for all traffic through the
+measured queue, for each traffic by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
+Metrics of series (a queue over time) are in ``sojourn.series``, and repeated here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.record import TYPES, UNFINISHED, Record, numbers
+from sojourn.series import (
+    overshoot,
+    overshoot_duration,
+    queue_mean,
+    queue_rms_about,
+    queue_std,
+    response_time,
+)
+
+__all__ = [
+    "METRICS",
+    "Metric",
+    "Table",
+    "compute",
+    "overshoot",
+    "overshoot_duration",
+    "queue_mean",
+    "queue_rms_about",
+    "queue_std",
+    "response_time",
+]
+
+Value = float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a metric reads: a record, one of its queues, and the rows of flows and objects that count."""
+
+    record: Record
+    queue: Mapping[str, Any]
+    flows: Mapping[str, list[int]]
+    objects: Mapping[str, list[int]]
+    endless: list[bool]
+
+    @property
+    def seconds(self) -> float:
+        """Length of the window."""
+        return self.record.seconds
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One statistic.
+
+    Attributes
+    ----------
+    scope : str
+        ``queue`` (a queue's own), ``flows`` (of a set of flows) or ``objects`` (of finite transfers).
+    better : str
+        ``higher``, ``lower``, or nothing where neither is.
+    """
+
+    name: str
+    unit: str
+    formula: str
+    source: str
+    scope: str
+    better: str
+    read: Callable[[Table], Value]
+
+    def compute(self, record: Record) -> Value:
+        """Return the metric of all traffic through the measured queue."""
+        return self.read(whole(record))
+
+
+METRICS: dict[str, Metric] = {}
+
+
+def _metric(
+    name: str, unit: str, scope: str, formula: str, source: str, better: str = ""
+) -> Callable[[Callable[[Table], Value]], Callable[[Table], Value]]:
+    def add(read: Callable[[Table], Value]) -> Callable[[Table], Value]:
+        METRICS[name] = Metric(name, unit, formula, source, scope, better, read)
+        return read
+
+    return add
+
+
+def _ratio(part: float, whole: float) -> Value:
+    return part / whole if whole > 0 else None
+
+
+@_metric("utilization", "", "queue", "bits sent / integral of the capacity", "RFC 7928, 2.4", "higher")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["departed_bytes"] * 8, t.queue["capacity_bits"])
+
+
+@_metric("throughput_bps", "bit/s", "queue", "bits sent / window", "RFC 7928, 2.4", "higher")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["departed_bytes"] * 8, t.seconds)
+
+
+@_metric("arrivals", "packets", "queue", "packets offered", "RFC 2309")
+def _(t: Table) -> Value:
+    return float(t.queue["arrivals"])
+
+
+@_metric("drops", "packets", "queue", "packets dropped, every cause", "RFC 2309", "lower")
+def _(t: Table) -> Value:
+    return float(sum(t.queue["drops"]))
+
+
+@_metric("marks", "packets", "queue", "packets marked CE by this queue, every cause", "RFC 3168")
+def _(t: Table) -> Value:
+    return float(sum(t.queue["marks"]))
+
+
+@_metric("drop_ratio", "", "queue", "drops / arrivals", "RFC 7928, 2.2", "lower")
+def _(t: Table) -> Value:
+    return _ratio(sum(t.queue["drops"]), t.queue["arrivals"])
+
+
+@_metric("mark_ratio", "", "queue", "marks / arrivals", "RFC 3168")
+def _(t: Table) -> Value:
+    return _ratio(sum(t.queue["marks"]), t.queue["arrivals"])
+
+
+@_metric("overflow_ratio", "", "queue", "drops because the buffer was full / arrivals", "RFC 2309", "lower")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["drops"][0], t.queue["arrivals"])
+
+
+@_metric(
+    "mean_queue_packets", "packets", "queue", "time average of waiting packets", "RFC 7928, 2.5", "lower"
+)
+def _(t: Table) -> Value:
+    return _ratio(t.queue["packet_ns"], t.seconds * 1e9)
+
+
+@_metric(
+    "std_queue_packets",
+    "packets",
+    "queue",
+    "sqrt(time average of squared waiting packets - mean squared)",
+    "definition of the standard deviation over time",
+    "lower",
+)
+def _(t: Table) -> Value:
+    window = t.seconds * 1e9
+    if window <= 0:
+        return None
+    mean = t.queue["packet_ns"] / window
+    return math.sqrt(max(0.0, t.queue["packet_squared_ns"] / window - mean * mean))
+
+
+@_metric("mean_queue_bytes", "B", "queue", "time average of waiting bytes", "RFC 7928, 2.5", "lower")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["byte_ns"], t.seconds * 1e9)
+
+
+@_metric("max_queue_packets", "packets", "queue", "most packets that ever waited", "RFC 7928, 2.5", "lower")
+def _(t: Table) -> Value:
+    return float(t.queue["max_packets"])
+
+
+@_metric("mean_delay_s", "s", "queue", "mean of (start of service - arrival)", "RFC 7928, 2.5", "lower")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["delay_sum_ns"] / 1e9, t.queue["departures"])
+
+
+@_metric(
+    "std_delay_s",
+    "s",
+    "queue",
+    "sqrt(mean of squared delays - mean squared)",
+    "definition of the standard deviation over packets",
+    "lower",
+)
+def _(t: Table) -> Value:
+    n = t.queue["departures"]
+    if n == 0:
+        return None
+    mean = t.queue["delay_sum_ns"] / n
+    return math.sqrt(max(0.0, t.queue["delay_squared_ns"] / n - mean * mean)) / 1e9
+
+
+@_metric(
+    "p99_delay_s",
+    "s",
+    "queue",
+    "99th percentile of the histogram of delays, linear inside a bucket (at most 1/64 wide)",
+    "RFC 7928, 2.5",
+    "lower",
+)
+def _(t: Table) -> Value:
+    edges = numbers(t.queue["delay_edges_ns"], TYPES["queue"]["delay_edges_ns"])
+    counts = numbers(t.queue["delay_counts"], TYPES["queue"]["delay_counts"])
+    value = percentile(edges, counts, 0.99)
+    return None if value is None else value / 1e9
+
+
+@_metric(
+    "mean_drop_run",
+    "packets",
+    "queue",
+    "mean length of runs of drops of consecutive arrivals, any flow",
+    "Iannaccone, May, Diot: Aggregate traffic performance with active queue management",
+    "lower",
+)
+def _(t: Table) -> Value:
+    lengths = numbers(t.queue["run_lengths"], TYPES["queue"]["run_lengths"])
+    counts = numbers(t.queue["run_counts"], TYPES["queue"]["run_counts"])
+    return _ratio(sum(n * k for n, k in zip(lengths, counts, strict=True)), sum(counts))
+
+
+@_metric("idle_share", "", "queue", "time without a packet in transmission / window", "definition", "lower")
+def _(t: Table) -> Value:
+    return _ratio(t.queue["idle_ns"], t.seconds * 1e9)
+
+
+@_metric(
+    "goodput_bps",
+    "bit/s",
+    "flows",
+    "payload bits that reached receivers for the first time / window",
+    "RFC 7928, 2.3",
+    "higher",
+)
+def _(t: Table) -> Value:
+    return _ratio(sum(t.flows["goodput_bytes"]) * 8, t.seconds)
+
+
+@_metric("timeouts", "", "flows", "retransmission timers that expired", "RFC 6298", "lower")
+def _(t: Table) -> Value:
+    return float(sum(t.flows["timeouts"]))
+
+
+@_metric("retransmit_ratio", "", "flows", "retransmitted / sent packets", "RFC 5681", "lower")
+def _(t: Table) -> Value:
+    return _ratio(sum(t.flows["retransmitted_packets"]), sum(t.flows["sent_packets"]))
+
+
+@_metric(
+    "jain_index",
+    "",
+    "flows",
+    "(sum x)^2 / (n sum x^2), x = goodput of each endless TCP flow",
+    "Jain, Chiu, Hawe: DEC-TR-301, 1984",
+    "higher",
+)
+def _(t: Table) -> Value:
+    x = [float(g) for g, endless in zip(t.flows["goodput_bytes"], t.endless, strict=True) if endless]
+    return _ratio(math.fsum(x) ** 2, len(x) * math.fsum(v * v for v in x))
+
+
+def _completion_times(t: Table) -> list[float]:
+    pairs = zip(t.objects["start_ns"], t.objects["end_ns"], strict=True)
+    return sorted((end - start) / 1e9 for start, end in pairs if end != UNFINISHED)
+
+
+@_metric(
+    "completion_time_mean_s",
+    "s",
+    "objects",
+    "mean of (last byte acknowledged - start) of the transfers that started in the window and finished",
+    "RFC 7928, 2.1",
+    "lower",
+)
+def _(t: Table) -> Value:
+    times = _completion_times(t)
+    return _ratio(math.fsum(times), len(times))
+
+
+@_metric("completion_time_max_s", "s", "objects", "largest completion time", "RFC 7928, 2.1", "lower")
+def _(t: Table) -> Value:
+    return max(_completion_times(t), default=None)
+
+
+@_metric(
+    "completion_time_p99_s",
+    "s",
+    "objects",
+    "99th percentile of completion times, linear between ranks",
+    "RFC 7928, 2.1",
+    "lower",
+)
+def _(t: Table) -> Value:
+    times = _completion_times(t)
+    if not times:
+        return None
+    place = 0.99 * (len(times) - 1)
+    low = int(place)
+    high = min(low + 1, len(times) - 1)
+    return times[low] + (place - low) * (times[high] - times[low])
+
+
+@_metric("completed", "", "objects", "transfers that started in the window and finished", "definition")
+def _(t: Table) -> Value:
+    return float(len(_completion_times(t)))
+
+
+@_metric("unfinished", "", "objects", "transfers that started in the window, end unknown", "definition")
+def _(t: Table) -> Value:
+    return float(len(t.objects["end_ns"]) - len(_completion_times(t)))
+
+
+def bucket_width(edge: int) -> int:
+    """Return the width of the delay bucket that starts at `edge` ns: 1, or edge / 64 rounded to a power."""
+    return 1 << max(0, edge.bit_length() - 7)
+
+
+def percentile(edges: list[int], counts: list[int], share: float) -> Value:
+    """Return the value below which `share` of the counts lie, linear inside its bucket."""
+    total = sum(counts)
+    wanted, below = share * total, 0
+    for edge, count in zip(edges, counts, strict=True):
+        if below + count >= wanted and count:
+            return edge + bucket_width(edge) * (wanted - below) / count
+        below += count
+    return None
+
+
+def compute(record: Record) -> dict[str, Value]:
+    """Return every metric of a record by its full name, in the order of tables."""
+    everything = whole(record)
+    values = {name: metric.read(everything) for name, metric in METRICS.items() if metric.scope != "objects"}
+    for group, rows in _groups(record).items():
+        table = _choose(everything, rows, record)
+        for name, value in _group(table, any(_has_objects(record, i) for i in rows)).items():
+            values[f"{group}.{name}"] = value
+    for queue in record.queues[1:]:
+        table = Table(record, queue, everything.flows, everything.objects, everything.endless)
+        for name, metric in METRICS.items():
+            if metric.scope == "queue":
+                values[f"queues.{queue['name']}.{name}"] = metric.read(table)
+    return values
+
+
+def whole(record: Record) -> Table:
+    """Return the table of all traffic whose data crosses the measured queue."""
+    flows = {name: record.column("flows", name) for name in TYPES["flows"]}
+    objects = {name: record.column("objects", name) for name in TYPES["objects"]}
+    start = record.data["window"][0]
+    kept = [i for i, began in enumerate(objects["start_ns"]) if began >= start]
+    objects = {name: [column[i] for i in kept] for name, column in objects.items()}
+    kinds = [one["kind"] for one in record.traffic]
+    everything = Table(
+        record, record.queues[0], flows, objects, [kinds[i] == "tcp" for i in flows["traffic"]]
+    )
+    return _choose(everything, _crossing(record), record)
+
+
+def _crossing(record: Record) -> list[int]:
+    """Return the traffics whose data crosses the measured queue."""
+    if "dumbbell" in record.plan["topology"]:
+        backward = record.queues[0]["name"] == "R2-R1"
+        return [i for i, one in enumerate(record.traffic) if one["reverse"] == backward]
+    return list(range(len(record.traffic)))
+
+
+def _groups(record: Record) -> dict[str, list[int]]:
+    crossing = set(_crossing(record))
+    groups = {one["name"]: [i] for i, one in enumerate(record.traffic)}
+    for transport in ("tcp", "udp"):
+        rows = [i for i, one in enumerate(record.traffic) if one["transport"] == transport and i in crossing]
+        if rows:
+            groups.setdefault(transport, rows)
+    return groups
+
+
+def _has_objects(record: Record, traffic: int) -> bool:
+    return bool(record.traffic[traffic]["kind"] == "tcp_short")
+
+
+def _choose(table: Table, traffic: Iterable[int], record: Record) -> Table:
+    wanted = set(traffic)
+    rows = [i for i, one in enumerate(table.flows["traffic"]) if one in wanted]
+    kept = [i for i, one in enumerate(table.objects["traffic"]) if one in wanted]
+    return Table(
+        record,
+        table.queue,
+        {name: [column[i] for i in rows] for name, column in table.flows.items()},
+        {name: [column[i] for i in kept] for name, column in table.objects.items()},
+        [table.endless[i] for i in rows],
+    )
+
+
+def _group(table: Table, has_objects: bool) -> dict[str, Value]:
+    """Return the metrics of one group of flows; ratios are about what the measured queue saw of them."""
+    arrivals = sum(table.flows["queue_arrivals"])
+    values: dict[str, Value] = {
+        "arrivals": float(arrivals),
+        "drops": float(sum(table.flows["queue_drops"])),
+        "marks": float(sum(table.flows["queue_marks"])),
+        "drop_ratio": _ratio(sum(table.flows["queue_drops"]), arrivals),
+        "mark_ratio": _ratio(sum(table.flows["queue_marks"]), arrivals),
+    }
+    for name, metric in METRICS.items():
+        if metric.scope == "flows" or (metric.scope == "objects" and has_objects):
+            values[name] = metric.read(table)
+    return values

@@ -1,0 +1,218 @@
+"""A record: everything measured in one run, as whole columns; nothing derived.
+
+The core hands over plain numbers and little-endian bytes; ``Record`` gives them names, numpy arrays and
+polars frames. Metrics read a record and nothing else, so they do not know which world it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
+UNFINISHED = 2**64 - 1
+
+#: Type codes of the columns (``memoryview.cast``, and numpy after translation).
+TYPES: dict[str, dict[str, str]] = {
+    "flows": {
+        "traffic": "I",
+        "index": "I",
+        **dict.fromkeys(
+            (
+                "start_ns",
+                "queue_arrivals",
+                "queue_drops",
+                "queue_marks",
+                "sent_packets",
+                "retransmitted_packets",
+                "timeouts",
+                "window_cuts",
+                "received_packets",
+                "goodput_bytes",
+            ),
+            "Q",
+        ),
+    },
+    "objects": {"traffic": "I", "index": "I", "start_ns": "Q", "end_ns": "Q", "bytes": "Q"},
+    "drops": {
+        "time_ns": "Q",
+        "flow": "I",
+        "sequence": "I",
+        "cause": "B",
+        "arrival": "Q",
+        "queue_packets": "I",
+    },
+    "cwnd": {"time_ns": "Q", "flow": "I", "cwnd": "d", "ssthresh": "d"},
+    "series": {
+        "packets": "I",
+        "bytes": "Q",
+        "mean_packets": "d",
+        "mean_square_packets": "d",
+        "arrivals": "I",
+        "drops": "I",
+    },
+    "queue": {"delay_edges_ns": "Q", "delay_counts": "Q", "run_lengths": "Q", "run_counts": "Q"},
+}
+_NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
+_SERIES_NAMES = {
+    "packets": "queue_packets",
+    "bytes": "queue_bytes",
+    "mean_packets": "queue_mean",
+    "mean_square_packets": "queue_mean_square",
+    "arrivals": "arrivals",
+    "drops": "drops",
+}
+
+
+def numbers(column: bytes, code: str) -> list[Any]:
+    """Return a column of the core as a list of Python numbers."""
+    return memoryview(column).cast(code).tolist()  # type: ignore[call-overload,no-any-return]
+
+
+def array(column: bytes, code: str) -> NDArray[np.generic]:
+    """Return a column of the core as a numpy array, without copying."""
+    import numpy as np
+
+    return np.frombuffer(column, dtype=_NUMPY[code])
+
+
+class Record:
+    """What one run left behind.
+
+    Parameters
+    ----------
+    data : mapping
+        As the core returns it (see ``sojourn._core.Batch``).
+    plan : mapping
+        The plan that was run: it has the names of the traffic.
+    """
+
+    def __init__(self, data: Mapping[str, Any], plan: Mapping[str, Any]) -> None:
+        self.data = data
+        self.plan = plan
+
+    @property
+    def window(self) -> tuple[float, float]:
+        """Start and end of the measured window in seconds."""
+        start, end = self.data["window"]
+        return start / 1e9, end / 1e9
+
+    @property
+    def seconds(self) -> float:
+        """Length of the window."""
+        start, end = self.data["window"]
+        return float(end - start) / 1e9
+
+    @property
+    def queues(self) -> list[dict[str, Any]]:
+        """Counters of every queue, the measured one first."""
+        return list(self.data["queues"])
+
+    @property
+    def traffic(self) -> list[dict[str, Any]]:
+        """Name, kind, transport and direction of each traffic."""
+        return [
+            {
+                "name": one["name"],
+                "kind": next(iter(one["kind"])),
+                "transport": "tcp" if next(iter(one["kind"])).startswith("tcp") else "udp",
+                "reverse": one["reverse"],
+            }
+            for one in self.plan["traffic"]
+        ]
+
+    def column(self, table: str, name: str) -> list[Any]:
+        """Return one column of ``flows``, ``objects``, ``drops`` or ``cwnd`` as Python numbers."""
+        return numbers(self.data[table][name], TYPES[table][name])
+
+    def _table(self, table: str) -> dict[str, NDArray[np.generic]]:
+        return {name: array(self.data[table][name], code) for name, code in TYPES[table].items()}
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row a flow: traffic, transport, index, counters over the window."""
+        import polars as pl
+
+        frame = pl.DataFrame(self._table("flows"))
+        return self._named(frame).with_columns(
+            goodput_bps=pl.col("goodput_bytes").cast(pl.Float64) * 8 / self.seconds
+        )
+
+    @property
+    def objects(self) -> pl.DataFrame:
+        """One row a finite transfer: start, end (null if the run ended first), bytes."""
+        import polars as pl
+
+        frame = pl.DataFrame(self._table("objects"))
+        done = pl.col("end_ns") != UNFINISHED
+        frame = frame.with_columns(
+            start_s=pl.col("start_ns") / 1e9,
+            end_s=pl.when(done).then(pl.col("end_ns") / 1e9),
+            completion_time_s=pl.when(done).then((pl.col("end_ns") - pl.col("start_ns")) / 1e9),
+        )
+        return self._named(frame).drop("start_ns", "end_ns")
+
+    def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
+        import polars as pl
+
+        known = pl.DataFrame(
+            {
+                "traffic": pl.Series(range(len(self.traffic)), dtype=pl.UInt32),
+                "name": [one["name"] for one in self.traffic],
+                "transport": [one["transport"] for one in self.traffic],
+            }
+        )
+        joined = frame.join(known, on="traffic", how="left", maintain_order="left").drop("traffic")
+        return joined.rename({"name": "traffic"}).select(
+            "traffic", "transport", "index", pl.exclude("traffic", "transport", "index")
+        )
+
+    def series(self, queue: str | None = None) -> pl.DataFrame:
+        """Return the samples of `queue` (the measured one if None), probes included.
+
+        Empty if the scenario records no series (``trace.interval = "off"``).
+        """
+        import polars as pl
+
+        names = [one["name"] for one in self.queues]
+        which = 0 if queue is None else names.index(queue)
+        interval = self.data["series"]["interval"]
+        tables = self.data["series"]["queues"]
+        if not interval or which >= len(tables):
+            return pl.DataFrame(
+                schema={"time_s": pl.Float64, **dict.fromkeys(_SERIES_NAMES.values(), pl.Float64)}
+            )
+        table = tables[which]
+        columns = {_SERIES_NAMES[name]: array(table[name], code) for name, code in TYPES["series"].items()}
+        probes = {name: array(values, "d") for name, values in table["probes"].items()}
+        count = len(columns["queue_packets"])
+        time = pl.Series("time_s", range(1, count + 1), dtype=pl.Int64) * interval / 1e9
+        return pl.DataFrame([time]).with_columns(
+            **{k: pl.Series(v) for k, v in {**columns, **probes}.items()}
+        )
+
+    @property
+    def drops(self) -> pl.DataFrame:
+        """Every drop at the measured queue (``trace.drops = true``)."""
+        import polars as pl
+
+        causes = dict(enumerate(CAUSES))
+        return pl.DataFrame(self._table("drops")).select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"),
+            pl.exclude("time_ns", "cause"),
+            pl.col("cause").replace_strict(causes, return_dtype=pl.String),
+        )
+
+    @property
+    def cwnd(self) -> pl.DataFrame:
+        """Every change of a congestion window (``trace.cwnd = true``)."""
+        import polars as pl
+
+        return pl.DataFrame(self._table("cwnd")).select(
+            pl.col("time_ns").truediv(1e9).alias("time_s"), pl.exclude("time_ns")
+        )

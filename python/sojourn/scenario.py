@@ -1,0 +1,340 @@
+"""A scenario says what happens: links, queues, traffic, how long. It never says in which world.
+
+It is read from TOML (``load``) or built in Python from the same classes; both are checked before anything
+runs, and each error names file, key, reason, what is allowed and the nearest match. Quantities are text
+with units. ``resolve.py`` turns a scenario into the plain numbers that the core takes.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+
+from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.refuse import refusal
+from sojourn.units import (
+    Amount,
+    Bytes,
+    Frequency,
+    Limit,
+    Period,
+    Rate,
+    Span,
+    Start,
+    Wrong,
+    number,
+)
+
+Conventions = Literal["default", "ns2", "ns2-2001", "ns2-2004", "linux"]
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Options = dict[str, str | int | bool]
+
+
+class _Table(BaseModel):
+    """A table of the TOML file: no key too many, no guessing of types, never changed afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+
+class HostLinks(_Table):
+    """Links between hosts and their router."""
+
+    rate: Rate = Field(description="of each link")
+    delay: Span | None = Field(None, description="one way, of each link")
+    delays: list[Span] | None = Field(None, min_length=1, description="host j uses entry j mod n")
+    nodes: Count | Literal["flow"] | None = Field(
+        None, description="number of hosts, flow i on host i mod nodes; 'flow': one host for each flow"
+    )
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.delay is None) == (self.delays is None):
+            raise Wrong(
+                "needs delay or delays, and not both" if self.delay else "has no delay", "delay or delays"
+            )
+        return self
+
+
+class Queue(_Table):
+    """A finite queue and its algorithm."""
+
+    limit: Limit = Field(description="most that may wait; a limit in the algorithm's spec wins")
+    aqm: str = Field("droptail", description="algorithm and parameters, replaced by --aqm")
+    ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
+
+    @model_validator(mode="after")
+    def _spec(self) -> Self:
+        try:
+            _core.canonical(self.aqm)
+        except _core.SpecError as error:
+            raise Wrong(f": {error.key} {error.problem}", error.allowed, "aqm", error.nearest) from None
+        return self
+
+
+class Dumbbell(_Table):
+    """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
+
+    rate: Rate = Field(description="of the bottleneck")
+    delay: Span = Field(description="of the bottleneck, one way")
+    access: HostLinks = Field(description="client side; unless told otherwise one host for each flow")
+    server: HostLinks = Field(description="server side; unless told otherwise one host for all")
+    reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: never full")
+
+
+class Link(_Table):
+    """A link of any graph."""
+
+    from_: Word = Field(alias="from", description="node where it starts")
+    to: Word = Field(description="node where it ends")
+    rate: Rate
+    delay: Span = Field(description="propagation, one way")
+    queue: Queue | None = Field(None, description="absent: never full")
+    duplex: bool = Field(True, description="the other direction exists too, with the same rate and delay")
+    reverse_queue: Queue | None = Field(None, description="of the other direction; absent: never full")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.from_ == self.to:
+            raise Wrong(f"= {self.to!r} is where the link starts", "another node", "to")
+        if self.reverse_queue is not None and not self.duplex:
+            raise Wrong("is given, but duplex = false", "", "reverse_queue")
+        return self
+
+
+class _Traffic(_Table):
+    """What every kind of traffic has."""
+
+    name: Word = Field(description="in results")
+    count: Count = Field(1, description="number of sources")
+    direction: Literal["forward", "reverse"] = Field(
+        "forward", description="forward: from the clients to the servers (dumbbell only)"
+    )
+    access: HostLinks | None = Field(None, description="own links instead of the dumbbell's")
+    from_: Word | list[Word] | None = Field(None, alias="from", description="sending nodes, taken in turn")
+    to: Word | list[Word] | None = Field(None, description="receiving nodes, taken in turn")
+    start: Start = Field("0s", description="when each source starts")
+    stop: Period | None = Field(None, description="when all stop; absent: never")
+    class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
+
+
+class _TcpTraffic(_Traffic):
+    variant: str | None = Field(None, description="congestion control; see 'sojourn explain tcp'")
+    payload: Bytes = Field(description="of a full packet, without headers")
+    header: Bytes = Field(description="added to every data packet on the wire")
+    ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
+    tcp: Options = Field(default_factory=dict, description="options; see 'sojourn explain tcp'")
+
+
+class Tcp(_TcpTraffic):
+    """TCP with endless data."""
+
+    kind: Literal["tcp"]
+
+
+class TcpShort(_TcpTraffic):
+    """TCP flows that arrive as a Poisson process, and end."""
+
+    kind: Literal["tcp-short"]
+    arrivals: Frequency = Field(description="flows per second")
+    size: Amount | None = Field(None, description="payload of each flow")
+    lifetime: Start | None = Field(None, description="how long each flow has new data to send")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.size is None) == (self.lifetime is None):
+            raise Wrong(
+                "needs size or lifetime" + (", and not both" if self.size else ""), "size or lifetime"
+            )
+        return self
+
+
+class UdpCbr(_Traffic):
+    """Datagrams at a constant rate."""
+
+    kind: Literal["udp-cbr"]
+    rate: Rate = Field(description="of each source")
+    size: Bytes = Field(description="on the wire")
+    jitter: Annotated[float, Field(strict=False, ge=0, le=1)] = Field(
+        0.0, description="each gap is multiplied by uniform(1 - jitter, 1 + jitter)"
+    )
+
+
+class UdpOnOff(_Traffic):
+    """Datagrams at a constant rate while on; exponential on and off times."""
+
+    kind: Literal["udp-onoff"]
+    rate: Rate = Field(description="of each source while on")
+    size: Bytes = Field(description="on the wire")
+    on: Period = Field(description="mean on time")
+    off: Period = Field(description="mean off time")
+
+
+Traffic = Annotated[Tcp | TcpShort | UdpCbr | UdpOnOff, Field(discriminator="kind")]
+
+
+class Measure(_Table):
+    """Which queue the metrics are about."""
+
+    queue: str = Field(description="its link, like R3-R4")
+
+
+class Trace(_Table):
+    """What is recorded besides the counters."""
+
+    interval: Period | Literal["off"] | None = Field(
+        None, description="of the samples of every queue; absent: 10ms, for runs over 1000s more"
+    )
+    drops: bool = Field(False, description="every drop at the measured queue")
+    cwnd: bool = Field(False, description="every change of a congestion window")
+
+
+class Scenario(_Table):
+    """One experiment, complete.
+
+    Examples
+    --------
+    >>> scenario = Scenario.from_toml('''
+    ... name = "tiny"
+    ... duration = "2s"
+    ... queue = { limit = "20p" }
+    ... [dumbbell]
+    ... rate = "1Mbit"
+    ... delay = "10ms"
+    ... access = { rate = "10Mbit", delay = "5ms" }
+    ... server = { rate = "10Mbit", delay = "5ms" }
+    ... [[traffic]]
+    ... name = "cbr"
+    ... kind = "udp-cbr"
+    ... rate = "2Mbit/s"
+    ... size = "1kB"
+    ... ''')
+    >>> scenario.dumbbell.rate
+    '1Mbit/s'
+    >>> scenario.with_(duration="5s").duration
+    '5s'
+    """
+
+    name: Word = Field(description="of the scenario, in results")
+    duration: Period = Field(description="end of the run")
+    warmup: Span = Field("0s", description="statistics start here")
+    conventions: Conventions = Field("default", description="preset of documented options")
+    note: str | None = Field(None, description="free text")
+    source: str | None = Field(None, description="where it comes from, free text")
+    dumbbell: Dumbbell | None = Field(None, description="the classic topology")
+    queue: Queue | None = Field(None, description="at the dumbbell's bottleneck")
+    link: list[Link] = Field(default_factory=list, description="any graph, instead of a dumbbell")
+    tcp: Options = Field(default_factory=dict, description="options of all TCP traffic")
+    traffic: list[Traffic] = Field(min_length=1, description="who sends")
+    measure: Measure | None = Field(None, description="needed where several links have queues")
+    trace: Trace = Field(default_factory=Trace)
+
+    _plans: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    def __init__(self, **data: Any) -> None:
+        where = data.pop("__where__", "scenario")
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise refusal(error, Scenario, data).at(where) from None
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        from sojourn.resolve import check
+
+        check(self)
+        return self
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "scenario") -> Scenario:
+        """Read a scenario; `where` names the source of the text in error messages."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(where, f"is not TOML: {error}") from None
+        except RecursionError:
+            raise InputError(where, "is not TOML: nested too deeply") from None
+        return cls(**{**data, "__where__": where})
+
+    def to_toml(self) -> str:
+        """Write the scenario, every default filled in, as TOML that reads back to an equal one."""
+        from sojourn.toml import dumps
+
+        return dumps(self.model_dump(by_alias=True, exclude_none=True))
+
+    def with_(self, **changes: Any) -> Scenario:
+        """Return a copy with some top-level keys changed, checked again.
+
+        A table may be given as a dict (replaces the table) or as an object.
+        """
+        data = self.model_dump(by_alias=True, exclude_none=True)
+        for key, value in changes.items():
+            data[key] = _plain(value)
+        return Scenario(**{key: value for key, value in data.items() if value is not None})
+
+    def plan(self, spec: str | None = None) -> dict[str, Any]:
+        """Return what the core runs: every unit a plain number, `spec` at the measured queue."""
+        from sojourn.resolve import plan
+
+        return plan(self, spec)
+
+    def plan_json(self, spec: str | None = None) -> str:
+        """Return the plan as canonical JSON: what a run id is a hash of."""
+        import json
+
+        key = spec or ""
+        if key not in self._plans:
+            self._plans[key] = json.dumps(self.plan(spec), sort_keys=True, separators=(",", ":"))
+        return self._plans[key]
+
+    @property
+    def measured(self) -> str:
+        """The name of the measured queue."""
+        from sojourn.resolve import measured
+
+        return measured(self)
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Warm-up and duration in seconds."""
+        return number("span", self.warmup) / 1e9, number("span", self.duration) / 1e9
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(by_alias=True, exclude_none=True)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def load(path: str | PathLike[str]) -> Scenario:
+    """Read a scenario file.
+
+    Examples
+    --------
+    >>> load("nowhere.toml")
+    Traceback (most recent call last):
+    ...
+    sojourn.errors.InputError: nowhere.toml cannot be read: no such file or directory
+    """
+    where = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(where, f"is not UTF-8 text (byte {error.start})") from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(where, f"cannot be read: {reason}") from None
+    return Scenario.from_toml(text, where)
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a scenario file, for editors."""
+    schema = Scenario.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
