@@ -10,27 +10,29 @@ Metrics of series (a queue over time) are in ``sojourn.series``, and repeated he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from sojourn.record import TYPES, UNFINISHED, Record, numbers
 from sojourn.series import (
     overshoot,
     overshoot_duration,
+    queue_at_ends,
     queue_mean,
     queue_rms_about,
     queue_std,
     response_time,
 )
+from sojourn.tables import Table, groups, has_objects, whole
 
 __all__ = [
     "METRICS",
     "Metric",
-    "Table",
     "compute",
+    "find",
     "overshoot",
     "overshoot_duration",
+    "queue_at_ends",
     "queue_mean",
     "queue_rms_about",
     "queue_std",
@@ -38,22 +40,6 @@ __all__ = [
 ]
 
 Value = float | None
-
-
-@dataclass(frozen=True)
-class Table:
-    """What a metric reads: a record, one of its queues, and the rows of flows and objects that count."""
-
-    record: Record
-    queue: Mapping[str, Any]
-    flows: Mapping[str, list[int]]
-    objects: Mapping[str, list[int]]
-    endless: list[bool]
-
-    @property
-    def seconds(self) -> float:
-        """Length of the window."""
-        return self.record.seconds
 
 
 @dataclass(frozen=True)
@@ -332,78 +318,35 @@ def compute(record: Record) -> dict[str, Value]:
     """Return every metric of a record by its full name, in the order of tables."""
     everything = whole(record)
     values = {name: metric.read(everything) for name, metric in METRICS.items() if metric.scope != "objects"}
-    for group, rows in _groups(record).items():
-        table = _choose(everything, rows, record)
-        for name, value in _group(table, any(_has_objects(record, i) for i in rows)).items():
+    for group, traffic in groups(record).items():
+        table = whole(record, traffic)
+        for name, value in _group(table, has_objects(record, traffic)).items():
             values[f"{group}.{name}"] = value
     for queue in record.queues[1:]:
-        table = Table(record, queue, everything.flows, everything.objects, everything.endless)
+        table = replace(everything, queue=queue)
         for name, metric in METRICS.items():
             if metric.scope == "queue":
                 values[f"queues.{queue['name']}.{name}"] = metric.read(table)
     return values
 
 
-def whole(record: Record) -> Table:
-    """Return the table of all traffic whose data crosses the measured queue."""
-    flows = {name: record.column("flows", name) for name in TYPES["flows"]}
-    objects = {name: record.column("objects", name) for name in TYPES["objects"]}
-    start = record.data["window"][0]
-    kept = [i for i, began in enumerate(objects["start_ns"]) if began >= start]
-    objects = {name: [column[i] for i in kept] for name, column in objects.items()}
-    kinds = [one["kind"] for one in record.traffic]
-    everything = Table(
-        record, record.queues[0], flows, objects, [kinds[i] == "tcp" for i in flows["traffic"]]
-    )
-    return _choose(everything, _crossing(record), record)
-
-
-def _crossing(record: Record) -> list[int]:
-    """Return the traffics whose data crosses the measured queue."""
-    if "dumbbell" in record.plan["topology"]:
-        backward = record.queues[0]["name"] == "R2-R1"
-        return [i for i, one in enumerate(record.traffic) if one["reverse"] == backward]
-    return list(range(len(record.traffic)))
-
-
-def _groups(record: Record) -> dict[str, list[int]]:
-    crossing = set(_crossing(record))
-    groups = {one["name"]: [i] for i, one in enumerate(record.traffic)}
-    for transport in ("tcp", "udp"):
-        rows = [i for i, one in enumerate(record.traffic) if one["transport"] == transport and i in crossing]
-        if rows:
-            groups.setdefault(transport, rows)
-    return groups
-
-
-def _has_objects(record: Record, traffic: int) -> bool:
-    return bool(record.traffic[traffic]["kind"] == "tcp_short")
-
-
-def _choose(table: Table, traffic: Iterable[int], record: Record) -> Table:
-    wanted = set(traffic)
-    rows = [i for i, one in enumerate(table.flows["traffic"]) if one in wanted]
-    kept = [i for i, one in enumerate(table.objects["traffic"]) if one in wanted]
-    return Table(
-        record,
-        table.queue,
-        {name: [column[i] for i in rows] for name, column in table.flows.items()},
-        {name: [column[i] for i in kept] for name, column in table.objects.items()},
-        [table.endless[i] for i in rows],
-    )
-
-
 def _group(table: Table, has_objects: bool) -> dict[str, Value]:
     """Return the metrics of one group of flows; ratios are about what the measured queue saw of them."""
     arrivals = sum(table.flows["queue_arrivals"])
+    drops, marks = sum(table.flows["queue_drops"]), sum(table.flows["queue_marks"])
     values: dict[str, Value] = {
         "arrivals": float(arrivals),
-        "drops": float(sum(table.flows["queue_drops"])),
-        "marks": float(sum(table.flows["queue_marks"])),
-        "drop_ratio": _ratio(sum(table.flows["queue_drops"]), arrivals),
-        "mark_ratio": _ratio(sum(table.flows["queue_marks"]), arrivals),
+        "drops": float(drops),
+        "marks": float(marks),
+        "drop_ratio": _ratio(drops, arrivals),
+        "mark_ratio": _ratio(marks, arrivals),
     }
     for name, metric in METRICS.items():
         if metric.scope == "flows" or (metric.scope == "objects" and has_objects):
             values[name] = metric.read(table)
     return values
+
+
+def find(name: str) -> Metric | None:
+    """Return the metric behind a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
+    return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])

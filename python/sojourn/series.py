@@ -143,3 +143,14 @@ def response_time(
     if not good.any():
         return Reached(end - after, True)
     return Reached(float(time[np.argmax(good)]) - after, False)
+
+
+def queue_at_ends(
+    series: pl.DataFrame, low: float, high: float, start: float = 0.0, end: float | None = None
+) -> float | None:
+    """Return the share of samples in (start, end] seconds with the queue at `low` or less, or `high` or more.
+
+    The formula of "out of control": the queue is either empty or at the end of the buffer.
+    """
+    part = _column(_within(series, start, end), "queue_packets")
+    return float(((part <= low) | (part >= high)).mean()) if len(part) else None
