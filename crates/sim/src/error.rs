@@ -1,0 +1,62 @@
+//! What can be wrong with a plan, and with a run.
+
+use sojourn_aqm::SpecError;
+use std::fmt;
+
+/// A plan that cannot be run: which key, why, what is allowed, the nearest match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanError {
+    /// The offending key, as in the scenario file: `queue.aqm`, `traffic.ftp.to`.
+    pub key: String,
+    /// What is wrong with it, as the rest of a sentence.
+    pub problem: String,
+    /// What would be right; empty if that is obvious.
+    pub allowed: String,
+    /// The nearest valid word.
+    pub nearest: Option<String>,
+}
+
+impl PlanError {
+    pub(crate) fn new(key: impl Into<String>, problem: impl Into<String>) -> PlanError {
+        PlanError { key: key.into(), problem: problem.into(), allowed: String::new(), nearest: None }
+    }
+    pub(crate) fn allowed(mut self, allowed: impl Into<String>) -> PlanError {
+        self.allowed = allowed.into();
+        self
+    }
+    /// A spec's error, at `key` of the scenario.
+    pub(crate) fn spec(key: &str, error: SpecError) -> PlanError {
+        PlanError {
+            key: key.to_owned(),
+            problem: format!("{} {}", error.key, error.problem),
+            allowed: error.allowed,
+            nearest: error.nearest,
+        }
+    }
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)?;
+        if let Some(nearest) = &self.nearest {
+            write!(f, " (did you mean {nearest}?)")?;
+        }
+        if !self.allowed.is_empty() {
+            write!(f, "; allowed: {}", self.allowed)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// A run that gave no record.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The caller asked to stop.
+    #[error("cancelled")]
+    Cancelled,
+    /// Packets appeared or vanished: a mistake in the simulator.
+    #[error("packets were not conserved: {0}")]
+    Conservation(String),
+}

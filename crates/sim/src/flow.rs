@@ -1,0 +1,165 @@
+//! A flow: one source and its destination, TCP or datagrams.
+
+use crate::{
+    net::{Body, Packet, Route},
+    plan::{Kind, Tcp, Traffic},
+    tcp::{self, Receiver, Segment, Sender},
+    traffic::{Datagrams, Demand},
+};
+use sojourn_aqm::{Class, Ecn, Random};
+
+/// What the flows of one traffic group share.
+pub(crate) struct Group {
+    pub(crate) kind: Kind,
+    pub(crate) class: Class,
+    pub(crate) demand: Demand,
+    pub(crate) routes: Vec<Route>,
+    /// Nothing new is sent from here on.
+    pub(crate) stop: u64,
+    /// Rows of this group's flows.
+    pub(crate) flows: Vec<u32>,
+}
+
+impl Group {
+    pub(crate) fn new(plan: &Traffic, routes: Vec<Route>, seed: u64) -> Group {
+        Group {
+            kind: plan.kind.clone(),
+            class: Class(plan.class),
+            demand: Demand::new(seed, &plan.name),
+            routes,
+            stop: plan.stop.unwrap_or(u64::MAX),
+            flows: Vec::new(),
+        }
+    }
+
+    /// The TCP connection of this group's flows.
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+        match &self.kind {
+            Kind::Tcp(tcp) | Kind::TcpShort { tcp, .. } => Some(tcp),
+            Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } => None,
+        }
+    }
+}
+
+/// One flow.
+pub(crate) struct Flow {
+    pub(crate) group: u32,
+    pub(crate) index: u32,
+    pub(crate) start: u64,
+    pub(crate) route: Route,
+    pub(crate) agent: Agent,
+    pub(crate) counts: Counts,
+}
+
+/// The two ends of a flow.
+pub(crate) enum Agent {
+    /// A connection.
+    Tcp(Connection),
+    /// A source that nobody answers.
+    Udp {
+        /// When packets leave.
+        source: Datagrams,
+        /// Size of each on the wire.
+        size: u32,
+        /// How many have left.
+        sent: u64,
+    },
+}
+
+/// Sender, receiver and their timers.
+pub(crate) struct Connection {
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
+    /// When the retransmission event is filed for.
+    pub(crate) filed: Option<u64>,
+    /// When an acknowledgement that was held back must go.
+    pub(crate) delayed: Option<u64>,
+    /// Payload of the last packet, where the transfer has an end.
+    pub(crate) last_payload: u32,
+    /// Row of the finite transfer, if it is one.
+    pub(crate) object: Option<u32>,
+}
+
+/// What is counted per flow: totals for conservation, the rest over the window.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    /// Forward packets dropped anywhere, in the whole run.
+    pub(crate) dropped: u64,
+    /// Forward packets received before the end, in the whole run...
+    pub(crate) received: u64,
+    /// ...and those whose arrival after the end is already known.
+    pub(crate) late: u64,
+    pub(crate) queue_arrivals: u64,
+    pub(crate) queue_drops: u64,
+    pub(crate) queue_marks: u64,
+    pub(crate) window_received: u64,
+    pub(crate) goodput_bytes: u64,
+    /// The sender's tally when the window opened.
+    pub(crate) sent_before: u64,
+    pub(crate) retransmitted_before: u64,
+    pub(crate) timeouts_before: u64,
+    pub(crate) cuts_before: u64,
+}
+
+impl Connection {
+    /// A connection that sends `bytes` (`None`: endless).
+    pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u32, bytes: Option<u64>) -> Connection {
+        let syn = u64::from(tcp.options.syn);
+        let payload = u64::from(tcp.payload);
+        let (end, last_payload) = match bytes {
+            None => (u32::MAX, tcp.payload),
+            Some(bytes) => {
+                let packets = bytes.div_ceil(payload).max(1);
+                let end = (packets + syn).min(u64::from(u32::MAX) - 1) as u32;
+                (end, (bytes.max(1) - (packets - 1) * payload) as u32)
+            }
+        };
+        let phase = demand.stream("clock").indexed(u64::from(index)).uniform();
+        Connection {
+            sender: Sender::new(&tcp.options, end, phase),
+            receiver: Receiver::default(),
+            filed: None,
+            delayed: None,
+            last_payload,
+            object: None,
+        }
+    }
+
+    /// Payload of packet `sequence`; a SYN carries none.
+    pub(crate) fn payload(&self, tcp: &Tcp, sequence: u32) -> u32 {
+        if tcp.options.syn && sequence == 0 {
+            0
+        } else if sequence + 1 == self.sender.end() {
+            self.last_payload
+        } else {
+            tcp.payload
+        }
+    }
+
+    /// The packet that carries `segment`.
+    pub(crate) fn packet(&self, flow: u32, step: u32, class: Class, tcp: &Tcp, segment: Segment) -> Packet {
+        let is_syn = tcp.options.syn && segment.sequence == 0;
+        let may_mark =
+            tcp.options.ecn && !is_syn && (!segment.is_retransmission || tcp.options.ect_on_retransmissions);
+        Packet {
+            flow,
+            step,
+            bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
+            ecn: if may_mark { Ecn::Ect0 } else { Ecn::NotEct },
+            class,
+            body: Body::Data { sequence: segment.sequence, cwr: segment.cwr },
+        }
+    }
+
+    /// The acknowledgement of what has arrived so far.
+    pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp) -> Packet {
+        let (mut bytes, mut sack) = (tcp.ack, Default::default());
+        if tcp.options.variant == tcp::Variant::Sack {
+            sack = self.receiver.sack();
+            bytes += tcp.options.sack_bytes * sack.iter().filter(|(first, end)| first < end).count() as u32;
+        }
+        let body =
+            Body::Ack { next: self.receiver.next(), echo: tcp.options.ecn && self.receiver.echo(), sack };
+        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, body }
+    }
+}

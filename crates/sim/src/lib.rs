@@ -1,0 +1,25 @@
+//! Exact packet simulation in virtual time.
+//!
+//! [`Plan`] says what to simulate, [`Simulation`] does it, [`Record`] is what it leaves behind. Inside:
+//! `engine` (what is due), `net` (links, queues, the graph), `tcp` and `traffic` (who sends), `record`
+//! (what is counted). The algorithms come from `sojourn-aqm` unchanged.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod engine;
+mod error;
+mod flow;
+mod net;
+pub mod plan;
+mod record;
+mod simulation;
+pub mod tcp;
+mod traffic;
+
+pub use error::{PlanError, RunError};
+pub use plan::Plan;
+pub use record::{
+    CwndColumns, DropColumns, FlowColumns, ObjectColumns, QueueRecord, QueueSeries, Record, Series,
+};
+pub use simulation::{Control, Simulation};

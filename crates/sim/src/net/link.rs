@@ -1,0 +1,86 @@
+//! A one-way link: a transmitter and a wire.
+//!
+//! A link without a finite queue never loses a packet, so its queue need not be simulated: a packet
+//! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
+//! a [`super::Port`] is served by that port instead and only adds its delay.
+
+use super::Packet;
+use std::collections::VecDeque;
+
+/// A link and the packets on it that somebody waits for, in order of arrival at its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Rate in bit/s.
+    rate: u64,
+    /// Propagation delay.
+    delay: u64,
+    /// When the transmitter has sent everything it was given...
+    free: u64,
+    /// ...and the fraction of a nanosecond beyond that, in 1/rate: rounding errors do not add up.
+    fraction: u64,
+    /// Whole nanoseconds and fraction for the size seen last.
+    last: (u32, u64, u64),
+    /// Packets whose arrival at the end is an event: (time, packet).
+    pub(crate) in_flight: VecDeque<(u64, Packet)>,
+    /// The finite queue in front of it, if any.
+    pub(crate) port: Option<u32>,
+}
+
+impl Link {
+    pub(crate) fn new(rate: u64, delay: u64) -> Link {
+        Link { rate, delay, free: 0, fraction: 0, last: (0, 0, 0), in_flight: VecDeque::new(), port: None }
+    }
+
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate
+    }
+
+    /// Hand over `bytes` at time `at`; returns when the transmitter is done with them.
+    pub(crate) fn transmit(&mut self, at: u64, bytes: u32) -> u64 {
+        if self.last.0 != bytes {
+            let bits = u128::from(bytes) * 8_000_000_000;
+            let rate = u128::from(self.rate);
+            self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
+        }
+        if at > self.free {
+            self.free = at;
+            self.fraction = 0;
+        }
+        self.free += self.last.1;
+        self.fraction += self.last.2;
+        if self.fraction >= self.rate {
+            self.fraction -= self.rate;
+            self.free += 1;
+        }
+        self.free
+    }
+
+    /// When a packet whose transmission ended at `sent` reaches the other end.
+    pub(crate) fn arrival(&self, sent: u64) -> u64 {
+        sent + self.delay
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Link;
+
+    #[test]
+    fn a_busy_link_sends_back_to_back_and_an_idle_one_at_once() {
+        let mut link = Link::new(10_000_000, 5);
+        assert_eq!(link.transmit(100, 1000), 800_100);
+        assert_eq!(link.transmit(200, 1000), 1_600_100);
+        assert_eq!(link.transmit(9_000_000, 500), 9_400_000);
+        assert_eq!(link.arrival(9_400_000), 9_400_005);
+    }
+
+    #[test]
+    fn rounding_errors_do_not_add_up() {
+        let mut link = Link::new(3_000_000, 0);
+        let mut sent = 0;
+        for _ in 0..3000 {
+            sent = link.transmit(0, 1000); // 2,666,666.67 ns each
+        }
+        assert_eq!(sent, 8_000_000_000);
+    }
+}

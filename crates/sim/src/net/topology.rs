@@ -1,0 +1,453 @@
+//! The graph: nodes, one-way links, the route of every flow, and how far a packet may run ahead.
+//!
+//! A packet that enters a link which never loses can be told its arrival time at once. If the next link
+//! is fed by this one alone, packets meet it in the same order whether they are handed over at their
+//! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
+//! that answers at once. Where two feeds meet, or a queue decides, the packet waits for its time.
+
+use super::{Link, Port};
+use crate::{
+    error::PlanError,
+    plan::{self, Plan, Topology, Traffic},
+};
+use sojourn_aqm::{Context, Limit, Overflow, Spec, units};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// One link of a route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    pub(crate) link: u32,
+    /// The route ends behind this link.
+    pub(crate) last: bool,
+    /// What comes behind it needs no event.
+    pub(crate) ahead: bool,
+}
+
+/// Where a flow's packets and their acknowledgements enter: indices into [`Network::steps`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    pub(crate) forward: u32,
+    pub(crate) backward: u32,
+}
+
+/// Links, queues and routes.
+pub(crate) struct Network {
+    pub(crate) links: Vec<Link>,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) steps: Vec<Step>,
+    /// Routes of each traffic group; source i takes entry i mod n.
+    pub(crate) routes: Vec<Vec<Route>>,
+}
+
+/// Who hands packets to a link: a host in its own time, or one other link in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Feed {
+    Clock,
+    Link(u32),
+}
+
+impl Network {
+    /// Build the network of `plan`. With `plain`, every step is an event: the reference that the
+    /// shortcuts are tested against.
+    ///
+    /// # Errors
+    /// Unknown or unreachable nodes, links without rate, bad specs.
+    pub(crate) fn new(plan: &Plan, seed: u64, plain: bool) -> Result<Network, PlanError> {
+        let mut graph = Graph::default();
+        let ends = match &plan.topology {
+            Topology::Dumbbell(dumbbell) => graph.dumbbell(dumbbell, &plan.traffic)?,
+            Topology::Graph(links) => {
+                for (i, link) in links.iter().enumerate() {
+                    graph.link(
+                        &link.from,
+                        &link.to,
+                        link.rate,
+                        link.delay,
+                        link.queue.clone(),
+                        &format!("link {}", i + 1),
+                    )?;
+                }
+                plan.traffic.iter().map(|t| graph.ends(t)).collect::<Result<_, _>>()?
+            }
+        };
+        graph.build(plan, &ends, seed, plain)
+    }
+
+    /// The number of the queue that metrics are about.
+    ///
+    /// # Errors
+    /// A name that is no queue, or none where there are several.
+    pub(crate) fn measured(&self, plan: &Plan) -> Result<u32, PlanError> {
+        let names = || self.ports.iter().map(|port| port.name.as_str());
+        let wanted = match (&plan.measure, &plan.topology) {
+            (Some(name), _) => name,
+            (None, Topology::Dumbbell(_)) => "R1-R2",
+            (None, Topology::Graph(_)) if self.ports.len() == 1 => return Ok(0),
+            (None, Topology::Graph(_)) => {
+                return Err(PlanError::new("measure.queue", "is missing, and there are several queues")
+                    .allowed(names().collect::<Vec<_>>().join(", ")));
+            }
+        };
+        names().position(|name| name == wanted).map(|i| i as u32).ok_or_else(|| PlanError {
+            nearest: units::nearest(wanted, names()),
+            ..PlanError::new("measure.queue", format!("= {wanted:?} is not a queue"))
+                .allowed(names().collect::<Vec<_>>().join(", "))
+        })
+    }
+}
+
+/// The sending and receiving node of each source of a group; source i takes entry i mod n.
+type Ends = Vec<(u32, u32)>;
+
+#[derive(Default)]
+struct Graph {
+    nodes: BTreeMap<String, u32>,
+    names: Vec<String>,
+    links: Vec<(u32, u32, Link)>,
+    pairs: BTreeSet<(u32, u32)>,
+    queues: Vec<(u32, plan::Queue)>,
+    out: Vec<Vec<u32>>,
+}
+
+impl Graph {
+    fn node(&mut self, name: &str) -> u32 {
+        if let Some(id) = self.nodes.get(name) {
+            return *id;
+        }
+        let id = self.names.len() as u32;
+        self.nodes.insert(name.to_owned(), id);
+        self.names.push(name.to_owned());
+        self.out.push(Vec::new());
+        id
+    }
+
+    fn link(
+        &mut self,
+        from: &str,
+        to: &str,
+        rate: u64,
+        delay: u64,
+        queue: Option<plan::Queue>,
+        key: &str,
+    ) -> Result<(), PlanError> {
+        if rate == 0 {
+            return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("a rate of at least 1bit/s"));
+        }
+        if from == to {
+            return Err(PlanError::new(key, format!("joins {from:?} to itself")));
+        }
+        let (from, to) = (self.node(from), self.node(to));
+        if !self.pairs.insert((from, to)) {
+            let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
+            return Err(PlanError::new(key, format!("is a second link from {from:?} to {to:?}")));
+        }
+        let id = self.links.len() as u32;
+        self.links.push((from, to, Link::new(rate, delay)));
+        self.out[from as usize].push(id);
+        if let Some(queue) = queue {
+            self.queues.push((id, queue));
+        }
+        Ok(())
+    }
+
+    fn duplex(&mut self, a: &str, b: &str, rate: u64, delay: u64, key: &str) -> Result<(), PlanError> {
+        self.link(a, b, rate, delay, None, key)?;
+        self.link(b, a, rate, delay, None, key)
+    }
+
+    /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
+    fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
+        self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
+        self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
+        for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
+            check_access(key, access)?;
+        }
+        let servers = d.server.nodes.unwrap_or(1);
+        for j in 0..servers {
+            let delay = d.server.delays[j as usize % d.server.delays.len()];
+            self.duplex("R2", &format!("server{j}"), d.server.rate, delay, "dumbbell.server")?;
+        }
+        traffic
+            .iter()
+            .map(|group| {
+                let key = format!("traffic.{}.access", group.name);
+                let (access, prefix) = match &group.access {
+                    Some(own) => (own, format!("{}/client", group.name)),
+                    None if d.access.nodes.is_some() => (&d.access, "client".to_owned()),
+                    None => (&d.access, format!("{}/client", group.name)),
+                };
+                check_access(&key, access)?;
+                // Flows that come and go share one host per delay, unless told otherwise.
+                let is_short = matches!(group.kind, plan::Kind::TcpShort { .. });
+                let hosts = match access.nodes {
+                    Some(nodes) => nodes,
+                    None if is_short => access.delays.len() as u32,
+                    None => group.count,
+                };
+                for j in 0..hosts {
+                    let name = format!("{prefix}{j}");
+                    if !self.nodes.contains_key(&name) {
+                        let delay = access.delays[j as usize % access.delays.len()];
+                        self.duplex(&name, "R1", access.rate, delay, &key)?;
+                    }
+                }
+                let period = lcm(hosts, servers);
+                let period = if is_short { period } else { period.min(u64::from(group.count)) };
+                Ok((0..period)
+                    .map(|i| {
+                        let client = self.nodes[&format!("{prefix}{}", i % u64::from(hosts))];
+                        let server = self.nodes[&format!("server{}", i % u64::from(servers))];
+                        if group.reverse { (server, client) } else { (client, server) }
+                    })
+                    .collect())
+            })
+            .collect()
+    }
+
+    /// The ends of a group in a graph that the user drew.
+    fn ends(&self, group: &Traffic) -> Result<Ends, PlanError> {
+        let find = |side: &str, names: &[String]| {
+            let key = format!("traffic.{}.{side}", group.name);
+            if names.is_empty() {
+                return Err(PlanError::new(key, "is missing").allowed(self.names.join(", ")));
+            }
+            names
+                .iter()
+                .map(|name| {
+                    self.nodes.get(name).copied().ok_or_else(|| PlanError {
+                        nearest: units::nearest(name, self.names.iter().map(String::as_str)),
+                        ..PlanError::new(key.clone(), format!("= {name:?} is not a node"))
+                            .allowed(self.names.join(", "))
+                    })
+                })
+                .collect::<Result<Vec<u32>, _>>()
+        };
+        let (from, to) = (find("from", &group.from)?, find("to", &group.to)?);
+        let period = lcm(from.len() as u32, to.len() as u32) as usize;
+        let is_short = matches!(group.kind, plan::Kind::TcpShort { .. });
+        let period = if is_short { period } else { period.min(group.count as usize) };
+        Ok((0..period).map(|i| (from[i % from.len()], to[i % to.len()])).collect())
+    }
+
+    /// Lay the routes, find out who feeds which link, and make the queues.
+    fn build(self, plan: &Plan, ends: &[Ends], seed: u64, plain: bool) -> Result<Network, PlanError> {
+        let mut ways = Ways { graph: &self, trees: BTreeMap::new() };
+        // Every distinct (from, to, how it is answered) once.
+        let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut feeds: Vec<BTreeSet<Feed>> = vec![BTreeSet::new(); self.links.len()];
+        let mut lasts: Vec<(usize, Answer, u32)> = Vec::new(); // (last forward step, answer, first step back)
+        let mut routes = Vec::new();
+        for (group, ends) in plan.traffic.iter().zip(ends) {
+            let answer = Answer::of(&group.kind);
+            let mut of_group = Vec::new();
+            for &(from, to) in ends {
+                if from == to {
+                    let key = format!("traffic.{}.to", group.name);
+                    return Err(PlanError::new(
+                        key,
+                        format!("= {:?} is where it comes from", self.names[to as usize]),
+                    ));
+                }
+                if let Some(route) = laid.get(&(from, to, answer)) {
+                    of_group.push(*route);
+                    continue;
+                }
+                let there = ways.route(from, to, &group.name)?;
+                let back = ways.route(to, from, &group.name)?;
+                let forward = steps.len() as u32;
+                lay(&mut steps, &mut feeds, &there, Feed::Clock);
+                let last = steps.len() - 1;
+                let backward = steps.len() as u32;
+                if answer != Answer::None {
+                    let feed = match answer {
+                        Answer::AtOnce => Feed::Link(there[there.len() - 1]),
+                        _ => Feed::Clock,
+                    };
+                    lay(&mut steps, &mut feeds, &back, feed);
+                }
+                lasts.push((last, answer, backward));
+                let route = Route { forward, backward };
+                laid.insert((from, to, answer), route);
+                of_group.push(route);
+            }
+            routes.push(of_group);
+        }
+        let mut links: Vec<Link> = self.links.iter().map(|(_, _, link)| link.clone()).collect();
+        let ports = self.ports(plan, &mut links, seed)?;
+        if !plain {
+            let follows = |link: u32, next: u32| {
+                links[next as usize].port.is_none() && feeds[next as usize].iter().eq([&Feed::Link(link)])
+            };
+            for i in 0..steps.len() {
+                if !steps[i].last {
+                    steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
+                }
+            }
+            for (last, answer, backward) in lasts {
+                steps[last].ahead = match answer {
+                    Answer::None => true,
+                    Answer::AtOnce => follows(steps[last].link, steps[backward as usize].link),
+                    Answer::Later => false,
+                };
+            }
+        }
+        Ok(Network { links, ports, steps, routes })
+    }
+
+    fn ports(&self, plan: &Plan, links: &mut [Link], seed: u64) -> Result<Vec<Port>, PlanError> {
+        let mean_packet = mean_packet(&plan.traffic);
+        let mut ports = Vec::new();
+        for (id, queue) in &self.queues {
+            let (from, to, link) = &self.links[*id as usize];
+            let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
+            let key = match plan.topology {
+                Topology::Dumbbell(_) if name == "R1-R2" => "queue".to_owned(),
+                Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
+                Topology::Graph(_) => format!("link.{name}.queue"),
+            };
+            let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
+            let spec = Spec::parse(&queue.aqm).map_err(at_aqm)?;
+            let limit = match spec.limit {
+                Some(limit) => limit,
+                None => units::limit(&queue.limit).map_err(|why| {
+                    PlanError::new(format!("{key}.limit"), format!("= {} {why}", queue.limit))
+                        .allowed("packets (100p) or bytes (120kB)")
+                })?,
+            };
+            // ns-2's limit counts the packet in service for some queues, so one fewer may wait.
+            let waiting = match limit {
+                Limit::Packets(n) if plan.ns2 && spec.algorithm.ns2_limit_counts_service => {
+                    Limit::Packets((n - 1).max(1))
+                }
+                limit => limit,
+            };
+            let context =
+                Context { link_rate: link.rate(), limit, mean_packet, ecn: queue.ecn, ns2: plan.ns2 };
+            let aqm = spec.build(context).map_err(at_aqm)?;
+            links[*id as usize].port = Some(ports.len() as u32);
+            let overflow = spec.overflow.unwrap_or(Overflow::Tail);
+            ports.push(Port::new(name, spec.to_string(), *id, link.rate(), waiting, overflow, aqm, seed));
+        }
+        if ports.is_empty() {
+            return Err(PlanError::new("link", "no link has a queue")
+                .allowed("queue = { limit, aqm } on one link at least"));
+        }
+        Ok(ports)
+    }
+}
+
+/// How a packet is answered at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Answer {
+    /// Not at all (datagrams).
+    None,
+    /// In the moment that it arrives.
+    AtOnce,
+    /// Perhaps later (delayed acknowledgements).
+    Later,
+}
+
+impl Answer {
+    fn of(kind: &plan::Kind) -> Answer {
+        match kind {
+            plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } if tcp.options.delayed_ack > 0 => {
+                Answer::Later
+            }
+            plan::Kind::Tcp(_) | plan::Kind::TcpShort { .. } => Answer::AtOnce,
+            plan::Kind::UdpCbr { .. } | plan::Kind::UdpOnoff { .. } => Answer::None,
+        }
+    }
+}
+
+fn lay(steps: &mut Vec<Step>, feeds: &mut [BTreeSet<Feed>], links: &[u32], mut feed: Feed) {
+    for (i, link) in links.iter().enumerate() {
+        feeds[*link as usize].insert(feed);
+        feed = Feed::Link(*link);
+        steps.push(Step { link: *link, last: i + 1 == links.len(), ahead: false });
+    }
+}
+
+/// Routes with the fewest hops; among equals, by the order in which links were declared.
+struct Ways<'a> {
+    graph: &'a Graph,
+    /// For each source, the link by which each node is reached.
+    trees: BTreeMap<u32, Vec<Option<u32>>>,
+}
+
+impl Ways<'_> {
+    fn route(&mut self, from: u32, to: u32, traffic: &str) -> Result<Vec<u32>, PlanError> {
+        let graph = self.graph;
+        let mut head = Vec::new();
+        let mut from = from;
+        // A host with one link out has no choice; its router's tree serves all of its hosts.
+        while let [only] = graph.out[from as usize][..]
+            && from != to
+            && head.len() < graph.names.len()
+        {
+            head.push(only);
+            from = graph.links[only as usize].1;
+        }
+        let tree = self.trees.entry(from).or_insert_with(|| breadth_first(graph, from));
+        let mut links = Vec::new();
+        let mut at = to;
+        while at != from {
+            let Some(link) = tree[at as usize] else {
+                let (from, to) = (&graph.names[from as usize], &graph.names[to as usize]);
+                let problem = format!("there is no way from {from:?} to {to:?}");
+                return Err(PlanError::new(format!("traffic.{traffic}"), problem));
+            };
+            links.push(link);
+            at = graph.links[link as usize].0;
+        }
+        links.reverse();
+        head.append(&mut links);
+        Ok(head)
+    }
+}
+
+fn breadth_first(graph: &Graph, from: u32) -> Vec<Option<u32>> {
+    let mut reached: Vec<Option<u32>> = vec![None; graph.names.len()];
+    let mut queue = VecDeque::from([from]);
+    while let Some(node) = queue.pop_front() {
+        for &link in &graph.out[node as usize] {
+            let to = graph.links[link as usize].1;
+            if to != from && reached[to as usize].is_none() {
+                reached[to as usize] = Some(link);
+                queue.push_back(to);
+            }
+        }
+    }
+    reached
+}
+
+fn check_access(key: &str, access: &plan::Access) -> Result<(), PlanError> {
+    if access.delays.is_empty() {
+        return Err(PlanError::new(format!("{key}.delays"), "is empty").allowed("one delay at least"));
+    }
+    if access.nodes == Some(0) {
+        return Err(PlanError::new(format!("{key}.nodes"), "is zero").allowed("1 or more"));
+    }
+    Ok(())
+}
+
+/// The size on the wire that algorithms count in: of the first TCP traffic, else of the first datagrams.
+fn mean_packet(traffic: &[Traffic]) -> u32 {
+    let tcp = traffic.iter().find_map(|t| match &t.kind {
+        plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } => Some(tcp.payload + tcp.header),
+        _ => None,
+    });
+    let udp = traffic.iter().find_map(|t| match t.kind {
+        plan::Kind::UdpCbr { size, .. } | plan::Kind::UdpOnoff { size, .. } => Some(size),
+        _ => None,
+    });
+    tcp.or(udp).unwrap_or(1000)
+}
+
+fn lcm(a: u32, b: u32) -> u64 {
+    let (mut x, mut y) = (a.max(1), b.max(1));
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    u64::from(a.max(1)) / u64::from(x) * u64::from(b.max(1))
+}

@@ -1,0 +1,222 @@
+//! What the simulator is asked to do: a scenario with every unit resolved to plain numbers.
+//!
+//! The Python side writes it as JSON; a [`Plan`] is checked once more by [`crate::Simulation::new`], so
+//! that a run that starts can finish. Times are nanoseconds, rates bit/s, sizes bytes.
+
+use crate::tcp::TcpOptions;
+use serde::Deserialize;
+
+/// A whole scenario.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// End of the run.
+    pub duration: u64,
+    /// Statistics start here.
+    pub warmup: u64,
+    /// Links and queues.
+    pub topology: Topology,
+    /// Who sends.
+    pub traffic: Vec<Traffic>,
+    /// Name of the measured queue; the dumbbell's bottleneck or the only queue if absent.
+    #[serde(default)]
+    pub measure: Option<String>,
+    /// What to record besides the counters.
+    #[serde(default)]
+    pub trace: Trace,
+    /// Whether algorithms default to ns-2's settings.
+    #[serde(default)]
+    pub ns2: bool,
+}
+
+/// Recording.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Sample queues and probes this often; absent: no series.
+    #[serde(default)]
+    pub interval: Option<u64>,
+    /// Record every drop at the measured queue.
+    #[serde(default)]
+    pub drops: bool,
+    /// Record every change of every sender's window.
+    #[serde(default)]
+    pub cwnd: bool,
+}
+
+/// The graph, or a builder of it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// Clients - R1 - bottleneck - R2 - servers.
+    Dumbbell(Dumbbell),
+    /// Any graph of one-way links.
+    Graph(Vec<Link>),
+}
+
+/// The classic topology; both directions exist.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Bottleneck rate.
+    pub rate: u64,
+    /// Bottleneck propagation delay, one way.
+    pub delay: u64,
+    /// Client side.
+    pub access: Access,
+    /// Server side.
+    pub server: Access,
+    /// The queue R1 -> R2.
+    pub queue: Queue,
+    /// The queue R2 -> R1; absent: never full.
+    #[serde(default)]
+    pub reverse_queue: Option<Queue>,
+}
+
+/// The links between hosts and one router.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Rate of each.
+    pub rate: u64,
+    /// Delays; host j uses entry j mod n.
+    pub delays: Vec<u64>,
+    /// Number of hosts, flow i on host i mod nodes; absent: every flow has its own host.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+}
+
+/// A one-way link.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Where it starts.
+    pub from: String,
+    /// Where it ends.
+    pub to: String,
+    /// Its rate.
+    pub rate: u64,
+    /// Its propagation delay.
+    pub delay: u64,
+    /// A queue with a limit; absent: the link never loses a packet.
+    #[serde(default)]
+    pub queue: Option<Queue>,
+}
+
+/// A finite queue and its algorithm.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Buffer limit, as in a spec (`100p`, `120kB`); the algorithm spec's own `limit` wins.
+    pub limit: String,
+    /// The algorithm spec.
+    pub aqm: String,
+    /// Whether ECN-capable packets are marked.
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+/// A group of sources alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Its name in results.
+    pub name: String,
+    /// What it does.
+    pub kind: Kind,
+    /// How many sources (for `tcp_short`: hosts are still taken in turn, flows come by the arrival rate).
+    #[serde(default = "one")]
+    pub count: u32,
+    /// From the server side to the client side (dumbbell only).
+    #[serde(default)]
+    pub reverse: bool,
+    /// Own access links instead of the dumbbell's.
+    #[serde(default)]
+    pub access: Option<Access>,
+    /// Sending hosts in a graph, taken in turn.
+    #[serde(default)]
+    pub from: Vec<String>,
+    /// Receiving hosts in a graph, taken in turn.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// When each source starts.
+    pub start: Draw,
+    /// When they all stop; absent: never.
+    #[serde(default)]
+    pub stop: Option<u64>,
+    /// Traffic class of its packets.
+    #[serde(default)]
+    pub class: u8,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a source does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Kind {
+    /// TCP with endless data.
+    Tcp(Tcp),
+    /// TCP flows that arrive as a Poisson process and end.
+    TcpShort {
+        /// Flows per second.
+        arrivals: f64,
+        /// Payload bytes of each; absent: it sends for its `lifetime`.
+        #[serde(default)]
+        size: Option<Draw>,
+        /// How long each has new data to send.
+        #[serde(default)]
+        lifetime: Option<Draw>,
+        /// The connection.
+        tcp: Tcp,
+    },
+    /// Constant rate datagrams.
+    UdpCbr {
+        /// Rate of each source.
+        rate: u64,
+        /// Size on the wire.
+        size: u32,
+        /// Each gap is multiplied by uniform(1 - jitter, 1 + jitter).
+        #[serde(default)]
+        jitter: f64,
+    },
+    /// Datagrams at a constant rate while on, exponential on and off times.
+    UdpOnoff {
+        /// Rate while on.
+        rate: u64,
+        /// Size on the wire.
+        size: u32,
+        /// Mean on time.
+        on: u64,
+        /// Mean off time.
+        off: u64,
+    },
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Payload of a full packet.
+    pub payload: u32,
+    /// Header of every data packet.
+    pub header: u32,
+    /// Size of a pure ACK or SYN on the wire.
+    pub ack: u32,
+    /// How the end systems behave.
+    pub options: TcpOptions,
+}
+
+/// A number drawn per source: nanoseconds or bytes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Always this.
+    Constant(f64),
+    /// Uniform between the two.
+    Uniform(f64, f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+}

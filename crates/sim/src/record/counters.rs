@@ -1,0 +1,144 @@
+//! What a queue counts while it runs. The window is the difference of two snapshots, so counting never
+//! asks what time it is.
+
+use super::{QueueRecord, histogram::Histogram};
+use sojourn_aqm::Cause;
+
+/// Counters since the start of the run, and exact integrals of the queue over time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) arrivals: u64,
+    arrived_bytes: u64,
+    pub(crate) departures: u64,
+    departed_bytes: u64,
+    drops: [u64; Cause::ALL.len()],
+    dropped_bytes: u64,
+    marks: [u64; Cause::ALL.len()],
+    delay_sum: u128,
+    delay_squared: u128,
+    delays: Histogram,
+    runs: Runs,
+    /// Integrals up to `until`.
+    until: u64,
+    packet_ns: u128,
+    packet_squared_ns: u128,
+    byte_ns: u128,
+    idle_ns: u64,
+    max_packets: u32,
+}
+
+impl Counters {
+    pub(crate) fn arrival(&mut self, bytes: u32) {
+        self.arrivals += 1;
+        self.arrived_bytes += u64::from(bytes);
+    }
+
+    pub(crate) fn departure(&mut self, bytes: u32, waited: u64) {
+        self.departures += 1;
+        self.departed_bytes += u64::from(bytes);
+        self.delay_sum += u128::from(waited);
+        self.delay_squared += u128::from(waited) * u128::from(waited);
+        self.delays.add(waited);
+    }
+
+    /// `arrival`: the number of the dropped packet among all offered.
+    pub(crate) fn drop(&mut self, bytes: u32, cause: Cause, arrival: u64) {
+        self.drops[cause as usize] += 1;
+        self.dropped_bytes += u64::from(bytes);
+        self.runs.drop(arrival);
+    }
+
+    pub(crate) fn mark(&mut self, cause: Cause) {
+        self.marks[cause as usize] += 1;
+    }
+
+    pub(crate) fn total_drops(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+
+    /// Account for the time up to `now`, during which `packets` and `bytes` waited.
+    pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
+        let span = now - self.until;
+        self.until = now;
+        if !busy {
+            self.idle_ns += span;
+        }
+        if packets > 0 {
+            let (span, packets_wide) = (u128::from(span), u128::from(packets));
+            self.packet_ns += span * packets_wide;
+            self.packet_squared_ns += span * packets_wide * packets_wide;
+            self.byte_ns += span * u128::from(bytes);
+            self.max_packets = self.max_packets.max(packets);
+        }
+    }
+
+    /// Integrals of waiting packets and of their square so far.
+    pub(crate) fn integrals(&self) -> (u128, u128) {
+        (self.packet_ns, self.packet_squared_ns)
+    }
+
+    /// Forget the largest queue: the window starts.
+    pub(crate) fn open_window(&mut self) -> Counters {
+        self.max_packets = 0;
+        self.clone()
+    }
+
+    /// The window's record: what was counted since the snapshot `start`.
+    pub(crate) fn since(&self, start: &Counters) -> QueueRecord {
+        let minus = |a: &[u64; 5], b: &[u64; 5]| core::array::from_fn(|i| a[i] - b[i]);
+        let (delay_edges_ns, delay_counts) = self.delays.since(&start.delays);
+        let (run_lengths, run_counts) = self.runs.since(&start.runs);
+        QueueRecord {
+            arrivals: self.arrivals - start.arrivals,
+            arrived_bytes: self.arrived_bytes - start.arrived_bytes,
+            departures: self.departures - start.departures,
+            departed_bytes: self.departed_bytes - start.departed_bytes,
+            drops: minus(&self.drops, &start.drops),
+            dropped_bytes: self.dropped_bytes - start.dropped_bytes,
+            marks: minus(&self.marks, &start.marks),
+            packet_ns: (self.packet_ns - start.packet_ns) as f64,
+            packet_squared_ns: (self.packet_squared_ns - start.packet_squared_ns) as f64,
+            byte_ns: (self.byte_ns - start.byte_ns) as f64,
+            max_packets: u64::from(self.max_packets),
+            idle_ns: self.idle_ns - start.idle_ns,
+            delay_sum_ns: (self.delay_sum - start.delay_sum) as f64,
+            delay_squared_ns: (self.delay_squared - start.delay_squared) as f64,
+            delay_edges_ns,
+            delay_counts,
+            run_lengths,
+            run_counts,
+            ..QueueRecord::default()
+        }
+    }
+}
+
+/// Runs of consecutive drops: packets offered one after the other, all dropped.
+#[derive(Clone, Debug, Default)]
+struct Runs {
+    finished: Histogram,
+    length: u64,
+    last: u64,
+}
+
+impl Runs {
+    fn drop(&mut self, arrival: u64) {
+        if self.length > 0 && arrival == self.last + 1 {
+            self.length += 1;
+        } else {
+            if self.length > 0 {
+                self.finished.add(self.length);
+            }
+            self.length = 1;
+        }
+        self.last = arrival;
+    }
+
+    /// Lengths and counts since `start`; the run in progress counts where it is now.
+    fn since(&self, start: &Runs) -> (Vec<u64>, Vec<u64>) {
+        let mut now = self.finished.clone();
+        if self.length > 0 && (self.last, self.length) != (start.last, start.length) {
+            now.add(self.length);
+        }
+        now.since(&start.finished)
+    }
+}

@@ -1,0 +1,175 @@
+//! What a run leaves behind: whole columns of plain numbers, nothing derived.
+//!
+//! Metrics are computed from a [`Record`] elsewhere, by formulas that every world shares. Times are
+//! nanoseconds. "Window" is [warm-up, end]; everything but series covers the window only.
+
+mod counters;
+mod histogram;
+mod recorder;
+
+pub(crate) use counters::Counters;
+pub(crate) use recorder::{Recorder, conserved};
+
+use sojourn_aqm::Cause;
+
+/// Everything measured in one run.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Start and end of the window.
+    pub window: (u64, u64),
+    /// Every queue with a limit, the measured one first.
+    pub queues: Vec<QueueRecord>,
+    /// One row a flow.
+    pub flows: FlowColumns,
+    /// One row a finite transfer.
+    pub objects: ObjectColumns,
+    /// Samples of the queues.
+    pub series: Series,
+    /// Drops at the measured queue, if asked for.
+    pub drops: DropColumns,
+    /// Changes of congestion windows, if asked for.
+    pub cwnd: CwndColumns,
+    /// Events handled, for benchmarks.
+    pub events: u64,
+}
+
+/// Counters of one queue over the window.
+#[derive(Clone, Debug, Default)]
+pub struct QueueRecord {
+    /// `R1-R2`.
+    pub name: String,
+    /// The canonical algorithm spec in force.
+    pub spec: String,
+    /// Most packets that may wait (0 if the limit is in bytes).
+    pub limit_packets: u64,
+    /// Most bytes that may wait (0 if the limit is in packets).
+    pub limit_bytes: u64,
+    /// Integral of the capacity over the window, bits.
+    pub capacity_bits: f64,
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Bytes offered.
+    pub arrived_bytes: u64,
+    /// Packets handed to the transmitter.
+    pub departures: u64,
+    /// Bytes handed to the transmitter.
+    pub departed_bytes: u64,
+    /// Drops by cause, in the order of [`Cause::ALL`].
+    pub drops: [u64; Cause::ALL.len()],
+    /// Bytes dropped, all causes.
+    pub dropped_bytes: u64,
+    /// Marks by cause, in the order of [`Cause::ALL`].
+    pub marks: [u64; Cause::ALL.len()],
+    /// Integral of waiting packets, packet nanoseconds.
+    pub packet_ns: f64,
+    /// Integral of waiting packets squared.
+    pub packet_squared_ns: f64,
+    /// Integral of waiting bytes.
+    pub byte_ns: f64,
+    /// Most packets that ever waited.
+    pub max_packets: u64,
+    /// Time without a packet in transmission.
+    pub idle_ns: u64,
+    /// Sum of (start of service - arrival) over departures.
+    pub delay_sum_ns: f64,
+    /// Sum of squares of the same.
+    pub delay_squared_ns: f64,
+    /// Histogram of the same: lower edges of the buckets that hold anything...
+    pub delay_edges_ns: Vec<u64>,
+    /// ...and how many delays fell into each (a bucket is at most 1/64 of its edge wide).
+    pub delay_counts: Vec<u64>,
+    /// Lengths of runs of consecutive drops (consecutive arrivals, any flow)...
+    pub run_lengths: Vec<u64>,
+    /// ...and how many runs had each.
+    pub run_counts: Vec<u64>,
+}
+
+/// Per flow, over the window; queue columns are about the measured queue.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they count")]
+pub struct FlowColumns {
+    /// Index into the plan's traffic.
+    pub traffic: Vec<u32>,
+    /// Number within its traffic group.
+    pub index: Vec<u32>,
+    pub start_ns: Vec<u64>,
+    pub queue_arrivals: Vec<u64>,
+    pub queue_drops: Vec<u64>,
+    pub queue_marks: Vec<u64>,
+    pub sent_packets: Vec<u64>,
+    pub retransmitted_packets: Vec<u64>,
+    pub timeouts: Vec<u64>,
+    pub window_cuts: Vec<u64>,
+    /// Packets that reached the receiver, duplicates included.
+    pub received_packets: Vec<u64>,
+    /// Payload bytes that reached the receiver for the first time.
+    pub goodput_bytes: Vec<u64>,
+}
+
+/// Per finite transfer that started in the run.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct ObjectColumns {
+    pub traffic: Vec<u32>,
+    pub index: Vec<u32>,
+    pub start_ns: Vec<u64>,
+    /// When its last byte was acknowledged; `u64::MAX` if the run ended first.
+    pub end_ns: Vec<u64>,
+    pub bytes: Vec<u64>,
+}
+
+/// Samples every `interval`, from time `interval` on; one column a variable.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// Distance of samples; 0: nothing was sampled.
+    pub interval: u64,
+    /// Of each queue, in the order of [`Record::queues`].
+    pub queues: Vec<QueueSeries>,
+}
+
+/// Samples of one queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueSeries {
+    /// Waiting packets at the sample.
+    pub packets: Vec<u32>,
+    /// Waiting bytes at the sample.
+    pub bytes: Vec<u64>,
+    /// Exact mean of waiting packets since the previous sample.
+    pub mean_packets: Vec<f64>,
+    /// Exact mean of their square.
+    pub mean_square_packets: Vec<f64>,
+    /// Packets offered since the previous sample.
+    pub arrivals: Vec<u32>,
+    /// Packets dropped since the previous sample.
+    pub drops: Vec<u32>,
+    /// The algorithm's probes: name and values.
+    pub probes: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// Every drop at the measured queue, over the whole run.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct DropColumns {
+    pub time_ns: Vec<u64>,
+    /// Row of [`FlowColumns`].
+    pub flow: Vec<u32>,
+    /// Packet number within the flow; a SYN is number 0 where there is one.
+    pub sequence: Vec<u32>,
+    /// Index into [`Cause::ALL`].
+    pub cause: Vec<u8>,
+    /// How many packets had been offered before this one.
+    pub arrival: Vec<u64>,
+    /// Packets that stayed waiting.
+    pub queue_packets: Vec<u32>,
+}
+
+/// Every change of a congestion window, over the whole run.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct CwndColumns {
+    pub time_ns: Vec<u64>,
+    /// Row of [`FlowColumns`].
+    pub flow: Vec<u32>,
+    pub cwnd: Vec<f64>,
+    pub ssthresh: Vec<f64>,
+}

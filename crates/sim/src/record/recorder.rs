@@ -1,0 +1,158 @@
+//! Takes samples while a run goes on, and turns what is left of it into a [`Record`].
+
+use super::{Counters, FlowColumns, QueueSeries, Record, Series};
+use crate::{
+    error::RunError,
+    flow::{Agent, Flow},
+    net::{Network, Port},
+    simulation::Parts,
+};
+use sojourn_aqm::Limit;
+
+/// Samples so far, and the counters of every queue when the window opened.
+pub(crate) struct Recorder {
+    interval: u64,
+    queues: Vec<Watched>,
+}
+
+#[derive(Default)]
+struct Watched {
+    at_start: Counters,
+    series: QueueSeries,
+    integrals: (u128, u128),
+    arrivals: u64,
+    drops: u64,
+}
+
+impl Recorder {
+    /// Samples every `interval` (0: never) of so many queues.
+    pub(crate) fn new(interval: u64, queues: usize) -> Recorder {
+        Recorder { interval, queues: (0..queues).map(|_| Watched::default()).collect() }
+    }
+
+    pub(crate) fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
+        for (watched, port) in self.queues.iter_mut().zip(ports) {
+            watched.at_start = port.counters.open_window();
+        }
+    }
+
+    pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {
+        for (watched, port) in self.queues.iter_mut().zip(ports) {
+            port.pass(now);
+            let series = &mut watched.series;
+            let (packets, squared) = port.counters.integrals();
+            let span = self.interval as f64;
+            series.packets.push(port.packets());
+            series.bytes.push(port.bytes());
+            series.mean_packets.push((packets - watched.integrals.0) as f64 / span);
+            series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
+            series.arrivals.push((port.counters.arrivals - watched.arrivals) as u32);
+            series.drops.push((port.counters.total_drops() - watched.drops) as u32);
+            watched.integrals = (packets, squared);
+            watched.arrivals = port.counters.arrivals;
+            watched.drops = port.counters.total_drops();
+            let mut column = 0;
+            port.aqm.probe(&mut |name, value| {
+                if column == series.probes.len() {
+                    series.probes.push((name, Vec::new()));
+                }
+                series.probes[column].1.push(value);
+                column += 1;
+            });
+        }
+    }
+}
+
+impl Parts {
+    /// The record of the run.
+    pub(crate) fn record(mut self, events: u64) -> Record {
+        let window = (self.window.1 - self.window.0) as f64 * 1e-9;
+        let mut order: Vec<usize> = (0..self.network.ports.len()).collect();
+        order.sort_by_key(|i| *i as u32 != self.measured);
+        let mut record = Record { window: self.window, events, ..Record::default() };
+        record.series.interval = self.recorder.interval;
+        for i in order {
+            let port = &self.network.ports[i];
+            let watched = &mut self.recorder.queues[i];
+            let mut queue = port.counters.since(&watched.at_start);
+            queue.name.clone_from(&port.name);
+            queue.spec.clone_from(&port.spec);
+            match port.limit() {
+                Limit::Packets(n) => queue.limit_packets = u64::from(n),
+                Limit::Bytes(n) => queue.limit_bytes = n,
+            }
+            queue.capacity_bits = self.network.links[port.link as usize].rate() as f64 * window;
+            record.queues.push(queue);
+            record.series.queues.push(std::mem::take(&mut watched.series));
+        }
+        if record.series.interval == 0 {
+            record.series = Series::default();
+        }
+        record.flows = flow_columns(&self.flows);
+        record.objects = self.objects;
+        record.drops = self.drops;
+        record.cwnd = self.cwnd;
+        record
+    }
+}
+
+fn flow_columns(flows: &[Flow]) -> FlowColumns {
+    let mut columns = FlowColumns::default();
+    for flow in flows {
+        let counts = &flow.counts;
+        columns.traffic.push(flow.group);
+        columns.index.push(flow.index);
+        columns.start_ns.push(flow.start);
+        columns.queue_arrivals.push(counts.queue_arrivals);
+        columns.queue_drops.push(counts.queue_drops);
+        columns.queue_marks.push(counts.queue_marks);
+        let tally = match &flow.agent {
+            Agent::Tcp(connection) => connection.sender.tally,
+            Agent::Udp { sent, .. } => crate::tcp::Tally { sent: *sent, ..Default::default() },
+        };
+        columns.sent_packets.push(tally.sent - counts.sent_before);
+        columns.retransmitted_packets.push(tally.retransmitted - counts.retransmitted_before);
+        columns.timeouts.push(tally.timeouts - counts.timeouts_before);
+        columns.window_cuts.push(tally.cuts - counts.cuts_before);
+        columns.received_packets.push(counts.window_received);
+        columns.goodput_bytes.push(counts.goodput_bytes);
+    }
+    columns
+}
+
+/// Whether every packet is accounted for, at every queue and for every flow.
+pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunError> {
+    for port in &network.ports {
+        let c = &port.counters;
+        let known = c.departures + c.total_drops() + u64::from(port.packets());
+        if c.arrivals != known {
+            return Err(RunError::Conservation(format!(
+                "queue {}: {} arrived, {known} left, were dropped or wait",
+                port.name, c.arrivals
+            )));
+        }
+    }
+    let mut on_the_way = vec![0u64; flows.len()];
+    let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|(_, packet)| packet));
+    for packet in flying.chain(network.ports.iter().flat_map(Port::waiting)).filter(|p| p.is_forward()) {
+        on_the_way[packet.flow as usize] += 1;
+    }
+    for (number, flow) in flows.iter().enumerate() {
+        let sent = match &flow.agent {
+            Agent::Tcp(connection) => connection.sender.tally.sent,
+            Agent::Udp { sent, .. } => *sent,
+        };
+        let counts = &flow.counts;
+        let known = counts.received + counts.late + counts.dropped + on_the_way[number];
+        if sent != known {
+            return Err(RunError::Conservation(format!(
+                "flow {number}: {sent} sent, {known} received, dropped or on the way"
+            )));
+        }
+    }
+    Ok(())
+}

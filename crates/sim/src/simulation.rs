@@ -1,0 +1,621 @@
+//! The event loop: what happens when, and what follows from it.
+//!
+//! A packet is carried from event to event; between two events it crosses every link that it can be told
+//! the time for (see [`crate::net::Step`]). So a data packet through one congested queue costs three
+//! events: it arrives at the queue, its transmission ends, its acknowledgement reaches the sender.
+
+use crate::{
+    check,
+    engine::{Event, Heap, Kind},
+    error::{PlanError, RunError},
+    flow::{Agent, Connection, Flow, Group},
+    net::{Body, Network, Offer, Packet},
+    plan::{self, Plan},
+    record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
+    tcp::{self, Ack, Segment},
+    traffic::{Datagrams, exponential},
+};
+use sojourn_aqm::Ecn;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// How the outside watches and stops a run.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Set it to stop the run.
+    pub cancel: AtomicBool,
+    /// Virtual time reached.
+    pub now_ns: AtomicU64,
+}
+
+/// Events between two looks at [`Control`].
+const PATIENCE: u64 = 16_384;
+/// In a `Source` or `Stop` event: the number is a group's, not a flow's.
+const OF_GROUP: u32 = 1 << 31;
+
+/// A run that has not started.
+pub struct Simulation {
+    end: u64,
+    warmup: u64,
+    heap: Heap<Event>,
+    network: Network,
+    groups: Vec<Group>,
+    flows: Vec<Flow>,
+    objects: ObjectColumns,
+    recorder: Recorder,
+    measured: u32,
+    /// The window is open.
+    counting: bool,
+    trace_drops: bool,
+    trace_cwnd: bool,
+    drops: DropColumns,
+    cwnd: CwndColumns,
+    /// Segments that a sender has just released; kept to save allocations.
+    released: Vec<Segment>,
+}
+
+impl Simulation {
+    /// Check `plan` and set everything up.
+    ///
+    /// # Errors
+    /// The first key that makes the plan impossible.
+    pub fn new(plan: &Plan, seed: u64) -> Result<Simulation, PlanError> {
+        Simulation::build(plan, seed, false)
+    }
+
+    /// As [`Simulation::new`], but every step of every packet is an event: the reference that shows
+    /// the shortcuts to be exact.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn plain(plan: &Plan, seed: u64) -> Result<Simulation, PlanError> {
+        Simulation::build(plan, seed, true)
+    }
+
+    fn build(plan: &Plan, seed: u64, plain: bool) -> Result<Simulation, PlanError> {
+        check::check(plan)?;
+        let mut network = Network::new(plan, seed, plain)?;
+        let measured = network.measured(plan)?;
+        let mut groups = Vec::new();
+        for (traffic, routes) in plan.traffic.iter().zip(std::mem::take(&mut network.routes)) {
+            groups.push(Group::new(traffic, routes, seed));
+        }
+        let mut simulation = Simulation {
+            end: plan.duration,
+            warmup: plan.warmup,
+            heap: Heap::new(),
+            recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
+            network,
+            groups,
+            flows: Vec::new(),
+            objects: ObjectColumns::default(),
+            measured,
+            counting: plan.warmup == 0,
+            trace_drops: plan.trace.drops,
+            trace_cwnd: plan.trace.cwnd,
+            drops: DropColumns::default(),
+            cwnd: CwndColumns::default(),
+            released: Vec::new(),
+        };
+        simulation.file_first_events(plan);
+        Ok(simulation)
+    }
+
+    /// Run to the end.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets were lost count
+    /// of.
+    pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
+        let mut events = 0u64;
+        while let Some(event) = self.heap.peek()
+            && event.time() < self.end
+        {
+            if events % PATIENCE == 0 {
+                control.now_ns.store(event.time(), Ordering::Relaxed);
+                if control.cancel.load(Ordering::Relaxed) {
+                    return Err(RunError::Cancelled);
+                }
+            }
+            events += 1;
+            self.handle(event);
+        }
+        for port in &mut self.network.ports {
+            port.pass(self.end);
+        }
+        self.conserved()?;
+        control.now_ns.store(self.end, Ordering::Relaxed);
+        Ok(self.into_record(events))
+    }
+
+    fn file_first_events(&mut self, plan: &Plan) {
+        if self.warmup > 0 {
+            self.heap.push(Event::new(self.warmup, Kind::Warmup, 0));
+        }
+        if let Some(interval) = plan.trace.interval {
+            self.heap.push(Event::new(interval, Kind::Sample, 0));
+        }
+        for port in 0..self.network.ports.len() as u32 {
+            if let Some(time) = self.network.ports[port as usize].aqm.next_timer() {
+                self.heap.push(Event::new(time.0, Kind::AqmTimer, port));
+            }
+        }
+        for (group, traffic) in plan.traffic.iter().enumerate() {
+            let starts = self.groups[group].demand.stream("start");
+            if let plan::Kind::TcpShort { .. } = traffic.kind {
+                let start = traffic.start.value(&mut starts.indexed(0)) as u64;
+                self.file_next_arrival(group as u32, start);
+            } else {
+                for index in 0..traffic.count {
+                    let start = traffic.start.value(&mut starts.indexed(u64::from(index))) as u64;
+                    let flow = self.add_flow(group as u32, index, start, None);
+                    let mut first = start;
+                    if let Agent::Udp { source, .. } = &mut self.flows[flow as usize].agent {
+                        first = source.first(start);
+                    }
+                    self.heap.push(Event::new(first, Kind::Source, flow));
+                }
+            }
+            if let Some(stop) = traffic.stop {
+                self.heap.push(Event::new(stop, Kind::Stop, OF_GROUP | group as u32));
+            }
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let (now, number) = (event.time(), event.number());
+        match event.kind() {
+            Kind::Arrival => {
+                let link = &mut self.network.links[number as usize];
+                let (_, mut packet) = link.in_flight.pop_front().expect("an arrival has its packet");
+                match link.in_flight.front() {
+                    Some((next, _)) => self.heap.replace_top(Event::new(*next, Kind::Arrival, number)),
+                    None => self.heap.pop(),
+                }
+                if self.network.steps[packet.step as usize].last {
+                    self.arrive(now, packet);
+                } else {
+                    packet.step += 1;
+                    self.carry(now, now, packet);
+                }
+            }
+            Kind::Departure => match self.serve(number, now) {
+                Some((sent, arrival, packet)) => {
+                    self.heap.replace_top(Event::new(sent, Kind::Departure, number));
+                    if let Some((at, packet)) = self.behind(arrival, packet) {
+                        self.carry(now, at, packet);
+                    }
+                }
+                None => {
+                    self.heap.pop();
+                    self.network.ports[number as usize].aqm.on_idle(sojourn_aqm::Time(now));
+                }
+            },
+            Kind::AqmTimer => {
+                let port = &mut self.network.ports[number as usize];
+                port.on_timer(now);
+                match port.aqm.next_timer() {
+                    Some(next) => {
+                        self.heap.replace_top(Event::new(next.0.max(now + 1), Kind::AqmTimer, number))
+                    }
+                    None => self.heap.pop(),
+                }
+            }
+            Kind::Retransmit => self.on_retransmission_event(now, number),
+            Kind::DelayedAck => {
+                self.heap.pop();
+                if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent
+                    && connection.delayed == Some(now)
+                {
+                    connection.delayed = None;
+                    let answer = self.answer(number);
+                    self.carry(now, now, answer);
+                }
+            }
+            Kind::Stop => {
+                self.heap.pop();
+                self.on_stop(now, number);
+            }
+            Kind::Source => {
+                self.heap.pop();
+                self.on_source(now, number);
+            }
+            Kind::Warmup => {
+                self.heap.pop();
+                self.open_window(now);
+            }
+            Kind::Sample => {
+                self.recorder.sample(now, &mut self.network.ports);
+                self.heap.replace_top(Event::new(now + self.recorder.interval(), Kind::Sample, 0));
+            }
+        }
+    }
+
+    /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
+    fn carry(&mut self, now: u64, at: u64, packet: Packet) {
+        let mut next = Some((at, packet));
+        while let Some((at, packet)) = next {
+            next = self.enter(now, at, packet).and_then(|(arrival, packet)| self.behind(arrival, packet));
+        }
+    }
+
+    /// Cross one link; `None` if the packet waits in a queue or is gone.
+    fn enter(&mut self, now: u64, at: u64, packet: Packet) -> Option<(u64, Packet)> {
+        let link = &mut self.network.links[self.network.steps[packet.step as usize].link as usize];
+        let Some(port) = link.port else {
+            let sent = link.transmit(at, packet.bytes);
+            return Some((link.arrival(sent), packet));
+        };
+        debug_assert_eq!(at, now, "a queue decides in its own time");
+        self.offer(port, now, packet);
+        if self.network.ports[port as usize].busy {
+            return None;
+        }
+        let (sent, arrival, packet) = self.serve(port, now)?;
+        self.heap.push(Event::new(sent, Kind::Departure, port));
+        Some((arrival, packet))
+    }
+
+    /// `packet` reaches the end of its link at `arrival`: go on at once, or come back then.
+    fn behind(&mut self, arrival: u64, mut packet: Packet) -> Option<(u64, Packet)> {
+        let step = self.network.steps[packet.step as usize];
+        if !step.ahead {
+            let in_flight = &mut self.network.links[step.link as usize].in_flight;
+            if in_flight.is_empty() {
+                self.heap.push(Event::new(arrival, Kind::Arrival, step.link));
+            }
+            in_flight.push_back((arrival, packet));
+            return None;
+        }
+        if step.last {
+            return self.receive(arrival, packet).map(|answer| (arrival, answer));
+        }
+        packet.step += 1;
+        Some((arrival, packet))
+    }
+
+    fn offer(&mut self, port: u32, now: u64, packet: Packet) {
+        let is_measured = port == self.measured;
+        if is_measured && self.counting {
+            self.flows[packet.flow as usize].counts.queue_arrivals += 1;
+        }
+        let queue = &mut self.network.ports[port as usize];
+        let mut witness = Witness {
+            flows: &mut self.flows,
+            drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
+            now,
+            counting: is_measured && self.counting,
+        };
+        let before = witness.drops.as_ref().map_or(0, |d| d.time_ns.len());
+        queue.offer(now, packet, &mut |packet, offer| witness.tell(packet, offer));
+        let waiting = queue.packets();
+        if let Some(drops) = witness.drops {
+            drops.queue_packets.resize(drops.time_ns.len().max(before), waiting);
+        }
+    }
+
+    /// Let the transmitter of `port` take its next packet: (end of transmission, arrival, packet).
+    fn serve(&mut self, port: u32, now: u64) -> Option<(u64, u64, Packet)> {
+        let is_measured = port == self.measured;
+        let queue = &mut self.network.ports[port as usize];
+        let mut witness = Witness {
+            flows: &mut self.flows,
+            drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
+            now,
+            counting: is_measured && self.counting,
+        };
+        let packet = queue.take(now, &mut |packet, offer| witness.tell(packet, offer));
+        let waiting = queue.packets();
+        if let Some(drops) = witness.drops {
+            drops.queue_packets.resize(drops.time_ns.len(), waiting);
+        }
+        let packet = packet?;
+        let link = &mut self.network.links[queue.link as usize];
+        let sent = link.transmit(now, packet.bytes);
+        Some((sent, link.arrival(sent), packet))
+    }
+
+    /// A packet reaches a host in its own time.
+    fn arrive(&mut self, now: u64, packet: Packet) {
+        let Body::Ack { next, echo, sack } = packet.body else {
+            if let Some(answer) = self.receive(now, packet) {
+                self.carry(now, now, answer);
+            }
+            return;
+        };
+        self.with_sender(packet.flow, now, |sender, tcp, out| {
+            let window = tcp::initial_window(&tcp.options, tcp.payload);
+            sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
+        });
+    }
+
+    /// A packet reaches its receiver at `at`, perhaps ahead of the clock; the answer, if there is one.
+    fn receive(&mut self, at: u64, packet: Packet) -> Option<Packet> {
+        let flow = &mut self.flows[packet.flow as usize];
+        let in_time = at < self.end;
+        let in_window = in_time && at >= self.warmup;
+        if in_time {
+            flow.counts.received += 1;
+        } else {
+            flow.counts.late += 1;
+        }
+        flow.counts.window_received += u64::from(in_window);
+        let (connection, sequence, cwr) = match (&mut flow.agent, packet.body) {
+            (Agent::Tcp(connection), Body::Data { sequence, cwr }) => (connection, sequence, cwr),
+            _ => {
+                flow.counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
+                return None;
+            }
+        };
+        let tcp = self.groups[flow.group as usize].tcp()?;
+        let received = connection.receiver.receive(sequence, packet.ecn == Ecn::Ce, cwr);
+        if in_window && received.is_new {
+            flow.counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
+        }
+        let is_syn = tcp.options.syn && sequence == 0;
+        if tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none() {
+            let due = at + tcp.options.delayed_ack;
+            connection.delayed = Some(due);
+            self.heap.push(Event::new(due, Kind::DelayedAck, packet.flow));
+            return None;
+        }
+        connection.delayed = None;
+        Some(self.answer(packet.flow))
+    }
+
+    fn answer(&self, number: u32) -> Packet {
+        let flow = &self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        match (&flow.agent, group.tcp()) {
+            (Agent::Tcp(connection), Some(tcp)) => {
+                connection.answer(number, flow.route.backward, group.class, tcp)
+            }
+            _ => unreachable!("only connections are answered"),
+        }
+    }
+
+    /// Let a sender act, then send what it released and see to its timer, its end and its trace.
+    fn with_sender(
+        &mut self,
+        number: u32,
+        now: u64,
+        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, &mut Vec<Segment>),
+    ) {
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
+        let mut released = std::mem::take(&mut self.released);
+        let before = connection.sender.cwnd();
+        act(&mut connection.sender, tcp, &mut released);
+        if self.trace_cwnd && connection.sender.cwnd() != before {
+            self.cwnd.time_ns.push(now);
+            self.cwnd.flow.push(number);
+            self.cwnd.cwnd.push(connection.sender.cwnd());
+            self.cwnd.ssthresh.push(connection.sender.ssthresh());
+        }
+        if let Some(object) = connection.object
+            && connection.sender.is_done()
+        {
+            let packets = u64::from(connection.sender.end() - u32::from(tcp.options.syn));
+            self.objects.end_ns[object as usize] = now;
+            self.objects.bytes[object as usize] =
+                packets.saturating_sub(1) * u64::from(tcp.payload) + u64::from(connection.last_payload);
+            connection.object = None;
+        }
+        if let Some(deadline) = connection.sender.deadline()
+            && connection.filed.is_none_or(|filed| filed > deadline)
+        {
+            connection.filed = Some(deadline);
+            self.heap.push(Event::new(deadline, Kind::Retransmit, number));
+        }
+        let (step, class) = (flow.route.forward, group.class);
+        for i in 0..released.len() {
+            let packet = match (
+                &self.flows[number as usize].agent,
+                self.groups[self.flows[number as usize].group as usize].tcp(),
+            ) {
+                (Agent::Tcp(connection), Some(tcp)) => {
+                    connection.packet(number, step, class, tcp, released[i])
+                }
+                _ => break,
+            };
+            self.carry(now, now, packet);
+        }
+        released.clear();
+        self.released = released;
+    }
+
+    fn on_retransmission_event(&mut self, now: u64, number: u32) {
+        let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return self.heap.pop() };
+        if connection.filed != Some(now) {
+            return self.heap.pop(); // an earlier one was filed since
+        }
+        match connection.sender.deadline() {
+            Some(deadline) if deadline > now => {
+                connection.filed = Some(deadline);
+                self.heap.replace_top(Event::new(deadline, Kind::Retransmit, number));
+            }
+            Some(_) => {
+                connection.filed = None;
+                self.heap.pop();
+                self.with_sender(number, now, |sender, tcp, out| sender.on_timeout(&tcp.options, now, out));
+            }
+            None => {
+                connection.filed = None;
+                self.heap.pop();
+            }
+        }
+    }
+
+    fn on_stop(&mut self, now: u64, number: u32) {
+        if number & OF_GROUP == 0 {
+            return self.with_sender(number, now, |sender, _, _| sender.stop());
+        }
+        let group = number & !OF_GROUP;
+        for i in 0..self.groups[group as usize].flows.len() {
+            let flow = self.groups[group as usize].flows[i];
+            self.with_sender(flow, now, |sender, _, _| sender.stop());
+        }
+    }
+
+    fn on_source(&mut self, now: u64, number: u32) {
+        if number & OF_GROUP != 0 {
+            return self.on_new_flow(now, number & !OF_GROUP);
+        }
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        if now >= group.stop {
+            return;
+        }
+        if let Agent::Udp { source, size, sent } = &mut flow.agent {
+            let body = Body::Datagram { sequence: *sent as u32 };
+            let packet = Packet {
+                flow: number,
+                step: flow.route.forward,
+                bytes: *size,
+                ecn: Ecn::NotEct,
+                class: group.class,
+                body,
+            };
+            *sent += 1;
+            self.heap.push(Event::new(source.next(now, *sent), Kind::Source, number));
+            return self.carry(now, now, packet);
+        }
+        self.with_sender(number, now, |sender, tcp, out| {
+            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
+        });
+    }
+
+    /// A flow of a Poisson process arrives.
+    fn on_new_flow(&mut self, now: u64, number: u32) {
+        let group = &self.groups[number as usize];
+        let plan::Kind::TcpShort { size, lifetime, .. } = group.kind else { return };
+        if now >= group.stop {
+            return;
+        }
+        let index = group.flows.len() as u32;
+        let draw = |purpose: &str, draw: plan::Draw| {
+            draw.value(&mut group.demand.stream(purpose).indexed(u64::from(index)))
+        };
+        let bytes = size.map(|size| draw("size", size).ceil().max(1.0) as u64);
+        let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
+        let flow = self.add_flow(number, index, now, bytes);
+        if let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent {
+            connection.object = Some(self.objects.start_ns.len() as u32);
+            self.objects.traffic.push(number);
+            self.objects.index.push(index);
+            self.objects.start_ns.push(now);
+            self.objects.end_ns.push(u64::MAX);
+            self.objects.bytes.push(bytes.unwrap_or(0));
+        }
+        if let Some(lifetime) = lifetime {
+            self.heap.push(Event::new(now + lifetime, Kind::Stop, flow));
+        }
+        self.file_next_arrival(number, now);
+        self.on_source(now, flow);
+    }
+
+    fn file_next_arrival(&mut self, number: u32, now: u64) {
+        let group = &self.groups[number as usize];
+        if let plan::Kind::TcpShort { arrivals, .. } = group.kind {
+            let mut gaps = group.demand.stream("arrival").indexed(group.flows.len() as u64);
+            let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
+            self.heap.push(Event::new(next, Kind::Source, OF_GROUP | number));
+        }
+    }
+
+    fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
+        let group = &mut self.groups[number as usize];
+        let route = group.routes[index as usize % group.routes.len()];
+        let agent = match (group.tcp(), Datagrams::new(&group.kind, &group.demand, index, start)) {
+            (Some(tcp), _) => Agent::Tcp(Connection::new(tcp, &group.demand, index, bytes)),
+            (None, Some((source, size))) => Agent::Udp { source, size, sent: 0 },
+            (None, None) => unreachable!("traffic is TCP or datagrams"),
+        };
+        let flow = self.flows.len() as u32;
+        group.flows.push(flow);
+        self.flows.push(Flow { group: number, index, start, route, agent, counts: Default::default() });
+        flow
+    }
+
+    fn open_window(&mut self, now: u64) {
+        self.counting = true;
+        for port in &mut self.network.ports {
+            port.pass(now);
+        }
+        self.recorder.open_window(&mut self.network.ports);
+        for flow in &mut self.flows {
+            let counts = &mut flow.counts;
+            match &flow.agent {
+                Agent::Tcp(connection) => {
+                    let tally = connection.sender.tally;
+                    counts.sent_before = tally.sent;
+                    counts.retransmitted_before = tally.retransmitted;
+                    counts.timeouts_before = tally.timeouts;
+                    counts.cuts_before = tally.cuts;
+                }
+                Agent::Udp { sent, .. } => counts.sent_before = *sent,
+            }
+        }
+    }
+
+    pub(crate) fn parts(self) -> Parts {
+        Parts {
+            window: (self.warmup, self.end),
+            network: self.network,
+            flows: self.flows,
+            objects: self.objects,
+            recorder: self.recorder,
+            measured: self.measured,
+            drops: self.drops,
+            cwnd: self.cwnd,
+        }
+    }
+
+    fn conserved(&self) -> Result<(), RunError> {
+        crate::record::conserved(&self.network, &self.flows)
+    }
+
+    fn into_record(self, events: u64) -> Record {
+        self.parts().record(events)
+    }
+}
+
+/// What is left when the clock stops.
+pub(crate) struct Parts {
+    pub(crate) window: (u64, u64),
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) objects: ObjectColumns,
+    pub(crate) recorder: Recorder,
+    pub(crate) measured: u32,
+    pub(crate) drops: DropColumns,
+    pub(crate) cwnd: CwndColumns,
+}
+
+/// Counts what a queue does to packets, for the flows they belong to.
+struct Witness<'a> {
+    flows: &'a mut [Flow],
+    drops: Option<&'a mut DropColumns>,
+    now: u64,
+    counting: bool,
+}
+
+impl Witness<'_> {
+    fn tell(&mut self, packet: &Packet, offer: Offer) {
+        let counts = &mut self.flows[packet.flow as usize].counts;
+        match offer {
+            Offer::Marked => counts.queue_marks += u64::from(self.counting),
+            Offer::Dropped(cause, arrival) => {
+                counts.dropped += u64::from(packet.is_forward());
+                counts.queue_drops += u64::from(self.counting);
+                if let Some(drops) = &mut self.drops {
+                    drops.time_ns.push(self.now);
+                    drops.flow.push(packet.flow);
+                    drops.sequence.push(packet.sequence());
+                    drops.cause.push(cause as u8);
+                    drops.arrival.push(arrival);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! TCP end systems: a sender that asks [`TcpOptions`], a receiver, and the schema of the options.
+
+mod board;
+mod options;
+mod receiver;
+mod rto;
+pub mod schema;
+mod sender;
+
+pub use options::{Exit, Halve, Scoreboard, TcpOptions, Timer, Variant};
+pub(crate) use receiver::Receiver;
+pub(crate) use sender::{Ack, Segment, Sender, Tally};
+
+/// The initial window in packets: as set, or by the payload of a full packet (RFC 5681, 3.1).
+pub(crate) fn initial_window(options: &TcpOptions, payload: u32) -> u32 {
+    match options.initial_window {
+        0 if payload > 2190 => 2,
+        0 if payload > 1095 => 3,
+        0 => 4,
+        set => set,
+    }
+}

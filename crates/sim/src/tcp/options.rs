@@ -1,0 +1,89 @@
+//! How the end systems behave: one struct, one schema, presets that set many at once.
+//!
+//! The default of each option is what the RFCs say; the presets are what ns-2 did at three times. A rule
+//! stands here if it moves a shared metric by more than one per cent; the sender asks these fields and
+//! nothing else.
+
+use serde::{Deserialize, Serialize};
+
+/// Congestion control and loss recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// RFC 5681: one hole per fast recovery.
+    Reno,
+    /// RFC 6582: partial acknowledgements repair one hole a round trip.
+    Newreno,
+    /// RFC 6675: selective acknowledgements.
+    Sack,
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Halve {
+    /// Half of the data in flight, whole packets (RFC 5681).
+    Flight,
+    /// Half of the window, not rounded (ns-2).
+    Window,
+}
+
+/// Whose retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Timer {
+    /// RFC 6298 in exact time.
+    Rfc6298,
+    /// Samples counted in clock ticks, integer averages (ns-2, BSD).
+    Ticks,
+}
+
+/// Whose selective-acknowledgement bookkeeping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scoreboard {
+    /// RFC 6675: SetPipe and NextSeg.
+    Rfc6675,
+    /// ns-2 Sack1: a pipe counter, each hole repaired once.
+    Sack1,
+}
+
+/// How recovery ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Exit {
+    /// The window becomes `ssthresh`, or flight + 1 if that is less, so that no burst leaves (RFC 5681,
+    /// RFC 6582).
+    Deflate,
+    /// The halved window stays, and the acknowledgement that ends recovery grows it (ns-2).
+    Grow,
+}
+
+/// What both ends of a connection do; [`super::schema`] has meaning, default and source of each.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "described in the schema, the one place")]
+pub struct TcpOptions {
+    pub variant: Variant,
+    pub ecn: bool,
+    pub syn: bool,
+    /// 0: by the packet size, as RFC 5681 says.
+    pub initial_window: u32,
+    pub receiver_window: u32,
+    pub limited_transmit: bool,
+    /// 0: never delayed.
+    pub delayed_ack: u64,
+    pub initial_rto: u64,
+    pub min_rto: u64,
+    pub max_rto: u64,
+    pub granularity: u64,
+    pub timer: Timer,
+    pub halve: Halve,
+    pub recovery_exit: Exit,
+    /// 0: no limit.
+    pub recovery_burst: u32,
+    pub repeat_fast_retransmit: bool,
+    pub scoreboard: Scoreboard,
+    pub ect_on_retransmissions: bool,
+    pub sack_bytes: u32,
+}

@@ -1,0 +1,126 @@
+//! The receiving end: what has arrived, what to acknowledge, whether congestion was experienced.
+
+use crate::net::Sack;
+
+/// A TCP receiver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receiver {
+    /// First packet still missing.
+    next: u32,
+    /// What arrived above `next`, as `first..end`, the block that grew last first (RFC 2018).
+    blocks: Vec<(u32, u32)>,
+    /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168).
+    echo: bool,
+}
+
+/// What an arrival meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// It had not been here before.
+    pub(crate) is_new: bool,
+    /// It was the next one and nothing is missing: its acknowledgement may be delayed.
+    pub(crate) in_order: bool,
+}
+
+impl Receiver {
+    /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
+    pub(crate) fn receive(&mut self, sequence: u32, ce: bool, cwr: bool) -> Received {
+        if cwr {
+            self.echo = false;
+        }
+        if ce {
+            self.echo = true;
+        }
+        if sequence == self.next {
+            self.next += 1;
+            if self.blocks.is_empty() {
+                return Received { is_new: true, in_order: true };
+            }
+            while let Some(i) = self.blocks.iter().position(|b| b.0 == self.next) {
+                self.next = self.blocks.remove(i).1;
+            }
+            return Received { is_new: true, in_order: false };
+        }
+        let is_new = sequence > self.next && !self.blocks.iter().any(|b| b.0 <= sequence && sequence < b.1);
+        if is_new {
+            self.insert(sequence);
+        }
+        Received { is_new, in_order: false }
+    }
+
+    /// First packet still missing.
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Whether acknowledgements carry an echo of congestion.
+    pub(crate) fn echo(&self) -> bool {
+        self.echo
+    }
+
+    /// The blocks to report: the latest first.
+    pub(crate) fn sack(&self) -> Sack {
+        let mut sack = Sack::default();
+        for (slot, block) in sack.iter_mut().zip(&self.blocks) {
+            *slot = *block;
+        }
+        sack
+    }
+
+    fn insert(&mut self, sequence: u32) {
+        let mut block = (sequence, sequence + 1);
+        if let Some(i) = self.blocks.iter().position(|b| b.1 == sequence) {
+            block.0 = self.blocks.remove(i).0;
+        }
+        if let Some(i) = self.blocks.iter().position(|b| b.0 == sequence + 1) {
+            block.1 = self.blocks.remove(i).1;
+        }
+        self.blocks.insert(0, block);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_latest_block_is_reported_first() {
+        let mut r = Receiver::default();
+        for sequence in [0, 2, 4, 6, 3] {
+            r.receive(sequence, false, false);
+        }
+        assert_eq!(r.next(), 1);
+        assert_eq!(r.sack(), [(2, 5), (6, 7), (0, 0)]);
+        assert_eq!(r.receive(1, false, false), Received { is_new: true, in_order: false });
+        assert_eq!(r.next(), 5);
+    }
+
+    #[test]
+    fn congestion_is_echoed_until_the_sender_has_answered() {
+        let mut r = Receiver::default();
+        r.receive(0, true, false);
+        r.receive(1, false, false);
+        assert!(r.echo());
+        r.receive(2, false, true);
+        assert!(!r.echo());
+        r.receive(3, true, true);
+        assert!(r.echo(), "a mark on the packet that carries CWR is news");
+    }
+
+    proptest! {
+        #[test]
+        fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
+                                                 again in proptest::collection::vec(0u32..60, 0..60)) {
+            let mut r = Receiver::default();
+            let mut seen = [false; 60];
+            for sequence in again.into_iter().chain(order) {
+                prop_assert_eq!(r.receive(sequence, false, false).is_new, !seen[sequence as usize]);
+                seen[sequence as usize] = true;
+                prop_assert_eq!(r.next() as usize, seen.iter().position(|s| !s).unwrap_or(60));
+            }
+            prop_assert_eq!(r.next(), 60);
+            prop_assert_eq!(r.sack(), Sack::default());
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The retransmission timer's value: RFC 6298 in exact time, or counted in clock ticks as in BSD and
+//! ns-2. One packet is timed at a time; what is retransmitted is never timed (Karn).
+
+use super::options::{TcpOptions, Timer};
+
+/// Round-trip estimate and time-out of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Rto {
+    estimate: Estimate,
+    /// Before back-off.
+    base: u64,
+    backoff: u32,
+    min: u64,
+    max: u64,
+    granularity: u64,
+    /// The packet being timed, and when it was sent.
+    timed: Option<(u32, u64)>,
+}
+
+#[derive(Clone, Debug)]
+enum Estimate {
+    /// Smoothed round-trip time and its deviation, nanoseconds; `None` before the first sample.
+    Exact(Option<(f64, f64)>),
+    /// In ticks: srtt times 8, rttvar times 4, and the clock's phase at the start.
+    Ticks { srtt: i64, rttvar: i64, phase: u64 },
+}
+
+impl Rto {
+    /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (ticks only).
+    pub(crate) fn new(options: &TcpOptions, phase: f64) -> Rto {
+        let estimate = match options.timer {
+            Timer::Rfc6298 => Estimate::Exact(None),
+            Timer::Ticks => {
+                Estimate::Ticks { srtt: 0, rttvar: 0, phase: (phase * options.granularity as f64) as u64 }
+            }
+        };
+        Rto {
+            estimate,
+            base: options.initial_rto,
+            backoff: 1,
+            min: options.min_rto,
+            max: options.max_rto,
+            granularity: options.granularity.max(1),
+            timed: None,
+        }
+    }
+
+    /// How long to wait from now.
+    pub(crate) fn timeout(&self) -> u64 {
+        let floor = match self.estimate {
+            Estimate::Exact(_) => 0,
+            Estimate::Ticks { .. } => 2 * self.granularity,
+        };
+        self.base.max(self.min).saturating_mul(u64::from(self.backoff)).min(self.max).max(floor)
+    }
+
+    /// A packet never sent before goes out.
+    pub(crate) fn sent(&mut self, sequence: u32, now: u64) {
+        if self.timed.is_none() {
+            self.timed = Some((sequence, now));
+        }
+    }
+
+    /// Stop timing: a retransmission makes the answer ambiguous.
+    pub(crate) fn forget(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it.
+    pub(crate) fn acknowledged(&mut self, next: u32, now: u64) {
+        if let Some((sequence, at)) = self.timed
+            && sequence < next
+        {
+            self.timed = None;
+            self.backoff = 1;
+            self.sample(at, now);
+        }
+    }
+
+    /// The timer expired.
+    pub(crate) fn back_off(&mut self) {
+        self.timed = None;
+        if self.base.max(self.min).saturating_mul(u64::from(self.backoff)) < self.max {
+            self.backoff *= 2;
+        }
+        if let Estimate::Ticks { srtt, rttvar, .. } = &mut self.estimate
+            && self.backoff > 8
+        {
+            // BSD: the estimate may be far off; keep its size in the deviation and start anew.
+            *rttvar += *srtt >> 3;
+            *srtt = 0;
+        }
+    }
+
+    fn sample(&mut self, sent: u64, now: u64) {
+        match &mut self.estimate {
+            Estimate::Exact(estimate) => {
+                let sample = (now - sent) as f64;
+                let (srtt, rttvar) = match *estimate {
+                    None => (sample, sample / 2.0),
+                    Some((srtt, rttvar)) => {
+                        (srtt * 0.875 + sample * 0.125, rttvar * 0.75 + (srtt - sample).abs() * 0.25)
+                    }
+                };
+                *estimate = Some((srtt, rttvar));
+                self.base = (srtt + (4.0 * rttvar).max(self.granularity as f64) + 0.5) as u64;
+            }
+            Estimate::Ticks { srtt, rttvar, phase } => {
+                let tick = self.granularity;
+                let sample = (((now - sent) + (sent + *phase) % tick) / tick).max(1) as i64;
+                if *srtt != 0 {
+                    let mut delta = sample - (*srtt >> 3);
+                    *srtt = (*srtt + delta).max(1);
+                    if delta < 0 {
+                        delta = -delta;
+                    }
+                    *rttvar = (*rttvar + delta - (*rttvar >> 2)).max(1);
+                } else {
+                    *srtt = sample << 3;
+                    *rttvar = sample << 1;
+                }
+                self.base = (((*rttvar << 3) + *srtt) >> 3) as u64 * tick;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::schema;
+
+    const S: u64 = 1_000_000_000;
+
+    /// Card T6, TV1: samples 0.5, 0.7, 0.4, 1.0 s with a clock of 0.1 s, without and with the 1 s floor.
+    #[test]
+    fn the_estimate_follows_rfc_6298() {
+        let mut options = schema::resolve("default", &[]).unwrap();
+        options.granularity = S / 10;
+        let rows =
+            [(0.5, 1.5, 3.0), (0.7, 1.475, 2.95), (0.4, 1.346875, 2.69375), (1.0, 1.68945312, 3.37890625)];
+        for floor in [0, S] {
+            options.min_rto = floor;
+            let mut rto = Rto::new(&options, 0.0);
+            assert_eq!(rto.timeout(), S.max(floor), "1 s before the first sample");
+            let mut now = 0;
+            for (i, (sample, timeout, backed_off)) in rows.into_iter().enumerate() {
+                rto.sent(i as u32, now);
+                now += (sample * S as f64) as u64;
+                rto.acknowledged(i as u32 + 1, now);
+                let near = |ns: u64, s: f64| (ns as f64 / S as f64 - s).abs() < 1e-8;
+                assert!(near(rto.timeout(), timeout), "{} {timeout}", rto.timeout());
+                let mut later = rto.clone();
+                later.back_off();
+                assert!(near(later.timeout(), backed_off));
+            }
+        }
+    }
+
+    #[test]
+    fn back_off_stays_until_a_valid_sample_and_below_the_ceiling() {
+        let options = schema::resolve("default", &[]).unwrap();
+        let mut rto = Rto::new(&options, 0.0);
+        for _ in 0..20 {
+            rto.back_off();
+        }
+        assert_eq!(rto.timeout(), options.max_rto);
+        rto.sent(0, 0);
+        rto.forget(); // retransmitted: no sample, no reset
+        rto.acknowledged(1, 5);
+        assert_eq!(rto.timeout(), options.max_rto);
+        rto.sent(1, 0);
+        rto.acknowledged(2, S / 10);
+        assert_eq!(rto.timeout(), options.min_rto);
+    }
+
+    #[test]
+    fn ticks_count_the_boundaries_that_were_crossed() {
+        let options = schema::resolve("ns2", &[("min_rto".into(), "0s".into())]).unwrap();
+        let mut rto = Rto::new(&options, 0.0);
+        rto.sent(0, 9_000_000); // 9 ms into a 10 ms tick
+        rto.acknowledged(1, 60_000_000); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
+        assert_eq!(rto.timeout(), 180_000_000);
+        rto.sent(1, 60_000_000);
+        rto.acknowledged(2, 111_000_000); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
+        assert_eq!(rto.timeout(), 150_000_000);
+    }
+}

@@ -1,0 +1,356 @@
+//! The one list of what can be set about TCP: name, meaning, what the RFCs say, what ns-2 did at three
+//! times. Scenario validation, documentation tables and presets are made from it.
+//!
+//! `ns2` is version 2.35; `ns2-2004` its state from 2002 to 2007; `ns2-2001` what it did by default until
+//! late 2001.
+
+use super::options::{Exit, Halve, Scoreboard, TcpOptions, Timer, Variant};
+use sojourn_aqm::{DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
+
+/// The presets of conventions, as scenario files name them.
+pub const CONVENTIONS: [&str; 4] = ["default", "ns2", "ns2-2004", "ns2-2001"];
+
+/// An option with its value under each preset.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpParam {
+    /// Name, meaning, default; `param.ns2` is the value under `ns2`.
+    pub param: Param,
+    /// The value under `ns2-2004`, where it is not that of `ns2`.
+    pub ns2_2004: Option<&'static str>,
+    /// The value under `ns2-2001`, where it is not that of `ns2`.
+    pub ns2_2001: Option<&'static str>,
+}
+
+impl TcpParam {
+    /// The value under a preset, in the grammar of the scenario file.
+    pub fn under(&self, conventions: &str) -> &'static str {
+        let default = match self.param.default {
+            DefaultValue::Value(word) | DefaultValue::Derived(word) => word,
+        };
+        let ns2 = self.param.ns2.unwrap_or(default);
+        match conventions {
+            "ns2" => ns2,
+            "ns2-2004" => self.ns2_2004.unwrap_or(ns2),
+            "ns2-2001" => self.ns2_2001.unwrap_or(ns2),
+            _ => default,
+        }
+    }
+
+    const fn ns2_2004(mut self, word: &'static str) -> TcpParam {
+        self.ns2_2004 = Some(word);
+        self
+    }
+    const fn ns2_2001(mut self, word: &'static str) -> TcpParam {
+        self.ns2_2001 = Some(word);
+        self
+    }
+}
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    ns2: Option<&'static str>,
+    doc: &'static str,
+    source: &'static str,
+) -> TcpParam {
+    let mut param = Param::new(name, kind, DefaultValue::Value(default), doc).source(source);
+    param.ns2 = ns2;
+    TcpParam { param, ns2_2004: None, ns2_2001: None }
+}
+
+const fn with(mut option: TcpParam, unit: &'static str, range: Range) -> TcpParam {
+    option.param.unit = unit;
+    option.param.range = range;
+    option
+}
+
+const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
+const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
+
+/// Every option, in the order of tables.
+pub static OPTIONS: [TcpParam; 19] = [
+    option(
+        "variant",
+        Kind::Choice(&["reno", "newreno", "sack"]),
+        "newreno",
+        None,
+        "congestion control and loss recovery",
+        "RFC 5681, 6582, 6675",
+    ),
+    option(
+        "ecn",
+        Kind::Flag,
+        "off",
+        None,
+        "packets are ECN-capable and marks halve the window (on when the queue's ecn is)",
+        "RFC 3168",
+    ),
+    option("syn", Kind::Flag, "on", None, "a SYN of the size of an ACK opens the connection", "RFC 9293"),
+    with(
+        option(
+            "initial_window",
+            Kind::Integer,
+            "0",
+            Some("2"),
+            "first window; 0: 4, 3 or 2 packets by their size",
+            "RFC 5681, 3.1",
+        ),
+        "packets",
+        COUNT,
+    )
+    .ns2_2001("1"),
+    with(
+        option(
+            "receiver_window",
+            Kind::Integer,
+            "10000",
+            None,
+            "the receiver's window, and the first ssthresh",
+            "never limits",
+        ),
+        "packets",
+        AT_LEAST_ONE,
+    ),
+    option(
+        "limited_transmit",
+        Kind::Flag,
+        "on",
+        None,
+        "the first two duplicate ACKs each send a new packet",
+        "RFC 3042",
+    )
+    .ns2_2001("off"),
+    with(
+        option(
+            "delayed_ack",
+            Kind::Span,
+            "0s",
+            None,
+            "longest delay of an ACK for every second packet; 0: every packet is acknowledged at once",
+            "off as in the papers' simulations; RFC 5681, 4.2 allows 500 ms",
+        ),
+        "s",
+        Range::NOT_NEGATIVE,
+    ),
+    with(
+        option(
+            "initial_rto",
+            Kind::Span,
+            "1s",
+            Some("3s"),
+            "time-out before the first sample",
+            "RFC 6298, 2.1",
+        ),
+        "s",
+        Range::POSITIVE,
+    ),
+    with(
+        option("min_rto", Kind::Span, "1s", Some("200ms"), "least time-out before back-off", "RFC 6298, 2.4"),
+        "s",
+        Range::NOT_NEGATIVE,
+    )
+    .ns2_2004("1s")
+    .ns2_2001("0s"),
+    with(
+        option("max_rto", Kind::Span, "60s", None, "largest time-out", "RFC 6298, 2.5"),
+        "s",
+        Range::POSITIVE,
+    ),
+    with(
+        option(
+            "granularity",
+            Kind::Span,
+            "1ms",
+            Some("10ms"),
+            "tick of the retransmission clock",
+            "RFC 6298, 4",
+        ),
+        "s",
+        Range::POSITIVE,
+    )
+    .ns2_2001("100ms"),
+    option(
+        "timer",
+        Kind::Choice(&["rfc6298", "ticks"]),
+        "rfc6298",
+        Some("ticks"),
+        "round-trip samples exact, or counted in ticks with integer averages and a floor of two ticks",
+        "RFC 6298",
+    ),
+    option(
+        "halve",
+        Kind::Choice(&["flight", "window"]),
+        "flight",
+        Some("window"),
+        "what a loss halves: the data in flight in whole packets, or the window unrounded",
+        "RFC 5681, 3.2",
+    ),
+    option(
+        "recovery_exit",
+        Kind::Choice(&["deflate", "grow"]),
+        "deflate",
+        Some("grow"),
+        "after recovery: min(ssthresh, flight + 1), or the halved window grown by one more ACK",
+        "RFC 6582, 3.2",
+    ),
+    with(
+        option(
+            "recovery_burst",
+            Kind::Integer,
+            "0",
+            Some("2"),
+            "most packets that one ACK may release during NewReno's recovery; 0: no limit",
+            "RFC 6582",
+        ),
+        "packets",
+        COUNT,
+    ),
+    option(
+        "repeat_fast_retransmit",
+        Kind::Flag,
+        "on",
+        Some("off"),
+        "Reno may retransmit fast again for a loss of the same window",
+        "RFC 5681, 3.2",
+    ),
+    option(
+        "scoreboard",
+        Kind::Choice(&["rfc6675", "sack1"]),
+        "rfc6675",
+        Some("sack1"),
+        "SACK recovery: SetPipe and NextSeg, or ns-2's counter that repairs each hole once",
+        "RFC 6675",
+    ),
+    option(
+        "ect_on_retransmissions",
+        Kind::Flag,
+        "off",
+        Some("on"),
+        "retransmissions are ECN-capable too",
+        "RFC 3168, 6.1.5",
+    ),
+    with(
+        option("sack_bytes", Kind::Integer, "8", None, "what each SACK block adds to an ACK", "RFC 2018"),
+        "B",
+        COUNT,
+    ),
+];
+
+/// The options under a preset, with some of them set by name.
+///
+/// # Errors
+/// An unknown preset or option, or a value that it cannot take.
+pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions, SpecError> {
+    if !CONVENTIONS.contains(&conventions) {
+        return Err(SpecError {
+            key: "conventions".to_owned(),
+            problem: format!("= {conventions:?} is not a preset"),
+            allowed: CONVENTIONS.join(", "),
+            nearest: units::nearest(conventions, CONVENTIONS.into_iter()),
+        });
+    }
+    for (name, _) in set {
+        if !OPTIONS.iter().any(|o| o.param.name == name) {
+            let names = || OPTIONS.iter().map(|o| o.param.name);
+            return Err(SpecError {
+                key: format!("tcp.{name}"),
+                problem: "is not an option of TCP".to_owned(),
+                allowed: names().collect::<Vec<_>>().join(", "),
+                nearest: units::nearest(name, names()),
+            });
+        }
+    }
+    let value = |name: &str| {
+        let option = OPTIONS.iter().find(|o| o.param.name == name).expect("resolve asks for its own options");
+        let word = set
+            .iter()
+            .rev()
+            .find(|(n, _)| n == name)
+            .map_or_else(|| option.under(conventions), |(_, word)| word.as_str());
+        Value::parse(&option.param, word).map_err(|why| SpecError {
+            key: format!("tcp.{name}"),
+            problem: format!("= {word} {why}"),
+            allowed: allowed(&option.param),
+            nearest: None,
+        })
+    };
+    let flag = |name| Ok(matches!(value(name)?, Value::Flag(true)));
+    let count = |name| match value(name)? {
+        Value::Integer(i) => Ok(i as u32),
+        _ => Ok(0),
+    };
+    let span = |name| match value(name)? {
+        Value::Span(s) => Ok(s.0),
+        _ => Ok(0),
+    };
+    let word = |name| match value(name)? {
+        Value::Choice(word) => Ok(word),
+        _ => Ok(""),
+    };
+    let options = TcpOptions {
+        variant: match word("variant")? {
+            "reno" => Variant::Reno,
+            "sack" => Variant::Sack,
+            _ => Variant::Newreno,
+        },
+        ecn: flag("ecn")?,
+        syn: flag("syn")?,
+        initial_window: count("initial_window")?,
+        receiver_window: count("receiver_window")?,
+        limited_transmit: flag("limited_transmit")?,
+        delayed_ack: span("delayed_ack")?,
+        initial_rto: span("initial_rto")?,
+        min_rto: span("min_rto")?,
+        max_rto: span("max_rto")?,
+        granularity: span("granularity")?,
+        timer: if word("timer")? == "ticks" { Timer::Ticks } else { Timer::Rfc6298 },
+        halve: if word("halve")? == "window" { Halve::Window } else { Halve::Flight },
+        recovery_exit: if word("recovery_exit")? == "grow" { Exit::Grow } else { Exit::Deflate },
+        recovery_burst: count("recovery_burst")?,
+        repeat_fast_retransmit: flag("repeat_fast_retransmit")?,
+        scoreboard: if word("scoreboard")? == "sack1" { Scoreboard::Sack1 } else { Scoreboard::Rfc6675 },
+        ect_on_retransmissions: flag("ect_on_retransmissions")?,
+        sack_bytes: count("sack_bytes")?,
+    };
+    if options.min_rto > options.max_rto {
+        return Err(SpecError {
+            key: "tcp.min_rto".to_owned(),
+            problem: "is above max_rto".to_owned(),
+            allowed: "at most max_rto".to_owned(),
+            nearest: None,
+        });
+    }
+    Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_resolves() {
+        for preset in CONVENTIONS {
+            resolve(preset, &[]).unwrap();
+        }
+        assert_eq!(resolve("ns2-2001", &[]).unwrap().granularity, 100_000_000);
+        assert_eq!(resolve("ns2-2004", &[]).unwrap().min_rto, 1_000_000_000);
+        assert_eq!(resolve("ns2", &[]).unwrap().min_rto, 200_000_000);
+    }
+
+    #[test]
+    fn what_is_set_wins_over_the_preset() {
+        let set = [("min_rto".to_owned(), "2s".to_owned())];
+        assert_eq!(resolve("ns2", &set).unwrap().min_rto, 2_000_000_000);
+    }
+
+    #[test]
+    fn a_wrong_option_is_named_with_its_neighbour() {
+        let error = resolve("default", &[("min_rt".to_owned(), "2s".to_owned())]).unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("min_rto"));
+        let error = resolve("ns3", &[]).unwrap_err();
+        assert_eq!(error.nearest.as_deref(), Some("ns2"));
+        assert!(resolve("default", &[("receiver_window".to_owned(), "0".to_owned())]).is_err());
+        assert!(resolve("default", &[("min_rto".to_owned(), "61s".to_owned())]).is_err());
+    }
+}

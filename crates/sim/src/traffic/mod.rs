@@ -1,0 +1,183 @@
+//! What sources want to send, drawn from (seed, name of the traffic, purpose, index) and from nothing
+//! else: two algorithms under one seed meet the same demand.
+
+use crate::plan::{Draw, Kind};
+use sojourn_aqm::{Random, Stream};
+
+/// The next random numbers of a traffic group, by purpose.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    seed: u64,
+    name: String,
+}
+
+impl Demand {
+    pub(crate) fn new(seed: u64, name: &str) -> Demand {
+        Demand { seed, name: name.to_owned() }
+    }
+
+    /// The stream for `purpose`; take `.indexed(i)` for the i-th source or event.
+    pub(crate) fn stream(&self, purpose: &str) -> Stream {
+        Stream::new(self.seed, &format!("traffic/{}/{purpose}", self.name))
+    }
+}
+
+impl Draw {
+    /// One value, at least 0.
+    pub(crate) fn value(self, stream: &mut Stream) -> f64 {
+        match self {
+            Draw::Constant(x) => x,
+            Draw::Uniform(low, high) => low + (high - low) * stream.uniform(),
+            Draw::Exponential(mean) => exponential(mean, stream),
+        }
+        .max(0.0)
+    }
+}
+
+/// Exponential with the given mean.
+pub(crate) fn exponential(mean: f64, stream: &mut Stream) -> f64 {
+    -mean * libm::log(1.0 - stream.uniform())
+}
+
+/// A source of datagrams: when the next one leaves.
+#[derive(Clone, Debug)]
+pub(crate) enum Datagrams {
+    /// Constant rate, with optional jitter of the gaps.
+    Cbr {
+        /// Nanoseconds between packets, times `rate`.
+        gap: u128,
+        rate: u64,
+        jitter: f64,
+        /// Time of the packet before, times `rate`: rounding errors do not add up.
+        last: u128,
+        gaps: Stream,
+    },
+    /// Bursts of packets one interval apart (ns-2's EXPOO): their lengths and the idle times between
+    /// them are exponential.
+    OnOff {
+        interval: u64,
+        /// Mean packets a burst, mean idle time.
+        mean_burst: f64,
+        mean_idle: f64,
+        bursts: Stream,
+        idles: Stream,
+        /// Number of the burst; packets left in it.
+        burst: u64,
+        left: u64,
+    },
+}
+
+impl Datagrams {
+    /// Source `index` of a group, which starts at `start`; `None` for TCP.
+    pub(crate) fn new(kind: &Kind, demand: &Demand, index: u32, start: u64) -> Option<(Datagrams, u32)> {
+        let own = |purpose: &str| demand.stream(purpose).indexed(u64::from(index));
+        match *kind {
+            Kind::UdpCbr { rate, size, jitter } => {
+                let gap = u128::from(size) * 8_000_000_000;
+                let last = u128::from(start) * u128::from(rate);
+                Some((Datagrams::Cbr { gap, rate, jitter, last, gaps: own("gap") }, size))
+            }
+            Kind::UdpOnoff { rate, size, on, off } => {
+                let interval = (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
+                let source = Datagrams::OnOff {
+                    interval,
+                    mean_burst: on as f64 / interval as f64,
+                    mean_idle: off as f64,
+                    bursts: own("burst"),
+                    idles: own("idle"),
+                    burst: 0,
+                    left: 0,
+                };
+                Some((source, size))
+            }
+            Kind::Tcp(_) | Kind::TcpShort { .. } => None,
+        }
+    }
+
+    /// When the first packet leaves, if the source starts at `start`: a constant source at once, an
+    /// on/off source after its first idle time.
+    pub(crate) fn first(&mut self, start: u64) -> u64 {
+        match self {
+            Datagrams::Cbr { .. } => start,
+            Datagrams::OnOff { .. } => self.begin_burst(start),
+        }
+    }
+
+    /// When the packet after the one at `now` leaves; `count` packets have left.
+    pub(crate) fn next(&mut self, now: u64, count: u64) -> u64 {
+        match self {
+            Datagrams::Cbr { gap, rate, jitter, last, gaps } => {
+                let mut step = *gap;
+                if *jitter > 0.0 {
+                    let factor = 1.0 + *jitter * (2.0 * gaps.indexed(count).uniform() - 1.0);
+                    step = (*gap as f64 * factor) as u128;
+                }
+                *last += step;
+                (*last / u128::from(*rate)) as u64
+            }
+            Datagrams::OnOff { interval, left, .. } => {
+                if *left > 0 {
+                    *left -= 1;
+                    return now + *interval;
+                }
+                let next = now + *interval;
+                self.begin_burst(next)
+            }
+        }
+    }
+
+    fn begin_burst(&mut self, at: u64) -> u64 {
+        let Datagrams::OnOff { mean_burst, mean_idle, bursts, idles, burst, left, .. } = self else {
+            return at;
+        };
+        let length = exponential(*mean_burst, &mut bursts.indexed(*burst));
+        *left = ((length + 0.5) as u64).max(1) - 1;
+        let idle = exponential(*mean_idle, &mut idles.indexed(*burst)) as u64;
+        *burst += 1;
+        at + idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Card W1: 573 bytes at 250 kbit/s are 18.336 ms apart, for ever.
+    #[test]
+    fn a_constant_source_keeps_its_rate_exactly() {
+        let kind = Kind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };
+        let (mut source, size) = Datagrams::new(&kind, &Demand::new(1, "cbr"), 0, 7).unwrap();
+        let mut at = source.first(7);
+        for count in 1..=1000 {
+            at = source.next(at, count);
+        }
+        assert_eq!((at, size), (7 + 18_336_000_000, 573));
+    }
+
+    #[test]
+    fn an_on_off_source_sends_its_mean_rate() {
+        let second = 1_000_000_000;
+        let kind = Kind::UdpOnoff { rate: 80_000, size: 500, on: second, off: second };
+        let mut packets = 0u64;
+        for index in 0..200 {
+            let (mut source, _) = Datagrams::new(&kind, &Demand::new(1, "udp"), index, 0).unwrap();
+            let mut at = source.first(0);
+            while at < 100 * second {
+                packets += 1;
+                at = source.next(at, packets);
+            }
+        }
+        // 200 sources x 100 s x 40 kbit/s, less the interval that each cycle adds to its idle time.
+        let expected = 200.0 * 100.0 * 40_000.0 / 4000.0;
+        assert!((packets as f64 / expected - 0.985).abs() < 0.03, "{packets} {expected}");
+    }
+
+    #[test]
+    fn what_a_source_wants_depends_on_its_name_and_number_only() {
+        let draw = Draw::Uniform(0.0, 1e9);
+        let at = |name: &str, i| draw.value(&mut Demand::new(3, name).stream("start").indexed(i));
+        assert_eq!(at("a", 5), at("a", 5));
+        assert_ne!(at("a", 5), at("a", 6));
+        assert_ne!(at("a", 5), at("b", 5));
+    }
+}
