@@ -14,12 +14,12 @@
 //! |---|---|---|---|
 //! | end of the line | 2 max_th | the buffer (`gentle_end limit`) | the published slope (1 - max_p)/max_th ends there; Brandauer et al. also write "the buffer size" |
 //! | line with a max_p that moves | follows max_p | ns-2 keeps the first max_p in it | a stale constant there is an oversight, and of no effect while max_p stands still |
-//! | all of RED's | see `red` | | |
+//! | everything below max_th | as `red` | as `red` | it is the same code |
 //!
 //! # References
 //! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc` (`gentle_`).
 
-use crate::{Algorithm, common, red};
+use crate::{Algorithm, common, red, red_family};
 
 /// The registry entry: `red gentle` under its own name.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -28,18 +28,18 @@ pub static ALGORITHM: Algorithm = Algorithm {
     alias_of: Some("red gentle"),
     source: "Floyd 2000",
     params: &[
-        red::MIN_TH,
-        red::MAX_TH,
-        red::MAX_P,
-        red::W_Q,
+        red_family::MIN_TH,
+        red_family::MAX_TH,
+        red_family::MAX_P,
+        red_family::W_Q,
         red::GENTLE_END,
-        red::WAIT,
+        red_family::WAIT,
         red::COUNT,
         red::LISTING,
-        red::MAX_PACKET,
-        red::MEAN_PACKET,
+        red_family::MAX_PACKET,
+        red_family::MEAN_PACKET,
         common::ECN,
-        red::ECN_FORCED,
+        red_family::ECN_FORCED,
     ],
     probes: red::PROBES,
     ns2_limit_counts_service: false,

@@ -14,6 +14,7 @@ extern crate alloc;
 mod aqm;
 mod common;
 mod random;
+mod red_family;
 pub mod registry;
 pub mod schema;
 mod spec;

@@ -61,7 +61,7 @@ const M_0: Param = Param::new("m_0", Kind::Number, Fixed("2"), "Gain of the firs
     .source(PAPER);
 const RATE: Param = common::RATE;
 const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("1"), "Wanted share of the rate: r_0 = gamma C")
-    .range(Range::SHARE)
+    .range(Range { min: 1e-3, max: 1.0, above: false, below: false })
     .source(PAPER);
 const LOSS_CORRECTED: Param = Param::new(
     "loss_corrected",

@@ -32,37 +32,14 @@
 //! ("FJ93"). S. Floyd: notes on RED parameters, 1997, and on gentle RED, 2000. RFC 2309. ns-2 `queue/red.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause,
+    DefaultValue::Value as Fixed,
+    Kind, PacketView, Param, Probe, QueueView, Random, Settings, SpecError, Time, Verdict, common,
+    red_family::{Average, Thresholds, spread},
+    red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
 };
 use alloc::boxed::Box;
 
-pub(crate) const MIN_TH: Param =
-    Param::new("min_th", Kind::Size, Fixed("5p"), "Average queue below which nothing is dropped")
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source("FJ93")
-        .tc("min");
-pub(crate) const MAX_TH: Param = Param::new(
-    "max_th",
-    Kind::Size,
-    Derived("3 min_th"),
-    "Average queue at which the probability reaches max_p; from here on every packet (see gentle)",
-)
-.unit("packets or bytes")
-.range(Range::POSITIVE)
-.source("Floyd 1997")
-.tc("max");
-pub(crate) const MAX_P: Param =
-    Param::new("max_p", Kind::Number, Fixed("0.1"), "Base probability just below max_th")
-        .range(Range::SHARE)
-        .source("Floyd 1997; FJ93 had 0.02")
-        .tc("probability");
-pub(crate) const W_Q: Param =
-    Param::new("w_q", Kind::Number, Fixed("0.002"), "Weight of the present queue in the average")
-        .range(Range::SHARE)
-        .source("FJ93")
-        .tc("burst");
 const GENTLE: Param = Param::new(
     "gentle",
     Kind::Flag,
@@ -77,14 +54,6 @@ pub(crate) const GENTLE_END: Param = Param::new(
     "Where the gentle line reaches 1: twice max_th, or the buffer limit",
 )
 .source("Floyd 2000");
-pub(crate) const WAIT: Param = Param::new(
-    "wait",
-    Kind::Flag,
-    Fixed("off"),
-    "After a signal let 1/p_b packets pass first: gaps of 1/p_b to 2/p_b packets",
-)
-.source("FJ93")
-.ns2("on");
 pub(crate) const COUNT: Param = Param::new(
     "count",
     Kind::Choice(&["before", "after"]),
@@ -100,25 +69,6 @@ pub(crate) const LISTING: Param = Param::new(
 )
 .source("FJ93")
 .ns2("ns2");
-pub(crate) const MAX_PACKET: Param = Param::new(
-    "max_packet",
-    Kind::Size,
-    Fixed("1500B"),
-    "Byte mode: packet size that meets the full base probability (S_max)",
-)
-.unit("B")
-.range(common::PACKET_BYTES)
-.source("FJ93; Ethernet's largest packet");
-pub(crate) const MEAN_PACKET: Param = common::MEAN_PACKET.tc("avpkt");
-pub(crate) const ECN_FORCED: Param = Param::new(
-    "ecn_forced",
-    Kind::Choice(&["mark", "drop"]),
-    Fixed("mark"),
-    "What happens to ECN-capable packets in the certain region",
-)
-.source("FJ93")
-.ns2("drop")
-.tc("harddrop");
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
@@ -179,19 +129,14 @@ impl Counting {
 /// What was configured.
 #[derive(Clone, Debug)]
 struct Config {
-    min_th: f64,
-    max_th: f64,
+    thresholds: Thresholds,
     /// Average from which every packet is signalled.
     certain: f64,
     max_p: f64,
-    w_q: f64,
     wait: bool,
     counting: Counting,
-    /// Byte mode: thresholds and average in bytes.
-    bytes: bool,
     max_packet: f64,
     mean_packet: f64,
-    link_rate: u64,
     ecn: bool,
     mark_forced: bool,
 }
@@ -200,14 +145,12 @@ struct Config {
 #[derive(Clone, Debug)]
 struct Red {
     config: Config,
-    /// Average of the waiting queue, in packets or bytes.
-    avg: f64,
+    /// Average of the waiting queue.
+    average: Average,
     /// Packets since the last signal; at its start value while avg is below min_th.
     count: i64,
     /// Bytes since the last signal (ns-2's byte mode).
     count_bytes: u64,
-    /// Since when the link has had nothing to send; `None` while it works.
-    idle_since: Option<Time>,
     /// ns-2: avg was above min_th at the last arrival that was not certain.
     crossed: bool,
     /// ns-2: the present arrival is not tested.
@@ -218,116 +161,49 @@ struct Red {
 
 /// RED with or without the gentle line; `gred` builds through here too.
 pub(crate) fn build(settings: &Settings, gentle: bool) -> Result<Box<dyn Aqm>, SpecError> {
-    let min = settings.size("min_th").unwrap_or(Size::Packets(5.0));
-    let (max, bytes) = match (min, settings.size("max_th")) {
-        (Size::Packets(min), None) => (3.0 * min, false),
-        (Size::Bytes(min), None) => (3.0 * min, true),
-        (Size::Packets(_), Some(Size::Packets(max))) => (max, false),
-        (Size::Bytes(_), Some(Size::Bytes(max))) => (max, true),
-        _ => {
-            let problem = "is not in the unit of min_th";
-            return Err(settings.error(
-                "max_th",
-                problem,
-                "both thresholds in packets (15p) or both in bytes (15kB)",
-            ));
-        }
-    };
-    if max <= min.plain() {
-        return Err(settings.error(
-            "max_th",
-            "is not above min_th",
-            "max_th > min_th, better at least twice",
-        ));
-    }
+    let thresholds = Thresholds::new(settings)?;
     let mean_packet = common::packet_bytes(settings, "mean_packet")?;
     let certain = match (gentle, settings.choice("gentle_end")) {
-        (false, _) => max,
-        (true, "limit") => common::amount(common::limit(settings), bytes, mean_packet),
-        (true, _) => 2.0 * max,
+        (false, _) => thresholds.max,
+        (true, "limit") => common::amount(common::limit(settings), thresholds.bytes, mean_packet),
+        (true, _) => 2.0 * thresholds.max,
     };
-    if gentle && certain <= max {
+    if gentle && certain <= thresholds.max {
         return Err(settings.error("gentle_end", "= limit is not above max_th", "a limit above max_th"));
     }
     let counting = match (settings.choice("listing"), settings.choice("count")) {
         ("ns2", "after") => {
-            return Err(settings.error(
-                "count",
-                "= after is not how ns-2 counts",
-                "listing fj93 with count after",
-            ));
+            return Err(settings.error("count", "= after is not how ns-2 counts", "listing fj93"));
         }
         ("ns2", _) => Counting::Ns2,
         (_, "after") => Counting::After,
         _ => Counting::Before,
     };
+    let average = Average::new(settings, thresholds.bytes, counting == Counting::Ns2)?;
     let config = Config {
-        min_th: min.plain(),
-        max_th: max,
+        thresholds,
         certain,
         max_p: settings.number("max_p"),
-        w_q: settings.number("w_q"),
         wait: settings.flag("wait"),
         counting,
-        bytes,
         max_packet: common::packet_bytes(settings, "max_packet")?,
         mean_packet,
-        link_rate: settings.context.link_rate,
         ecn: settings.ecn(),
         mark_forced: settings.choice("ecn_forced") == "mark",
     };
-    Ok(Box::new(Red {
-        config,
-        avg: 0.0,
-        count: counting.start(),
-        count_bytes: 0,
-        idle_since: Some(Time::ZERO),
-        crossed: false,
-        untested: false,
-        p_a: 0.0,
-    }))
-}
-
-/// p_a from p_b: the longer ago the last signal, the likelier the next.
-fn spread(p_b: f64, count: f64, wait: bool) -> f64 {
-    let x = count * p_b;
-    match (wait, x) {
-        (true, x) if x < 1.0 => 0.0,
-        (true, x) if x < 2.0 => (p_b / (2.0 - x)).min(1.0),
-        (false, x) if x < 1.0 => (p_b / (1.0 - x)).min(1.0),
-        _ => 1.0,
-    }
+    let count = counting.start();
+    let (crossed, untested) = (false, false);
+    Ok(Box::new(Red { config, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 }))
 }
 
 impl Red {
-    /// The average moves on every arrival.
-    fn average(&mut self, now: Time, queue: f64) {
-        let w_q = self.config.w_q;
-        if let Some(since) = self.idle_since.take() {
-            let ns2 = self.config.counting == Counting::Ns2;
-            let steps = self.packets_in(now.since(since)) + if ns2 { 1.0 } else { 0.0 };
-            self.avg *= libm::pow(1.0 - w_q, steps);
-            if ns2 {
-                self.avg += w_q * queue;
-            }
-        } else {
-            self.avg += w_q * (queue - self.avg);
-        }
-    }
-
-    /// How many mean packets the link could have sent while it was idle.
-    fn packets_in(&self, idle: Span) -> f64 {
-        let bits = u128::from(idle.0) * u128::from(self.config.link_rate);
-        libm::floor(bits as f64 / (8e9 * self.config.mean_packet))
-    }
-
     /// ns-2 counts every arrival, and exempts from the test an arrival that finds at most one
     /// packet (byte) and the first one above min_th.
     fn count_as_ns2(&mut self, packet: &PacketView, queue: f64) {
         self.count += 1;
         self.count_bytes += u64::from(packet.bytes);
-        let above = self.avg >= self.config.min_th && queue > 1.0;
-        let crossing = above && !self.crossed && self.avg < self.config.certain;
+        let above = self.average.avg >= self.config.thresholds.min && queue > 1.0;
+        let crossing = above && !self.crossed && self.average.avg < self.config.certain;
         if crossing {
             self.count = 1;
             self.count_bytes = u64::from(packet.bytes);
@@ -338,50 +214,46 @@ impl Red {
 
     /// The base probability p_b of the present average.
     fn base(&self) -> f64 {
-        let Config { min_th, max_th, certain, max_p, .. } = self.config;
-        if self.avg < min_th {
+        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, .. } = self.config;
+        let avg = self.average.avg;
+        if avg < min {
             0.0
-        } else if self.avg < max_th {
-            max_p * (self.avg - min_th) / (max_th - min_th)
-        } else if self.avg < certain {
-            max_p + (1.0 - max_p) * (self.avg - max_th) / (certain - max_th)
+        } else if avg < max {
+            max_p * (avg - min) / (max - min)
+        } else if avg < certain {
+            max_p + (1.0 - max_p) * (avg - max) / (certain - max)
         } else {
             1.0
         }
     }
 
-    /// The probability that this packet meets in the linear regions; counts it.
+    /// The probability that this packet meets between min_th and the certain region; counts it.
     fn probability(&mut self, packet: &PacketView) -> f64 {
-        let Config { bytes, wait, counting, max_packet, mean_packet, .. } = self.config;
-        let size = f64::from(packet.bytes);
-        match counting {
-            Counting::Ns2 if bytes => {
-                let count = libm::floor(self.count_bytes as f64 / mean_packet);
-                let p_a = spread(self.base(), count, wait);
-                return if p_a < 1.0 { (p_a * size / mean_packet).min(1.0) } else { 1.0 };
-            }
-            Counting::Ns2 => {}
-            Counting::Before | Counting::After => self.count += 1,
+        let Config { wait, counting, max_packet, mean_packet, .. } = self.config;
+        let (size, bytes) = (f64::from(packet.bytes), self.config.thresholds.bytes);
+        if counting == Counting::Ns2 && bytes {
+            let count = libm::floor(self.count_bytes as f64 / mean_packet);
+            let p_a = spread(self.base(), count, wait);
+            return if p_a < 1.0 { (p_a * size / mean_packet).min(1.0) } else { 1.0 };
         }
-        let before = if counting == Counting::After { self.count - 1 } else { self.count };
+        if counting != Counting::Ns2 {
+            self.count += 1;
+        }
+        let count = if counting == Counting::After { self.count - 1 } else { self.count };
         let p_b = if bytes { self.base() * size / max_packet } else { self.base() };
-        spread(p_b, before as f64, wait)
+        spread(p_b, count as f64, wait)
     }
 
     fn restart_count(&mut self) {
         self.count = 0;
         self.count_bytes = 0;
     }
-
-    fn amount(&self, queue: &QueueView) -> f64 {
-        if self.config.bytes { queue.bytes as f64 } else { f64::from(queue.packets) }
-    }
 }
 
 impl Aqm for Red {
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
-        let queue = self.amount(queue);
-        self.average(now, queue);
+        let queue = self.average.amount(queue);
+        self.average.update(now, queue);
         if self.config.counting == Counting::Ns2 {
             self.count_as_ns2(packet, queue);
         }
@@ -392,11 +264,11 @@ impl Aqm for Red {
         if self.untested {
             return Verdict::Pass;
         }
-        if self.avg < self.config.min_th {
+        if self.average.avg < self.config.thresholds.min {
             self.count = self.config.counting.start();
             return Verdict::Pass;
         }
-        if self.avg >= self.config.certain {
+        if self.average.avg >= self.config.certain {
             self.p_a = 1.0;
             self.restart_count();
             return Verdict::signal(packet, self.config.ecn && self.config.mark_forced, Cause::Forced);
@@ -415,11 +287,11 @@ impl Aqm for Red {
     }
 
     fn on_idle(&mut self, now: Time) {
-        self.idle_since = Some(now);
+        self.average.idle_since = Some(now);
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
-        field("avg", self.avg);
+        field("avg", self.average.avg);
         field("p", self.base());
         field("p_a", self.p_a);
         field("count", self.count as f64);

@@ -51,11 +51,11 @@ impl fmt::Display for Size {
     }
 }
 
-/// The largest unit that divides `x` without a remainder worth printing.
+/// The largest unit in which `x` has few decimals and reads back as itself.
 fn scale(x: f64, units: &[(f64, &'static str)]) -> Option<(f64, &'static str)> {
     units
         .iter()
-        .find(|(factor, _)| x >= *factor && (x / factor * 1000.0) % 1.0 == 0.0)
+        .find(|(factor, _)| x >= *factor && (x / factor * 1000.0) % 1.0 == 0.0 && x / factor * factor == x)
         .map(|(f, u)| (x / f, *u))
 }
 

@@ -1,4 +1,8 @@
 //! Tests of the algorithms from outside: one binary, one module a file.
 
+mod contract;
+mod oracle_red;
+mod specs;
 mod support;
 mod vectors;
+mod world;

@@ -1,0 +1,266 @@
+//! What every algorithm must hold, checked over the whole registry: a new one is covered by being listed.
+
+use crate::support::context;
+use crate::world::{Event, World};
+use sojourn_aqm::{
+    Algorithm, Cause, Context, DefaultValue, Kind, Limit, Param, QUEUE_WORDS, Range, Span, Spec, Verdict,
+    registry,
+};
+
+const WEEK: Span = Span(604_800_000_000_000);
+
+/// Everything that can be checked about one spec: how it reads, and what the algorithm does in ordinary
+/// and extreme places.
+pub(crate) fn check(spec: &str) {
+    reads_back(spec);
+    for context in contexts() {
+        if let Ok(world) = World::new(spec, context, 1) {
+            same_seed_same_decisions(spec, &world);
+            a_clone_continues(&world);
+            time_may_stand_still_or_jump(&world);
+        }
+    }
+}
+
+/// Links and limits from the ordinary to the absurd.
+pub(crate) fn contexts() -> Vec<Context> {
+    let ordinary = Context { limit: Limit::Packets(1000), ecn: true, ..context() };
+    vec![
+        ordinary,
+        Context { ecn: false, ..ordinary },
+        Context { ns2: true, ..ordinary },
+        Context { ns2: true, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
+        Context { link_rate: 1, ..ordinary },
+        Context { link_rate: 10_000_000_000_000, ..ordinary },
+        Context { limit: Limit::Packets(1), ..ordinary },
+        Context { limit: Limit::Bytes(1), ..ordinary },
+        Context { limit: Limit::Bytes(1_000_000_000_000), mean_packet: 1, ..ordinary },
+        Context { limit: Limit::Packets(u32::MAX), mean_packet: 65_536, ..ordinary },
+    ]
+}
+
+fn reads_back(spec: &str) {
+    let parsed = Spec::parse(spec).unwrap_or_else(|e| panic!("{spec}: {e}"));
+    let canonical = parsed.to_string();
+    let again = Spec::parse(&canonical).unwrap_or_else(|e| panic!("{canonical}: {e}"));
+    assert_eq!(again.to_string(), canonical);
+    let values = |s: &Spec| s.values.iter().map(|(p, v)| (p.name, v.clone())).collect::<Vec<_>>();
+    assert_eq!(values(&again), values(&parsed), "{spec}");
+    assert_eq!((again.limit, again.overflow), (parsed.limit, parsed.overflow), "{spec}");
+}
+
+fn same_seed_same_decisions(spec: &str, world: &World) {
+    let mut first = world.clone();
+    first.run(600, 0.5);
+    let rebuilt = |seed| World::new(spec, first.context(), seed).expect("it could be built before");
+    let mut second = rebuilt(1);
+    second.run(600, 0.5);
+    assert_eq!(first.log, second.log, "{spec}");
+}
+
+fn a_clone_continues(world: &World) {
+    let mut original = world.clone();
+    original.run(300, 0.5);
+    let mut copy = original.clone();
+    original.run(300, 0.5);
+    let after = original.log.clone();
+    original.run(300, 0.5); // the copy must not notice
+    copy.run(300, 0.5);
+    assert_eq!(copy.log, after);
+}
+
+fn time_may_stand_still_or_jump(world: &World) {
+    let mut world = world.clone();
+    world.run(200, 0.0);
+    world.advance(WEEK);
+    world.run(200, 0.5);
+    for _ in 0..300 {
+        world.depart();
+    }
+    world.advance(WEEK);
+    world.run(50, 1000.0);
+    world.run(200, 0.0);
+}
+
+#[test]
+fn every_algorithm_holds_the_contract() {
+    for algorithm in registry::ALGORITHMS {
+        check(algorithm.name);
+        for param in algorithm.params {
+            if let Kind::Choice(words) = param.kind {
+                for word in words {
+                    check(&format!("{} {} {word}", algorithm.name, param.name));
+                }
+            }
+            if param.kind == Kind::Flag {
+                check(&format!("{} {}", algorithm.name, param.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn documented_examples_hold_the_contract() {
+    for spec in [
+        "red min_th 15p max_th 45p max_p 0.1 w_q 0.002",
+        "red min_th 10kB max_th 30kB gentle wait ecn",
+        "red min_th 10kB max_th 30kB listing ns2 wait",
+        "red min_th 15 max_th 30 w_q 1 max_p 1",
+        "gred min_th 1p w_q 1 gentle_end limit limit 200p overflow random",
+        "pi a 0.05 b 0.01 q_ref 22kB f_s 100",
+        "rem b_star 0p period 1us phi 2 gamma 1e300",
+        "rem b_star 10kB form queue mark_at departure ecn",
+        "avq alpha 1e300 buffer 1B",
+        "gkvq rate 13Mbit/s buffer 16250B",
+        "raqm alpha static m 1e300 p_min 0 q_0 1B",
+        "raqm mode independent period 1ms x_min 0.001 x_max 1.999 eps 0.99",
+    ] {
+        check(spec);
+    }
+}
+
+/// A contract is worth nothing if nothing happens: in overload every algorithm but DropTail signals.
+#[test]
+fn overload_is_signalled() {
+    for algorithm in registry::ALGORITHMS {
+        for ecn in [true, false] {
+            let ordinary = Context { ecn, limit: Limit::Packets(1000), ..context() };
+            let mut world = World::new(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
+            world.run(30_000, 0.5);
+            let count = |wanted: fn(Verdict) -> bool| {
+                let verdicts = world.log.iter().filter_map(|event| match event {
+                    Event::Arrival(verdict) | Event::Departure(verdict) => Some(*verdict),
+                    _ => None,
+                });
+                verdicts.filter(|v| wanted(*v)).count()
+            };
+            let drops = count(|v| matches!(v, Verdict::Drop(_)));
+            let marks = count(|v| matches!(v, Verdict::Mark(_)));
+            let signals = algorithm.name != "droptail";
+            assert_eq!(drops > 0, signals, "{} drops", algorithm.name);
+            assert_eq!(marks > 0, signals && ecn, "{} marks", algorithm.name);
+        }
+    }
+}
+
+#[test]
+fn every_parameter_is_described() {
+    for algorithm in registry::ALGORITHMS {
+        for (i, param) in algorithm.params.iter().enumerate() {
+            let place = format!("{}.{}", algorithm.name, param.name);
+            let snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            assert!(param.name.chars().all(snake), "{place} is not in snake case");
+            assert!(!QUEUE_WORDS.contains(&param.name), "{place} is a word of the queue");
+            assert!(algorithm.params[..i].iter().all(|p| p.name != param.name), "{place} stands twice");
+            assert!(param.doc.len() > 10 && !param.doc.ends_with('.'), "{place}: doc {:?}", param.doc);
+            assert!(!param.source.is_empty(), "{place} has no source");
+            assert_ne!(param.tc, Some(""), "{place}");
+            let is_open = matches!(param.kind, Kind::Flag | Kind::Choice(_) | Kind::Rate);
+            assert_eq!(param.range == Range::ANY, is_open, "{place}: a number has a range");
+            if matches!(param.kind, Kind::Span | Kind::Rate | Kind::Size) {
+                assert!(!param.unit.is_empty(), "{place} has no unit");
+            }
+            match param.default {
+                DefaultValue::Value(word) => fits(algorithm, param, word),
+                DefaultValue::Derived(text) => assert!(text.len() > 5, "{place}: derived from what?"),
+            }
+            if let Some(word) = param.ns2 {
+                fits(algorithm, param, word);
+                assert_ne!(
+                    param.default,
+                    DefaultValue::Value(word),
+                    "{place}: ns-2's value is no difference"
+                );
+            }
+        }
+        for probe in algorithm.probes {
+            assert!(!probe.doc.is_empty(), "{}: probe {}", algorithm.name, probe.name);
+        }
+    }
+}
+
+/// `word` may be written for `param`, and reads back as itself.
+fn fits(algorithm: &Algorithm, param: &Param, word: &str) {
+    reads_back(&format!("{} {} {word}", algorithm.name, param.name));
+}
+
+/// Setting every parameter to its own default changes nothing but the spelling.
+#[test]
+fn defaults_written_out_are_the_defaults() {
+    for algorithm in registry::ALGORITHMS {
+        let mut spec = algorithm.name.to_owned();
+        for param in algorithm.params {
+            if let DefaultValue::Value(word) = param.default {
+                spec += &format!(" {} {word}", param.name);
+            }
+        }
+        reads_back(&spec);
+        let run = |spec: &str| {
+            let mut world = World::new(spec, context(), 3).unwrap_or_else(|e| panic!("{spec}: {e}"));
+            world.run(2000, 0.5);
+            world.log
+        };
+        assert_eq!(run(&spec), run(algorithm.name));
+    }
+}
+
+#[test]
+fn every_algorithm_explains_itself() {
+    for algorithm in registry::ALGORITHMS {
+        let doc = algorithm.doc();
+        let name = algorithm.name;
+        assert!(doc.starts_with("**"), "{name}: the page begins with the idea, in bold");
+        for heading in ["\n# When it decides\n", "\n# Differences\n", "\n# References\n"] {
+            assert!(doc.contains(heading), "{name} lacks {heading:?}");
+        }
+        let rows = doc.lines().filter(|line| line.starts_with('|')).skip(2);
+        let rows: Vec<Vec<&str>> =
+            rows.map(|r| r.trim_matches('|').split('|').map(str::trim).collect()).collect();
+        assert!(!rows.is_empty(), "{name}: no differences at all?");
+        for row in rows {
+            assert!(row.len() == 4 && row.iter().all(|cell| !cell.is_empty()), "{name}: {row:?}");
+            assert!(!row[3].contains("implement"), "{name}: {row:?} is no reason");
+        }
+        assert!(!algorithm.title.is_empty() && !algorithm.source.is_empty());
+        if let Some(alias) = algorithm.alias_of {
+            Spec::parse(alias).unwrap_or_else(|e| panic!("{name} = {alias}: {e}"));
+        }
+    }
+}
+
+#[test]
+fn an_alias_decides_as_what_it_stands_for() {
+    for algorithm in registry::ALGORITHMS {
+        let Some(alias) = algorithm.alias_of else { continue };
+        let run = |spec: &str| {
+            let mut world = World::new(spec, context(), 5).expect("defaults fit");
+            world.run(5000, 0.5);
+            world.log
+        };
+        let log = run(algorithm.name);
+        assert!(log.iter().any(|e| matches!(e, Event::Arrival(Verdict::Drop(Cause::Early)))));
+        assert_eq!(log, run(alias));
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_refused() {
+    for (spec, key) in [
+        ("red min_th 15p max_th 15p", "red.max_th"),
+        ("red min_th 15p max_th 45kB", "red.max_th"),
+        ("red max_th 45kB", "red.max_th"),
+        ("red mean_packet 500", "red.mean_packet"),
+        ("red max_packet 2p", "red.max_packet"),
+        ("red listing ns2 count after", "red.count"),
+        ("gred max_th 1000p gentle_end limit", "gred.gentle_end"),
+        ("gred gentle", "gred.gentle"),
+        ("pi a 0.01 b 0.01", "pi.b"),
+        ("raqm p_0 0.1 p_min 0.2", "raqm.p_min"),
+        ("raqm x_min 1", "raqm.x_min"),
+        ("raqm loss_corrected count accepted", "raqm.loss_corrected"),
+        ("rem phi 1", "rem.phi"),
+    ] {
+        let built = Spec::parse(spec).and_then(|s| s.build(context()));
+        assert_eq!(built.map(|_| ()).expect_err(spec).key, key);
+    }
+}
