@@ -1,9 +1,10 @@
 """The simulator and the algorithms of Sojourn (compiled from Rust)."""
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, final, overload
 
 VERSION: str
 CORE_VERSION: str
+CONVENTIONS: list[str]
 
 class SpecError(ValueError):
     """An algorithm spec that is refused."""
@@ -57,3 +58,27 @@ def tcp_schema() -> list[dict[str, Any]]:
 
 def tcp_options(conventions: str, overrides: dict[str, str], payload: int) -> dict[str, Any]:
     """The resolved options: the preset, then what was set."""
+
+def check(plan_json: str) -> None:
+    """Refuse a plan that cannot run."""
+
+@final
+class Batch:
+    """Runs that go on in native threads until all are finished, or cancelled."""
+
+    def __new__(cls, jobs: list[tuple[str, int]], workers: int) -> Batch:
+        """Start to run `jobs` (plan and seed) on `workers` threads."""
+
+    def poll(self, timeout: float = 0.0) -> list[tuple[int, Any]]:
+        """What finished since the last call: index of the job, and its record or the exception. Waits at
+        most `timeout` seconds for the first."""  # noqa: D209
+
+    def progress(self) -> float:
+        """The share of all virtual time that is done, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Ask every run to stop; those under way end with `Cancelled`, the others never start."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether every job has finished and been handed over or is waiting to be."""

@@ -23,7 +23,7 @@ from sojourn.series import (
     queue_std,
     response_time,
 )
-from sojourn.tables import Table, groups, has_objects, whole
+from sojourn.tables import Table, groups, whole
 
 __all__ = [
     "METRICS",
@@ -49,7 +49,8 @@ class Metric:
     Attributes
     ----------
     scope : str
-        ``queue`` (a queue's own), ``flows`` (of a set of flows) or ``objects`` (of finite transfers).
+        ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
+        endless TCP flows) or ``objects`` (of finite transfers).
     better : str
         ``higher``, ``lower``, or nothing where neither is.
     """
@@ -224,12 +225,12 @@ def _(t: Table) -> Value:
     return _ratio(sum(t.flows["goodput_bytes"]) * 8, t.seconds)
 
 
-@_metric("timeouts", "", "flows", "retransmission timers that expired", "RFC 6298", "lower")
+@_metric("timeouts", "", "tcp", "retransmission timers that expired", "RFC 6298", "lower")
 def _(t: Table) -> Value:
-    return float(sum(t.flows["timeouts"]))
+    return float(sum(t.flows["timeouts"])) if t.kinds & {"tcp", "tcp_short"} else None
 
 
-@_metric("retransmit_ratio", "", "flows", "retransmitted / sent packets", "RFC 5681", "lower")
+@_metric("retransmit_ratio", "", "tcp", "retransmitted / sent packets", "RFC 5681", "lower")
 def _(t: Table) -> Value:
     return _ratio(sum(t.flows["retransmitted_packets"]), sum(t.flows["sent_packets"]))
 
@@ -237,7 +238,7 @@ def _(t: Table) -> Value:
 @_metric(
     "jain_index",
     "",
-    "flows",
+    "endless",
     "(sum x)^2 / (n sum x^2), x = goodput of each endless TCP flow",
     "Jain, Chiu, Hawe: DEC-TR-301, 1984",
     "higher",
@@ -319,8 +320,7 @@ def compute(record: Record) -> dict[str, Value]:
     everything = whole(record)
     values = {name: metric.read(everything) for name, metric in METRICS.items() if metric.scope != "objects"}
     for group, traffic in groups(record).items():
-        table = whole(record, traffic)
-        for name, value in _group(table, has_objects(record, traffic)).items():
+        for name, value in _group(whole(record, traffic)).items():
             values[f"{group}.{name}"] = value
     for queue in record.queues[1:]:
         table = replace(everything, queue=queue)
@@ -330,7 +330,7 @@ def compute(record: Record) -> dict[str, Value]:
     return values
 
 
-def _group(table: Table, has_objects: bool) -> dict[str, Value]:
+def _group(table: Table) -> dict[str, Value]:
     """Return the metrics of one group of flows; ratios are about what the measured queue saw of them."""
     arrivals = sum(table.flows["queue_arrivals"])
     drops, marks = sum(table.flows["queue_drops"]), sum(table.flows["queue_marks"])
@@ -341,9 +341,11 @@ def _group(table: Table, has_objects: bool) -> dict[str, Value]:
         "drop_ratio": _ratio(drops, arrivals),
         "mark_ratio": _ratio(marks, arrivals),
     }
-    for name, metric in METRICS.items():
-        if metric.scope == "flows" or (metric.scope == "objects" and has_objects):
-            values[name] = metric.read(table)
+    scopes = {"flows"}
+    scopes |= {"tcp"} if table.kinds & {"tcp", "tcp_short"} else set()
+    scopes |= {"endless"} if "tcp" in table.kinds else set()
+    scopes |= {"objects"} if "tcp_short" in table.kinds else set()
+    values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
     return values
 
 

@@ -225,8 +225,6 @@ def tcp_options(
     scenario: Scenario, traffic: Tcp | TcpShort, place: str = "traffic", ecn: bool = False
 ) -> dict[str, Any]:
     """Return the resolved options of one TCP: preset, then [tcp], then the traffic's own."""
-    if not hasattr(_core, "tcp_options"):
-        return {}
     words = {"ecn": "on"} if ecn else {}
     sources = {}
     for source, options in (("tcp", scenario.tcp), (f"{place}.tcp", traffic.tcp)):

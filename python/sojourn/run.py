@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
 from sojourn import _core
-from sojourn.errors import from_core
+from sojourn.errors import InputError, disk, from_core
+from sojourn.scenario import Scenario
+from sojourn.study.plan import MOST_SEEDS, Point, digest, points
+
+if TYPE_CHECKING:
+    from sojourn.results import Results
+    from sojourn.study.execute import Progress
+    from sojourn.study.store import Store
 
 
 def aqm(name: str, **params: object) -> str:
@@ -24,11 +41,181 @@ def aqm(name: str, **params: object) -> str:
     words = [name]
     for key, value in params.items():
         words += [key, ("on" if value else "off") if isinstance(value, bool) else str(value)]
+    return canonical(" ".join(words))
+
+
+def canonical(spec: str) -> str:
+    """Return the canonical form of a spec, or raise the ``InputError`` that says what is wrong with it."""
     try:
-        return _core.canonical(" ".join(words))
+        return _core.canonical(spec)
     except _core.SpecError as error:
         raise from_core(error) from None
 
 
-def run() -> None:
-    """Run."""
+def run(
+    scenario: Scenario,
+    aqms: Sequence[str] | None = None,
+    seeds: int | Iterable[int] = 5,
+    seed_from: int = 1,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    keep_traces: Literal["all", "none"] = "all",
+    command: Sequence[str] | None = None,
+) -> Results:
+    """Run every algorithm under every seed and return the results.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What happens; see ``load``.
+    aqms : sequence of str, optional
+        Algorithm specs at the measured queue; the scenario's own if None.
+    seeds : int or iterable of int
+        How many seeds, or which.
+    seed_from : int
+        The first seed, if `seeds` is a number.
+    workers : int, optional
+        Threads; all cores if None. The results do not depend on it.
+    out : path, optional
+        Folder for the results: runs that are done there are not run again. Nothing is written if None.
+    progress : callable, optional
+        Called about ten times a second with (share, done, total).
+    keep_traces : {"all", "none"}
+        Whether the samples over time are kept in `out`.
+    command : sequence of str, optional
+        What the manifest says made the results; ``sys.argv`` if None.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> scenario = sojourn.load("examples/red40.toml").with_(duration="6s", warmup="3s")
+    >>> results = sojourn.run(scenario, aqms=["red", "droptail"], seeds=2)
+    >>> results.runs.select("aqm", "seed").rows()
+    [('red', 1), ('red', 2), ('droptail', 1), ('droptail', 2)]
+    >>> results.trace("queue", aqm="red", seed=1).columns[:4]
+    ['aqm', 'seed', 'time_s', 'queue_packets']
+    """
+    from sojourn.caution import cautions, summary
+    from sojourn.results import Results
+    from sojourn.study.execute import check, execute
+
+    wanted = plan(scenario, aqms, seeds, seed_from)
+    if workers is not None and workers < 1:
+        raise InputError("workers", f"= {workers} is too few", "at least 1")
+    check(wanted)
+    begun = (time.time(), time.perf_counter(), time.process_time())
+    store, manifest = None, None
+    if out is not None:
+        store = _open(out, keep_traces)
+        manifest = _manifest(scenario, wanted, command or sys.argv)
+        write_manifest(store, manifest)
+        _write(store, "scenario.toml", scenario.to_toml())
+    specs = list(dict.fromkeys(point.spec for point in wanted))
+    outcomes = []
+    doubts = {}
+    for outcome in execute(wanted, store, workers, progress):
+        doubts[outcome.point] = cautions(outcome.record)
+        outcomes.append(_settle(outcome, store))
+    warnings = summary((point.spec, doubts[point]) for point in wanted)
+    if store is None or manifest is None:
+        return Results(scenario, specs, outcomes, warnings)
+    manifest.update(
+        status="complete",
+        warnings=warnings,
+        started=begun[0],
+        wall_s=round(time.perf_counter() - begun[1], 3),
+        cpu_s=round(time.process_time() - begun[2], 3),
+    )
+    write_manifest(store, manifest)
+    return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
+
+
+def plan(
+    scenario: Scenario, aqms: Sequence[str] | None, seeds: int | Iterable[int], seed_from: int = 1
+) -> list[Point]:
+    """Return the points of a run, or refuse what was asked for."""
+    from sojourn.resolve import measured, queues
+
+    if isinstance(aqms, str):
+        raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
+    specs = (
+        [canonical(one) for one in aqms] if aqms else [canonical(queues(scenario)[measured(scenario)].aqm)]
+    )
+    for spec in specs:
+        if specs.count(spec) > 1:
+            raise InputError(f"aqm {spec!r}", "is given twice")
+    if isinstance(seeds, int):
+        if not 1 <= seeds <= MOST_SEEDS:
+            raise InputError("seeds", f"= {seeds} is out of range", f"1 to {MOST_SEEDS}")
+        seeds = range(seed_from, seed_from + seeds)
+    numbers = list(dict.fromkeys(seeds))
+    for seed in (*numbers[:1], *numbers[-1:], *(s for s in numbers if s < 0)):
+        if not 0 <= seed < 2**53:
+            raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
+    if not numbers:
+        raise InputError("seeds", "is empty", "at least one seed")
+    return points(scenario, specs, numbers)
+
+
+def default_directory(scenario: Scenario, aqms: Sequence[str]) -> Path:
+    """Return ``results/NAME-ID``: the same scenario, algorithms and version continue in the same folder."""
+    name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, length=8)
+    return Path("results") / f"{scenario.name}-{name}"
+
+
+def resume_command(command: Sequence[str]) -> str:
+    """Return the command line that continues what `command` began."""
+    first = Path(command[0]).name if command else "sojourn"
+    return shlex.join([first, *command[1:]])
+
+
+def _open(out: str | os.PathLike[str], keep_traces: str) -> Store:
+    from sojourn.study.store import Store
+
+    if keep_traces not in ("all", "none"):
+        raise InputError("keep_traces", f"= {keep_traces!r} is not one of the allowed words", "all, none")
+    return Store(out, traces=keep_traces == "all")
+
+
+def _settle(outcome: Any, store: Store | None) -> Any:
+    """Let a finished record go where it can be read back from the disk."""
+    from dataclasses import replace
+
+    if store is None or not outcome.fresh or not store.traces:
+        return outcome
+    stored = store.read(outcome.point.run_id)
+    return outcome if stored is None else replace(outcome, record=stored.record)
+
+
+def _manifest(scenario: Scenario, wanted: Sequence[Point], command: Sequence[str]) -> dict[str, Any]:
+    return {
+        "sojourn": _core.VERSION,
+        "core": _core.CORE_VERSION,
+        "scenario": scenario.name,
+        "aqms": list(dict.fromkeys(point.spec for point in wanted)),
+        "seeds": sorted({point.seed for point in wanted}),
+        "world": "simulated",
+        "command": list(command),
+        "resume": resume_command(command),
+        "status": "running",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "host": platform.node(),
+        "warnings": [],
+        "runs": [{"run_id": p.run_id, "aqm": p.spec, "seed": p.seed} for p in wanted],
+    }
+
+
+def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
+    """Write ``manifest.json``, whole or not at all."""
+    _write(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
+
+
+def _write(store: Store, name: str, text: str) -> None:
+    from sojourn.study.store import write_whole
+
+    try:
+        write_whole(store.directory / name, text.encode())
+    except OSError as error:
+        raise disk(error, store.directory / name) from None

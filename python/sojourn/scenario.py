@@ -12,7 +12,16 @@ from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 
 from sojourn import _core
 from sojourn.errors import InputError
@@ -30,10 +39,29 @@ from sojourn.units import (
     number,
 )
 
-Conventions = Literal["default", "ns2", "ns2-2001", "ns2-2004", "linux"]
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Options = dict[str, str | int | bool]
+
+
+def _known_preset(word: str) -> str:
+    if word not in _core.CONVENTIONS:
+        near = _core.nearest(word, _core.CONVENTIONS)
+        raise Wrong(f"= {word!r} is not a preset", ", ".join(_core.CONVENTIONS), nearest=near)
+    return word
+
+
+def _canonical(spec: str) -> str:
+    try:
+        return _core.canonical(spec)
+    except _core.SpecError as error:
+        raise Wrong(f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest) from None
+
+
+Spec = Annotated[str, AfterValidator(_canonical)]
+Conventions = Annotated[
+    str, AfterValidator(_known_preset), WithJsonSchema({"enum": _core.CONVENTIONS, "type": "string"})
+]
 
 
 class _Table(BaseModel):
@@ -65,16 +93,8 @@ class Queue(_Table):
     """A finite queue and its algorithm."""
 
     limit: Limit = Field(description="most that may wait; a limit in the algorithm's spec wins")
-    aqm: str = Field("droptail", description="algorithm and parameters, replaced by --aqm")
+    aqm: Spec = Field("droptail", description="algorithm and parameters, replaced by --aqm")
     ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
-
-    @model_validator(mode="after")
-    def _spec(self) -> Self:
-        try:
-            _core.canonical(self.aqm)
-        except _core.SpecError as error:
-            raise Wrong(f": {error.key} {error.problem}", error.allowed, "aqm", error.nearest) from None
-        return self
 
 
 class Dumbbell(_Table):
@@ -160,7 +180,7 @@ class UdpCbr(_Traffic):
     kind: Literal["udp-cbr"]
     rate: Rate = Field(description="of each source")
     size: Bytes = Field(description="on the wire")
-    jitter: Annotated[float, Field(strict=False, ge=0, le=1)] = Field(
+    jitter: Annotated[float, Field(strict=False, ge=0, lt=1)] = Field(
         0.0, description="each gap is multiplied by uniform(1 - jitter, 1 + jitter)"
     )
 
@@ -265,7 +285,7 @@ class Scenario(_Table):
         """Write the scenario, every default filled in, as TOML that reads back to an equal one."""
         from sojourn.toml import dumps
 
-        return dumps(self.model_dump(by_alias=True, exclude_none=True))
+        return dumps(_without_empty(self.model_dump(by_alias=True, exclude_none=True)))
 
     def with_(self, **changes: Any) -> Scenario:
         """Return a copy with some top-level keys changed, checked again.
@@ -311,6 +331,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     return value
+
+
+def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
+    """Leave out tables and lists with nothing in them: they are what is meant by saying nothing."""
+    kept = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            value = _without_empty(value)
+        elif isinstance(value, list):
+            value = [_without_empty(one) if isinstance(one, dict) else one for one in value]
+        if value not in ({}, []):
+            kept[key] = value
+    return kept
 
 
 def load(path: str | PathLike[str]) -> Scenario:

@@ -2,6 +2,7 @@
 
 use pyo3::{create_exception, exceptions::PyException, exceptions::PyValueError, prelude::*};
 use sojourn_aqm::SpecError as CoreSpecError;
+use sojourn_sim::PlanError as CorePlanError;
 
 create_exception!(_core, SpecError, PyValueError, "An algorithm spec that is refused.");
 create_exception!(_core, PlanError, PyValueError, "A scenario that the simulator refuses.");
@@ -22,8 +23,14 @@ pub(crate) fn spec_error(py: Python<'_>, error: &CoreSpecError) -> PyErr {
     describe(py, raised, &error.key, &error.problem, &error.allowed, error.nearest.as_deref())
 }
 
+/// What is wrong with a plan, with its parts as attributes.
+pub(crate) fn plan_error(py: Python<'_>, error: &CorePlanError) -> PyErr {
+    let raised = PlanError::new_err(error.to_string());
+    describe(py, raised, &error.key, &error.problem, &error.allowed, error.nearest.as_deref())
+}
+
 /// Set the attributes `key`, `problem`, `allowed`, `nearest`.
-pub(crate) fn describe(
+fn describe(
     py: Python<'_>,
     raised: PyErr,
     key: &str,

@@ -4,8 +4,11 @@
 //! Python exceptions that carry key, problem, allowed values and nearest match as attributes. The border
 //! is crossed once per run, with whole columns as little-endian bytes.
 
+mod batch;
 mod errors;
+mod record;
 mod schema;
+mod tcp;
 mod units;
 
 use pyo3::prelude::*;
@@ -23,5 +26,9 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::nearest, module)?)?;
-    Ok(())
+    module.add("CONVENTIONS", sojourn_sim::tcp::schema::CONVENTIONS.to_vec())?;
+    module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::check, module)?)?;
+    module.add_class::<batch::Batch>()
 }

@@ -1,0 +1,135 @@
+//! A record as a dict: scalars as numbers, columns as little-endian bytes.
+
+use pyo3::{
+    prelude::*,
+    types::{PyBytes, PyDict, PyList},
+};
+use sojourn_sim::{QueueRecord, QueueSeries, Record};
+
+/// A number with a fixed little-endian form.
+trait Scalar: Copy {
+    const SIZE: usize;
+    fn write(self, to: &mut [u8]);
+}
+
+macro_rules! scalar {
+    ($($t:ty),*) => {$(
+        impl Scalar for $t {
+            const SIZE: usize = size_of::<$t>();
+            fn write(self, to: &mut [u8]) {
+                to.copy_from_slice(&self.to_le_bytes());
+            }
+        }
+    )*};
+}
+scalar!(u8, u32, u64, f64);
+
+fn column<'py, T: Scalar>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, values.len() * T::SIZE, |bytes| {
+        for (value, slot) in values.iter().zip(bytes.chunks_exact_mut(T::SIZE)) {
+            value.write(slot);
+        }
+        Ok(())
+    })
+}
+
+/// A dict of the named fields: `column`s of vectors, plain numbers of the rest.
+macro_rules! columns {
+    ($py:expr, $from:expr, [$($name:ident),* $(,)?]) => {{
+        let dict = PyDict::new($py);
+        $(dict.set_item(stringify!($name), column($py, &$from.$name)?)?;)*
+        dict
+    }};
+}
+macro_rules! scalars {
+    ($dict:expr, $from:expr, [$($name:ident),* $(,)?]) => {
+        $($dict.set_item(stringify!($name), &$from.$name)?;)*
+    };
+}
+
+pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("window", record.window)?;
+    dict.set_item("events", record.events)?;
+    let queues = PyList::empty(py);
+    for queue in &record.queues {
+        queues.append(queue_dict(py, queue)?)?;
+    }
+    dict.set_item("queues", queues)?;
+    let flows = columns!(
+        py,
+        record.flows,
+        [
+            traffic,
+            index,
+            start_ns,
+            queue_arrivals,
+            queue_drops,
+            queue_marks,
+            sent_packets,
+            retransmitted_packets,
+            timeouts,
+            window_cuts,
+            received_packets,
+            goodput_bytes,
+        ]
+    );
+    dict.set_item("flows", flows)?;
+    dict.set_item("objects", columns!(py, record.objects, [traffic, index, start_ns, end_ns, bytes]))?;
+    let drops = columns!(py, record.drops, [time_ns, flow, sequence, cause, arrival, queue_packets]);
+    dict.set_item("drops", drops)?;
+    dict.set_item("cwnd", columns!(py, record.cwnd, [time_ns, flow, cwnd, ssthresh]))?;
+    let sampled = PyList::empty(py);
+    for queue in &record.series.queues {
+        sampled.append(series_dict(py, queue)?)?;
+    }
+    let series = PyDict::new(py);
+    series.set_item("interval", record.series.interval)?;
+    series.set_item("queues", sampled)?;
+    dict.set_item("series", series)?;
+    Ok(dict)
+}
+
+fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, PyDict>> {
+    let dict = columns!(py, queue, [delay_edges_ns, delay_counts, run_lengths, run_counts]);
+    dict.set_item("drops", queue.drops.to_vec())?;
+    dict.set_item("marks", queue.marks.to_vec())?;
+    scalars!(
+        dict,
+        queue,
+        [
+            name,
+            spec,
+            limit_packets,
+            limit_bytes,
+            capacity_bits,
+            arrivals,
+            arrived_bytes,
+            departures,
+            departed_bytes,
+            dropped_bytes,
+            packet_ns,
+            packet_squared_ns,
+            byte_ns,
+            max_packets,
+            idle_ns,
+            delay_sum_ns,
+            delay_squared_ns,
+        ]
+    );
+    Ok(dict)
+}
+
+fn series_dict<'py>(py: Python<'py>, series: &QueueSeries) -> PyResult<Bound<'py, PyDict>> {
+    let dict = columns!(
+        py,
+        series,
+        [packets, bytes, mean_packets, mean_square_packets, arrivals, drops]
+    );
+    let probes = PyDict::new(py);
+    for (name, values) in &series.probes {
+        probes.set_item(name, column(py, values)?)?;
+    }
+    dict.set_item("probes", probes)?;
+    Ok(dict)
+}

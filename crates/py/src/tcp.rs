@@ -1,0 +1,41 @@
+//! The options of TCP: one schema, its presets, their resolution.
+
+use crate::{errors::spec_error, schema::param_dict};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use sojourn_sim::tcp::schema;
+use std::collections::BTreeMap;
+
+/// Every option of TCP, with its value under each preset.
+#[pyfunction]
+pub(crate) fn tcp_schema(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for option in &schema::OPTIONS {
+        let dict = param_dict(py, &option.param)?;
+        let presets = PyDict::new(py);
+        for preset in schema::CONVENTIONS {
+            presets.set_item(preset, option.under(preset))?;
+        }
+        dict.set_item("presets", presets)?;
+        list.append(dict)?;
+    }
+    Ok(list)
+}
+
+/// The resolved options: the preset, then what was set. `payload` is that of a full packet.
+#[pyfunction]
+pub(crate) fn tcp_options<'py>(
+    py: Python<'py>,
+    conventions: &str,
+    overrides: BTreeMap<String, String>,
+    payload: u32,
+) -> PyResult<Bound<'py, PyAny>> {
+    let _ = payload;
+    let set: Vec<(String, String)> = overrides.into_iter().collect();
+    let options = schema::resolve(conventions, &set).map_err(|e| spec_error(py, &e))?;
+    let json = serde_json::to_string(&options).map_err(|e| PyValueError::new_err(e.to_string()))?;
+    py.import("json")?.call_method1("loads", (json,))
+}

@@ -1,0 +1,249 @@
+"""The results of a study as an object: runs, summary, traces, flows; in memory or a folder on disk."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.errors import InputError
+from sojourn.record import Record
+from sojourn.study.execute import Outcome
+from sojourn.study.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sojourn.scenario import Scenario
+
+MANIFEST = "manifest.json"
+
+
+class Results:
+    """What ``sojourn.run`` returns and ``Results.open`` reads back.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        What was run.
+    aqms : list of str
+        Canonical specs, in the order asked for.
+    warnings : list of str
+        Signs that the numbers do not mean what they seem to.
+    directory : Path or None
+        Where the results are kept.
+    manifest : dict
+        How they were made: versions, command, seeds, host, times.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        aqms: Sequence[str],
+        outcomes: Sequence[Outcome],
+        warnings: Sequence[str] = (),
+        directory: Path | None = None,
+        manifest: dict[str, Any] | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.aqms = list(aqms)
+        self.outcomes = sorted(outcomes, key=lambda o: (self.aqms.index(o.point.spec), o.point.seed))
+        self.warnings = list(warnings)
+        self.directory = directory
+        self.manifest = manifest or {}
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> Results:
+        """Read a results folder back.
+
+        Raises
+        ------
+        InputError
+            If it is no results folder, or its runs are not all there.
+        """
+        from sojourn.scenario import load
+        from sojourn.study.plan import Point
+        from sojourn.study.store import Store
+
+        folder = Path(directory)
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            wanted = manifest["runs"]
+        except FileNotFoundError:
+            raise InputError(str(folder), "is not a results folder: it has no manifest.json") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+        scenario = load(folder / "scenario.toml")
+        store = Store(folder, traces=True)
+        outcomes = []
+        for one in wanted:
+            stored = store.read(one["run_id"])
+            if stored is not None:
+                point = Point(scenario, one["aqm"], one["seed"])
+                outcomes.append(Outcome(point, stored.metrics, stored.record, False))
+        if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
+            raise InputError(
+                str(folder),
+                f"is not complete: {len(outcomes)} of {len(wanted)} runs are done",
+                f"finish it with: {manifest.get('resume', 'the command that made it')}",
+            )
+        return cls(scenario, manifest["aqms"], outcomes, manifest.get("warnings", ()), folder, manifest)
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds, each once."""
+        return sorted({one.point.seed for one in self.outcomes})
+
+    @property
+    def records(self) -> list[Record]:
+        """The record of every run, in the order of ``runs``."""
+        return [one.record for one in self.outcomes]
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Every metric that some run has, in the order of tables."""
+        return list(dict.fromkeys(name for one in self.outcomes for name in one.metrics))
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """One row a run: aqm, seed, run_id, then every metric."""
+        import polars as pl
+
+        columns: dict[str, Any] = {
+            "aqm": [one.point.spec for one in self.outcomes],
+            "seed": pl.Series([one.point.seed for one in self.outcomes], dtype=pl.Int64),
+            "run_id": [one.point.run_id for one in self.outcomes],
+        }
+        for name in self.metric_names:
+            columns[name] = pl.Series([one.metrics.get(name) for one in self.outcomes], dtype=pl.Float64)
+        return pl.DataFrame(columns)
+
+    def values(self, aqm: str, metric: str) -> list[float | None]:
+        """Return one metric of one algorithm, seed by seed."""
+        return [one.metrics.get(metric) for one in self.outcomes if one.point.spec == aqm]
+
+    def estimate(self, aqm: str, metric: str) -> Estimate:
+        """Return mean and 95 % interval of one metric of one algorithm."""
+        return mean_ci(self.values(aqm, metric))
+
+    def summary(self) -> pl.DataFrame:
+        """Return mean and 95 % half-width over the seeds: aqm, metric, unit, mean, ci95, n."""
+        import polars as pl
+
+        from sojourn.metrics import find
+
+        rows = []
+        for aqm in self.aqms:
+            for name in self.metric_names:
+                metric = find(name)
+                rows.append((aqm, name, metric.unit if metric else "", *self.estimate(aqm, name)))
+        schema = {
+            "aqm": pl.String,
+            "metric": pl.String,
+            "unit": pl.String,
+            "mean": pl.Float64,
+            "ci95": pl.Float64,
+            "n": pl.UInt32,
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def trace(self, what: str = "queue", aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
+        """Return samples over time: aqm, seed, time_s, and the columns of `what`.
+
+        Parameters
+        ----------
+        what : str
+            ``queue`` (every column), one column or probe by name (``queue_mean``, ``p``), ``drops`` or
+            ``cwnd`` (if the scenario records them).
+        aqm : str, optional
+            Only this algorithm: its spec, or its name where that is unambiguous.
+        seed : int, optional
+            Only this seed.
+        """
+
+        def read(record: Record) -> pl.DataFrame:
+            if what in ("drops", "cwnd"):
+                return record.drops if what == "drops" else record.cwnd
+            series = record.series()
+            if what == "queue":
+                return series
+            return (
+                series.select("time_s", what) if what in series.columns else series.select("time_s").clear()
+            )
+
+        frame = self._collect(read, aqm, seed)
+        if what not in ("queue", "drops", "cwnd") and what not in frame.columns:
+            raise InputError(
+                f"trace {what!r}", "was not recorded", "queue, drops, cwnd, or a column of queue"
+            )
+        return frame
+
+    def flows(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
+        """Return one row a flow of every run: aqm, seed, traffic, index, counters."""
+        return self._collect(lambda record: record.flows, aqm, seed)
+
+    def objects(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
+        """Return one row a finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
+        return self._collect(lambda record: record.objects, aqm, seed)
+
+    def _collect(
+        self, read: Callable[[Record], pl.DataFrame], aqm: str | None, seed: int | None
+    ) -> pl.DataFrame:
+        import polars as pl
+
+        wanted = self._specs(aqm)
+        frames = []
+        for one in self.outcomes:
+            if one.point.spec in wanted and seed in (None, one.point.seed):
+                labels = [
+                    pl.lit(one.point.spec).alias("aqm"),
+                    pl.lit(one.point.seed, dtype=pl.Int64).alias("seed"),
+                ]
+                frames.append(read(one.record).select(*labels, pl.all()))
+        if not frames:
+            raise InputError(f"seed {seed}", "was not run", ", ".join(map(str, self.seeds)))
+        return pl.concat(frames, how="diagonal")
+
+    def _specs(self, aqm: str | None) -> list[str]:
+        if aqm is None:
+            return self.aqms
+        matches = [spec for spec in self.aqms if aqm in (spec, spec.split()[0])]
+        if aqm in matches:
+            return [aqm]
+        if len(matches) != 1:
+            problem = "is not unambiguous" if matches else "was not run"
+            raise InputError(f"aqm {aqm!r}", problem, "; ".join(self.aqms))
+        return matches
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``sojourn run --json`` prints."""
+        runs = []
+        for one in self.outcomes:
+            metrics, others = _split(one.metrics)
+            run: dict[str, Any] = {"aqm": one.point.spec, "seed": one.point.seed, "run_id": one.point.run_id}
+            run["metrics"] = metrics
+            if others:
+                run["queues"] = others
+            runs.append(run)
+        names = [name for name in self.metric_names if not name.startswith("queues.")]
+        summary = {aqm: {name: self.estimate(aqm, name)._asdict() for name in names} for aqm in self.aqms}
+        return {"runs": runs, "summary": summary, "warnings": self.warnings}
+
+    def __repr__(self) -> str:
+        where = f" in {self.directory}" if self.directory else ""
+        return f"<Results of {self.scenario.name}: {len(self.aqms)} aqms, {len(self.seeds)} seeds{where}>"
+
+
+def _split(metrics: dict[str, float | None]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Separate the metrics of the measured queue from those of the others, by name."""
+    own: dict[str, Any] = {}
+    others: dict[str, dict[str, Any]] = {}
+    for name, value in metrics.items():
+        if name.startswith("queues."):
+            queue, _, metric = name.removeprefix("queues.").rpartition(".")
+            others.setdefault(queue, {})[metric] = value
+        else:
+            own[name] = value
+    return own, others
