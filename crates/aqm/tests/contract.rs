@@ -204,6 +204,25 @@ fn defaults_written_out_are_the_defaults() {
     }
 }
 
+/// Preset `ns2` is nothing but ns-2's values.
+#[test]
+fn the_preset_is_its_values_written_out() {
+    for algorithm in registry::ALGORITHMS {
+        let values = algorithm.params.iter().filter_map(|p| p.ns2.map(|word| format!(" {} {word}", p.name)));
+        let written = algorithm.name.to_owned() + &values.collect::<String>();
+        let run = |spec: &str, ns2| {
+            let ordinary = Context { ns2, ecn: true, limit: Limit::Packets(1000), ..context() };
+            let mut world = World::new(spec, ordinary, 11).expect("defaults fit");
+            world.run(10_000, 0.5);
+            world.log
+        };
+        assert_eq!(run(algorithm.name, true), run(&written, false), "{written}");
+        if written != algorithm.name {
+            assert_ne!(run(algorithm.name, true), run(algorithm.name, false), "{written} moves nothing");
+        }
+    }
+}
+
 #[test]
 fn every_algorithm_explains_itself() {
     for algorithm in registry::ALGORITHMS {

@@ -1,6 +1,7 @@
 //! Tests of the algorithms from outside: one binary, one module a file.
 
 mod contract;
+mod options;
 mod oracle_red;
 mod specs;
 mod support;
