@@ -1,0 +1,280 @@
+"""Paper and ink: how a figure of ours is made, and how it becomes SVG text."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+from xml.sax.saxutils import escape
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from sojourn.plots.theme import GRID, INK, MUTED
+from sojourn.report.numbers import MINUS, SUPERSCRIPT
+
+WIDTH = 7.2
+"""Inches: the full width of a page."""
+HALF = 3.5
+"""Inches: two beside each other."""
+
+FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
+"""What a reader's machine has. Layout is computed with matplotlib's own (wider) font, so text fits."""
+
+RC: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "sojourn",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8.0,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.labelsize": 8.0,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.unicode_minus": True,
+    "axes.formatter.use_mathtext": False,
+    "axes.formatter.useoffset": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 0.0,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.size": 0.0,
+    "ytick.minor.size": 0.0,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "lines.scale_dashes": True,
+    "patch.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8.0,
+    "legend.handlelength": 2.6,
+    "legend.borderaxespad": 0.2,
+    "path.simplify": False,
+    "figure.dpi": 72.0,
+    "savefig.dpi": 72.0,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+}
+"""Settings of matplotlib under which every figure of ours is drawn, whatever the user's own are."""
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw under our settings alone; the user's own matplotlib settings are put back afterwards."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(cast(Any, RC))
+        yield
+
+
+def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
+    """Make an empty figure that belongs to nobody (no pyplot, no global state).
+
+    Parameters
+    ----------
+    width, height
+        Inches.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        To be filled within `drawing` and handed to `to_svg`.
+    """
+    made = Figure(figsize=(width, height))
+    FigureCanvasSVG(made)
+    return made
+
+
+def y_title(axes: Axes, text: str) -> None:
+    """Write the name of the y axis above it, upright, where it can be read without turning the head.
+
+    Parameters
+    ----------
+    axes
+        Whose axis.
+    text
+        Name and unit.
+    """
+    axes.set_title(text, loc="left", fontsize=8.0, fontweight="normal", color=MUTED, pad=5)
+
+
+def side_title(drawn: Figure, text: str) -> None:
+    """Write the common name of the y axes of stacked panels along the left side.
+
+    Parameters
+    ----------
+    drawn
+        The figure.
+    text
+        Name and unit.
+    """
+    drawn.supylabel(text, fontsize=8.0, color=MUTED, rotation_mode="anchor", va="top")
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Write tick labels as numbers that can be read: no common exponent at the end of the axis.
+
+    Parameters
+    ----------
+    axis
+        The x or y axis of some axes.
+    """
+    axis.set_major_formatter(lambda value, _: _tick(value))
+
+
+def _tick(value: float) -> str:
+    mantissa, _, exponent = f"{value:.6g}".partition("e")
+    text = mantissa.replace("-", MINUS)
+    if not exponent:
+        return text
+    power = f"10{str(int(exponent)).translate(SUPERSCRIPT)}"
+    return {"1": power, f"{MINUS}1": f"{MINUS}{power}"}.get(text, f"{text}×{power}")
+
+
+def to_svg(drawn: Figure, title: str, description: str = "") -> str:
+    """Turn a figure into SVG text: the same bytes for the same figure, today and tomorrow.
+
+    The text is a single ``<svg>`` element without XML header, ready to stand in HTML: text stays text,
+    coordinates have two decimals, only ids that are referred to are kept and carry a prefix made from the
+    content, so that figures do not disturb each other on one page.
+
+    Parameters
+    ----------
+    drawn
+        A figure made by `figure`.
+    title
+        What a screen reader says.
+    description
+        More of the same, optional.
+
+    Returns
+    -------
+    str
+        The element.
+    """
+    buffer = io.StringIO()
+    with drawing():
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        drawn.savefig(buffer, format="svg", metadata=nothing)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text)  # would reach the whole page
+    text = _short_numbers(text)
+    text = _inherit_font(text)
+    text = _flat(_own_ids(text, title))
+    return _opening(text, title, description) + "\n"
+
+
+_TAG = re.compile(r"<[a-zA-Z][^>]*>")
+_NUMBER = re.compile(r"-?\d+\.\d{3,}(?![\d.])")
+_GEOMETRY = re.compile(r'\b(d|transform|x|y|x1|y1|x2|y2|width|height|points|viewBox|style)="([^"]*)"')
+
+
+def _short_numbers(text: str) -> str:
+    """Two decimals of a point are enough."""
+
+    def shorter(match: re.Match[str]) -> str:
+        rounded = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+        return "0" if rounded == "-0" else rounded
+
+    def attribute(match: re.Match[str]) -> str:
+        value = _NUMBER.sub(shorter, match[2])
+        if match[1] == "d":
+            value = re.sub(r"\s*\n\s*", "", value).replace(" L ", "L").replace(" M ", "M")
+            value = re.sub(r"\s+", " ", value.replace("L ", "L").replace("M ", "M")).strip()
+        return f'{match[1]}="{value}"'
+
+    return _TAG.sub(lambda tag: _GEOMETRY.sub(attribute, tag[0]), text)
+
+
+def _inherit_font(text: str) -> str:
+    """Name the fonts once, on the root, and only size and weight where they are used."""
+
+    def shorter(match: re.Match[str]) -> str:
+        words = match[1].split()
+        size = next(w for w in words if w.endswith("px"))
+        weight = next((f"; font-weight: {w}" for w in words if w in {"bold", "600", "700"}), "")
+        return f"font-size: {size}{weight}"
+
+    def tag(match: re.Match[str]) -> str:
+        plain = re.sub(r"\bfont: ([^;\"]*)", shorter, match[0])
+        plain = re.sub(r"font-family: [^;\"]*;? ?", "", plain)
+        return re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", plain)
+
+    return _TAG.sub(tag, text)
+
+
+def _own_ids(text: str, title: str) -> str:
+    """Drop ids that nothing refers to; make the others this figure's own."""
+    used = set(re.findall(r'(?:url\(#|xlink:href="#)([^)"]+)', text))
+    prefix = "f" + hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:8]
+    numbers = {name: f"{prefix}-{i}" for i, name in enumerate(sorted(used))}
+
+    def identity(match: re.Match[str]) -> str:
+        return f' id="{numbers[match[1]]}"' if match[1] in used else ""
+
+    def tag(match: re.Match[str]) -> str:
+        inner = re.sub(r' id="([^"]*)"', identity, match[0])
+        inner = re.sub(r"url\(#([^)]+)\)", lambda m: f"url(#{numbers[m[1]]})", inner)
+        return re.sub(r'xlink:href="#([^"]+)"', lambda m: f'href="#{numbers[m[1]]}"', inner)
+
+    return _TAG.sub(tag, text)
+
+
+def _flat(text: str) -> str:
+    """Leave out groups that say nothing, and indentation."""
+    kept: list[str] = []
+    groups: list[bool] = []
+    for part in re.split(r"(<g\b[^>]*>|</g>)", text):
+        if part.startswith("<g"):
+            says = re.fullmatch(r"<g\s*/?>", part) is None
+            if not part.endswith("/>"):
+                groups.append(says)
+            kept.append(part if says else "")
+        elif part == "</g>":
+            kept.append(part if groups.pop() else "")
+        else:
+            kept.append(part)
+    return re.sub(r"\s*\n\s*", "\n", "".join(kept))
+
+
+def _opening(text: str, title: str, description: str) -> str:
+    match = re.match(r"<svg[^>]*>", text)
+    assert match is not None
+    box = re.search(r'viewBox="([^"]*)"', match[0])
+    assert box is not None
+    width, height = box[1].split()[2:]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box[1]}" width="{width}pt" height="{height}pt" '
+        f'role="img" font-family="{FONTS}" stroke-linejoin="round">\n<title>{escape(title)}</title>'
+    )
+    if description:
+        head += f"\n<desc>{escape(description)}</desc>"
+    return head + text[match.end() :].rstrip()

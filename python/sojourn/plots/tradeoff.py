@@ -1,0 +1,96 @@
+"""What a longer queue buys: a metric against the mean queue, with intervals both ways."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.theme import MUTED, styles
+
+
+def tradeoff(
+    frame: pl.DataFrame,
+    *,
+    y: str,
+    x: str = "mean_queue_packets",
+    by: str = "aqm",
+    along: str | None = None,
+    along_label: str = "",
+    x_label: str = "Mean queue (packets)",
+    y_label: str = "",
+    title: str = "",
+    width: float = WIDTH,
+    height: float = 3.0,
+) -> str:
+    """Draw points with 95 % intervals in both directions, joined along a parameter.
+
+    Parameters
+    ----------
+    frame
+        Columns `by`, `x`, `y` and, where known, ``<x>_ci95`` and ``<y>_ci95`` (half-widths).
+    x, y
+        The columns to draw.
+    by
+        The column of specs, or of names that begin with an algorithm's: one line each. Pass a spec
+        without the parameter that varies.
+    along
+        The parameter that varies along a line; its rows are joined in ascending order, and the ends of
+        the line carry its value.
+    along_label
+        How to write that parameter, for instance ``q₀``; its name if empty.
+    x_label, y_label
+        Names and units of the axes.
+    title
+        For screen readers.
+    width, height
+        Inches.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    specs = list(dict.fromkeys(frame[by].to_list()))
+    looks = styles(specs)
+    with drawing():
+        fig = figure(width, height)
+        axes = fig.subplots()
+        for spec in specs:
+            look = looks[spec]
+            rows = frame.filter(pl.col(by) == spec)
+            if along is not None:
+                rows = rows.sort(along)
+            axes.errorbar(
+                rows[x].to_list(),
+                rows[y].to_list(),
+                xerr=_half_widths(rows, x),
+                yerr=_half_widths(rows, y),
+                label=look.title,
+                color=look.colour,
+                marker=look.marker,
+                markerfacecolor=look.colour if look.filled else "white",
+                markeredgewidth=0.8,
+                linewidth=1.2 if along is not None else 0.0,
+                dashes=look.dash or (None, None),
+                elinewidth=0.8,
+                capsize=1.5,
+                capthick=0.8,
+            )
+            if along is not None and rows.height > 1:
+                for i, row in enumerate((rows.row(0, named=True), rows.row(-1, named=True))):
+                    name = f"{along_label or along} = {row[along]:g}" if i == 0 else f"{row[along]:g}"
+                    axes.annotate(
+                        name, (row[x], row[y]), xytext=(5, -9), textcoords="offset points", fontsize=7,
+                        color=MUTED,
+                    )  # fmt: skip
+        axes.set_xlabel(x_label)
+        y_title(axes, y_label)
+        axes.margins(0.06)
+        if len(specs) > 1:
+            fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3))
+        return to_svg(fig, title or f"{y_label} against {x_label}")
+
+
+def _half_widths(rows: pl.DataFrame, column: str) -> list[float] | None:
+    name = f"{column}_ci95"
+    return rows[name].cast(pl.Float64).fill_null(0.0).to_list() if name in rows.columns else None

@@ -1,0 +1,46 @@
+"""Reports: what was run and what came of it, as one HTML file that works offline and prints well."""
+
+from sojourn.report.document import (
+    Block,
+    Code,
+    Column,
+    Columns,
+    Document,
+    Facts,
+    Figure,
+    Note,
+    Section,
+    Table,
+    Text,
+    Verdicts,
+)
+from sojourn.report.names import metric_title
+from sojourn.report.numbers import estimate, interval, number, probability, quantity, with_interval
+from sojourn.report.render import render, write
+from sojourn.report.results import for_results, metric_table
+
+__all__ = [
+    "Block",
+    "Code",
+    "Column",
+    "Columns",
+    "Document",
+    "Facts",
+    "Figure",
+    "Note",
+    "Section",
+    "Table",
+    "Text",
+    "Verdicts",
+    "estimate",
+    "for_results",
+    "interval",
+    "metric_table",
+    "metric_title",
+    "number",
+    "probability",
+    "quantity",
+    "render",
+    "with_interval",
+    "write",
+]

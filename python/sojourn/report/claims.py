@@ -1,0 +1,154 @@
+"""From a frame of verdicts to claims as the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn.report.numbers import interval, number, probability, with_interval
+
+VERDICTS: Final = ("reproduced", "not reproduced", "undecided")
+"""Every verdict there is, in the order of summaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The verdict under one reading of what the paper leaves open."""
+
+    reading: str
+    verdict: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim, every value written."""
+
+    claim_id: str
+    verdict: str
+    statement: str
+    where: str
+    world: str
+    check: str
+    effect: str
+    measure: str
+    interval: str
+    published: str
+    n: str
+    assumptions: tuple[str, ...]
+    reason: str
+    sensitivity: tuple[Reading, ...]
+    sensitivity_text: str
+    p: str
+    holm_changes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many claims have a verdict."""
+
+    verdict: str
+    count: int
+    share: float
+
+
+def claims(frame: pl.DataFrame) -> list[Claim]:
+    """Write the claims of a frame.
+
+    Parameters
+    ----------
+    frame
+        As `sojourn.report.Verdicts` takes it.
+
+    Returns
+    -------
+    list of Claim
+        In the order of the frame.
+
+    Raises
+    ------
+    ValueError
+        If a verdict is none of `VERDICTS`.
+    """
+    return [_claim(row) for row in frame.iter_rows(named=True)]
+
+
+def tally(verdicts: list[str]) -> list[Tally]:
+    """Count verdicts.
+
+    Parameters
+    ----------
+    verdicts
+        One a claim.
+
+    Returns
+    -------
+    list of Tally
+        One for each of `VERDICTS`, in that order.
+    """
+    total = max(1, len(verdicts))
+    return [Tally(v, verdicts.count(v), verdicts.count(v) / total) for v in VERDICTS]
+
+
+def _claim(row: Mapping[str, Any]) -> Claim:
+    verdict = str(row["verdict"])
+    if verdict not in VERDICTS:
+        raise ValueError(f"{row['claim_id']}: verdict is {verdict!r}, not one of {', '.join(VERDICTS)}")
+    assumptions = row.get("assumptions") or ()
+    if isinstance(assumptions, str):
+        assumptions = [word.strip() for word in assumptions.replace(",", ";").split(";")]
+    sensitivity = row.get("sensitivity")
+    readings = sensitivity if isinstance(sensitivity, list) else []
+    raw, corrected = row.get("p"), row.get("p_holm")
+    shown_p = f"p = {probability(raw)}" if raw is not None else ""
+    if corrected is not None:
+        shown_p = f"{shown_p}{'; ' if shown_p else ''}Holm p = {probability(corrected)}"
+    effect, ends = _effect(row)
+    return Claim(
+        claim_id=str(row["claim_id"]),
+        verdict=verdict,
+        statement=_text(row, "statement"),
+        where=" · ".join(filter(None, (_text(row, "section"), _text(row, "experiment_id")))),
+        world=_text(row, "world"),
+        check=_text(row, "check"),
+        effect=effect,
+        measure=_text(row, "measure"),
+        interval=ends,
+        published=_value(row.get("published")),
+        n="" if row.get("n") is None else str(row["n"]),
+        assumptions=tuple(word for word in assumptions if word),
+        reason=_text(row, "reason"),
+        sensitivity=tuple(_reading(r) for r in readings),
+        sensitivity_text=sensitivity if isinstance(sensitivity, str) else "",
+        p=shown_p.replace("= <", "<"),
+        holm_changes=bool(row.get("holm_changes")),
+    )
+
+
+def _reading(row: Mapping[str, Any]) -> Reading:
+    verdict = str(row["verdict"])
+    if verdict not in VERDICTS:
+        raise ValueError(f"{row['reading']}: verdict is {verdict!r}, not one of {', '.join(VERDICTS)}")
+    return Reading(str(row["reading"]), verdict, " ".join(filter(None, _effect(row))))
+
+
+def _effect(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Write the effect and its interval; an effect may also be a text."""
+    effect, low, high = row.get("effect"), row.get("ci_low"), row.get("ci_high")
+    if isinstance(effect, str):
+        return effect, "" if low is None and high is None else interval(low, high)
+    value, ends = with_interval(effect, low, high)
+    return "" if effect is None else value, "" if low is None and high is None else ends
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _text(row: Mapping[str, Any], key: str) -> str:
+    return str(row[key]) if row.get(key) is not None else ""

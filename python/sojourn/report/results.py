@@ -1,0 +1,435 @@
+"""The report of ``sojourn run``: what came out, how it looked over time, with which parameters."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import polars as pl
+
+from sojourn.report.document import (
+    Block,
+    Code,
+    Column,
+    Columns,
+    Document,
+    Fact,
+    Facts,
+    Figure,
+    Note,
+    Section,
+    Table,
+    Text,
+)
+from sojourn.report.names import metric_title
+from sojourn.report.numbers import quantity
+
+KEY_METRICS: Final = (
+    "utilization",
+    "goodput_bps",
+    "mean_queue_packets",
+    "std_queue_packets",
+    "mean_delay_s",
+    "p99_delay_s",
+    "drop_ratio",
+    "mark_ratio",
+    "jain_index",
+)
+"""The metrics of the first table, in this order; those unknown everywhere are left out."""
+
+BAR_METRICS: Final = ("goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio")
+"""The metrics drawn as bars."""
+
+Registry = Mapping[str, Mapping[str, Any]]
+
+
+class ResultsLike(Protocol):
+    """What a report needs of `sojourn.results.Results`.
+
+    Read if present, too: ``scenario`` (name, note, source, conventions, ``to_toml()``), ``manifest`` (a
+    mapping), and ``distribution("delay")`` (columns aqm, seed, delay_s, count: lower edges and counts).
+    """
+
+    @property
+    def runs(self) -> pl.DataFrame:
+        """Columns aqm, seed, run_id and one a metric."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What looks wrong with the runs."""
+
+    def summary(self) -> pl.DataFrame:
+        """Columns aqm, metric, unit, mean, ci95, n."""
+
+    def trace(self, what: str = "queue", aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
+        """Columns aqm, seed, time_s and the values."""
+
+
+def for_results(results: ResultsLike, registry: Registry | None = None) -> Document:
+    """Build the report of one scenario under several algorithms and seeds.
+
+    Parameters
+    ----------
+    results
+        What ``sojourn.run`` returned, or ``Results.open(directory)``.
+    registry
+        Algorithms by name, as ``sojourn._core.algorithms()`` describes them; read from there if ``None``.
+
+    Returns
+    -------
+    Document
+        To be passed to `sojourn.report.render` or `sojourn.report.write`.
+    """
+    scenario = getattr(results, "scenario", None)
+    manifest: Mapping[str, Any] = getattr(results, "manifest", None) or {}
+    specs = list(dict.fromkeys(results.runs["aqm"].to_list()))
+    seeds = results.runs["seed"].unique().sort().to_list()
+    summary = results.summary()
+    name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
+    sections = [
+        Section("What was run", _what(scenario, specs, seeds)),
+        Section("Results", [*_warnings(results), *_results(summary, specs)]),
+        Section("Over time", _over_time(results, specs, seeds, registry)),
+        Section("How long packets wait", _waiting(results, seeds)),
+        Section("All metrics", _all_metrics(summary, specs)),
+        Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
+        Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
+    ]
+    return Document(
+        title=name,
+        subtitle=str(getattr(scenario, "note", "") or ""),
+        command=_command(manifest),
+        kind="Run",
+        blocks=[section for section in sections if section.blocks],
+        highlights=[
+            (str(len(specs)), "algorithm" if len(specs) == 1 else "algorithms"),
+            (str(len(seeds)), "seed" if len(seeds) == 1 else "seeds"),
+            (str(results.runs.height), "run" if results.runs.height == 1 else "runs"),
+        ],
+        footer=f"Sojourn {manifest['version']}" if manifest.get("version") else "",
+    )
+
+
+def metric_table(
+    summary: pl.DataFrame,
+    metrics: Sequence[str],
+    caption: str = "",
+    source: str = "",
+    titles: Mapping[str, str] | None = None,
+) -> Table:
+    """Lay out a summary with one algorithm a row and one metric a column, each with its interval.
+
+    Parameters
+    ----------
+    summary
+        Columns aqm, metric, unit, mean, ci95: what ``Results.summary()`` returns.
+    metrics
+        The columns; those that are unknown for every algorithm are left out.
+    caption, source
+        Of the table.
+    titles
+        Headings that differ from `metric_title`.
+
+    Returns
+    -------
+    Table
+        In the order of first appearance of the algorithms.
+    """
+    specs = pl.DataFrame({"aqm": list(dict.fromkeys(summary["aqm"].to_list()))}, schema={"aqm": pl.String})
+    columns = {"aqm": Column("algorithm", kind="spec")}
+    frame = specs
+    for metric in metrics:
+        rows = summary.filter(pl.col("metric") == metric)
+        if rows["mean"].is_not_null().sum() == 0:
+            continue
+        half = f"{metric}_ci95"
+        chosen = rows.select("aqm", pl.col("mean").alias(metric), pl.col("ci95").alias(half))
+        frame = frame.join(chosen, on="aqm", how="left", maintain_order="left")
+        title = (titles or {}).get(metric) or metric_title(metric)
+        columns[metric] = Column(title, str(rows["unit"][0] or ""), half)
+    return Table(frame, caption, columns, source)
+
+
+def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[Block]:
+    from sojourn.plots.theme import labels
+
+    to_toml = getattr(scenario, "to_toml", None)
+    if to_toml is None:
+        return []
+    plan = tomllib.loads(str(to_toml()))
+    dumbbell, queue = plan.get("dumbbell", {}), plan.get("queue", {})
+    run: dict[str, Fact] = {
+        "scenario": plan.get("name"),
+        "source": plan.get("source"),
+        "duration": plan.get("duration"),
+        "warm-up": plan.get("warmup"),
+        "conventions": plan.get("conventions"),
+        "seeds": _range(seeds),
+    }
+    net: dict[str, Fact] = {
+        "bottleneck": ", ".join(str(dumbbell[k]) for k in ("rate", "delay") if k in dumbbell) or None,
+        "links": len(plan["link"]) if "link" in plan else None,
+        "buffer": queue.get("limit"),
+        "measured queue": plan.get("measure", {}).get("queue"),
+        "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
+        "algorithms": [*labels(specs).values()],
+    }
+    shown = [{k: v for k, v in facts.items() if v} for facts in (run, net)]
+    return [Columns([Facts(facts) for facts in shown if facts])]
+
+
+def _traffic(entry: Mapping[str, Any]) -> str:
+    words = [str(entry.get("count", 1)), "×", str(entry.get("kind", ""))]
+    words += [str(entry[key]) for key in ("variant", "rate", "arrivals") if key in entry]
+    name = entry.get("name")
+    return f"{name}: {' '.join(words)}" if name else " ".join(words)
+
+
+def _range(seeds: Sequence[int]) -> str:
+    if len(seeds) > 2 and list(seeds) == list(range(seeds[0], seeds[-1] + 1)):
+        return f"{seeds[0]} to {seeds[-1]}"
+    return ", ".join(str(seed) for seed in seeds)
+
+
+def _warnings(results: ResultsLike) -> list[Block]:
+    return [Note(warning, "warning") for warning in results.warnings]
+
+
+def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
+    from sojourn import plots
+
+    marked = summary.filter((pl.col("metric") == "mark_ratio") & (pl.col("mean") > 0)).height > 0
+    metrics = [m for m in KEY_METRICS if m != "mark_ratio" or marked]
+    n = summary["n"].max()
+    caption = _means(n) + " The queue is the measured one, from the end of the warm-up to the end of the run."
+    found: list[Block] = [metric_table(summary, metrics, caption)]
+    drawn = [m for m in BAR_METRICS if _known(summary, m)]
+    if len(specs) > 1 and drawn:
+        figure = plots.bars(summary, drawn, columns=4, title="Main metrics by algorithm")
+        found.append(Figure(figure, "The main metrics by algorithm. " + _means(n)))
+    return found
+
+
+def _means(n: object) -> str:
+    if isinstance(n, int) and n > 1:
+        return f"Means over {n} seeds with 95 % intervals (Student’s t)."
+    return "One seed only: no intervals. Differences may be chance."
+
+
+def _over_time(
+    results: ResultsLike, specs: Sequence[str], seeds: Sequence[int], registry: Registry | None
+) -> list[Block]:
+    from sojourn import plots
+
+    if not seeds:
+        return []
+    trace = results.trace("queue", seed=seeds[0])
+    if trace.height == 0 or "queue_packets" not in trace.columns:
+        return [Text("No samples over time were kept.")]
+    order = pl.DataFrame({"aqm": list(specs)}).with_row_index("_order")
+    trace = trace.join(order, on="aqm").sort("_order", "time_s").drop("_order")
+    found: list[Block] = [
+        Figure(
+            plots.queue_traces(trace, end=_end(trace)),
+            f"Waiting packets over time, seed {seeds[0]}: samples (pale) and their means over 1 s (strong).",
+        )
+    ]
+    for spec, title in plots.labels(specs).items():
+        rows = trace.filter(pl.col("aqm") == spec)
+        names = plots.probe_names(rows)
+        if names:
+            figure = plots.probes(rows, spec, names=names, units=_probe_units(spec, registry))
+            meaning = _probe_meaning(spec, names, registry)
+            found.append(
+                Figure(figure, f"What {title} computed, beneath its queue; seed {seeds[0]}. {meaning}")
+            )
+    return found
+
+
+def _end(trace: pl.DataFrame) -> float | None:
+    last = trace["time_s"].max()
+    return float(last) if isinstance(last, int | float) else None
+
+
+def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
+    from sojourn import plots
+
+    distribution = getattr(results, "distribution", None)
+    if distribution is None:
+        return []
+    frame: pl.DataFrame = distribution("delay")
+    if frame.height == 0:
+        return []
+    over = f"all {len(seeds)} seeds" if len(seeds) > 1 else "one seed"
+    return [
+        Figure(
+            plots.histogram(frame),
+            "Queueing delay (start of service minus arrival): share of packets that wait at least so long, "
+            f"{over}.",
+        )
+    ]
+
+
+def _all_metrics(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
+    from sojourn.plots.theme import labels
+
+    titles = labels(specs)
+    names = [m for m in dict.fromkeys(summary["metric"].to_list()) if _known(summary, m)]
+    if not names:
+        return []
+    units = dict(summary.select("metric", "unit").iter_rows())
+    frame = pl.DataFrame({"metric": names, "unit": [units[m] or "" for m in names]})
+    columns = {"metric": Column("metric", kind="code")}
+    for spec in specs:
+        rows = summary.filter(pl.col("aqm") == spec).select(
+            "metric", pl.col("mean").alias(spec), pl.col("ci95").alias(f"{spec}_ci95")
+        )
+        frame = frame.join(rows, on="metric", how="left", maintain_order="left")
+        columns[spec] = Column(titles[spec], half_width=f"{spec}_ci95")
+    caption = "Every metric by its exact name. A dash means: unknown or does not apply."
+    return [Table(frame, caption, columns, row_unit="unit")]
+
+
+def _known(summary: pl.DataFrame, metric: str) -> bool:
+    return summary.filter((pl.col("metric") == metric) & pl.col("mean").is_not_null()).height > 0
+
+
+def _parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
+    from sojourn.plots.theme import labels
+
+    registry = _registry(registry)
+    found: list[Block] = []
+    titles = labels(specs)
+    for spec in specs:
+        name, values = _set_values(spec)
+        entry = registry.get(name)
+        if entry is None:
+            found.append(Text(f"**{titles[spec]}** (`{spec}`) is not in the registry."))
+            continue
+        if not entry["params"]:
+            found.append(Text(f"**{titles[spec]}** (`{spec}`) has no parameters."))
+            continue
+        rows = [_parameter(p, values, conventions) for p in entry["params"]]
+        found.append(
+            Table(
+                pl.DataFrame(
+                    rows, schema=dict.fromkeys(("name", "value", "from", "meaning", "source"), pl.String)
+                ),
+                f"Parameters of {titles[spec]}, `{spec}`.",
+                {
+                    "name": Column("name", kind="code"),
+                    "value": Column("value"),
+                    "from": Column("set by"),
+                    "meaning": Column("meaning"),
+                    "source": Column("source of the default"),
+                },
+            )
+        )
+    return found
+
+
+def _parameter(param: Mapping[str, Any], values: Mapping[str, Any], conventions: str) -> dict[str, str]:
+    name = str(param["name"])
+    if name in values:
+        value, origin = _setting(values[name]), "the spec"
+    elif conventions.startswith("ns2") and param.get("ns2") is not None:
+        value, origin = str(param["ns2"]), f"conventions {conventions}"
+    else:
+        value, origin = str(param["default"]), "derived" if param.get("derived") else "default"
+    return {
+        "name": name,
+        "value": value,
+        "from": origin,
+        "meaning": str(param.get("doc") or ""),
+        "source": str(param.get("source") or ""),
+    }
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
+    try:
+        from sojourn import _core
+
+        info = _core.spec_info(spec)
+    except (ImportError, ValueError):
+        return (spec.split() or [""])[0], {}
+    return str(info["name"]), info["values"]
+
+
+def _registry(registry: Registry | None) -> Registry:
+    if registry is not None:
+        return registry
+    try:
+        from sojourn import _core
+    except ImportError:
+        return {}
+    return {str(entry["name"]): entry for entry in _core.algorithms()}
+
+
+def _probes(spec: str, registry: Registry | None) -> list[Mapping[str, Any]]:
+    entry = _registry(registry).get(_set_values(spec)[0])
+    return list(entry["probes"]) if entry else []
+
+
+def _probe_units(spec: str, registry: Registry | None) -> dict[str, str]:
+    return {str(p["name"]): str(p.get("unit") or "") for p in _probes(spec, registry)}
+
+
+def _probe_meaning(spec: str, names: Sequence[str], registry: Registry | None) -> str:
+    known = [p for p in _probes(spec, registry) if p["name"] in names and p.get("doc")]
+    return " ".join(f"`{p['name']}`: {str(p['doc']).rstrip('.')}." for p in known)
+
+
+def _command(manifest: Mapping[str, Any]) -> str:
+    command = manifest.get("command", "")
+    return command if isinstance(command, str) else " ".join(str(word) for word in command)
+
+
+def _repeat(
+    results: ResultsLike, scenario: object, manifest: Mapping[str, Any], seeds: Sequence[int]
+) -> list[Block]:
+    facts: dict[str, Fact] = {"seeds": [str(seed) for seed in seeds]}
+    where: dict[str, Fact] = {}
+    for key, value in manifest.items():
+        if key in {"command", "seeds", "name", "runs", "warnings", "aqms", "scenario"} or value is None:
+            continue
+        target = where if key in {"host", "platform", "machine", "cpu", "cores", "python"} else facts
+        if isinstance(value, Mapping):
+            target.update(_fact(f"{key}: {inner}", v) for inner, v in value.items())
+        else:
+            target.update([_fact(key, value)])
+    found: list[Block] = [Columns([Facts(facts), Facts(where)]) if where else Facts(facts)]
+    to_toml = getattr(scenario, "to_toml", None)
+    if to_toml is not None:
+        found.append(Code(str(to_toml()), "The scenario as resolved (scenario.toml)"))
+    ids = results.runs.select("aqm", "seed", "run_id") if "run_id" in results.runs.columns else None
+    if ids is not None:
+        columns = {
+            "aqm": Column("algorithm"),
+            "seed": Column(kind="seed"),
+            "run_id": Column("run", kind="code"),
+        }
+        found.append(Table(ids, "Runs by their identity: scenario, algorithm, seed and version.", columns))
+    return found
+
+
+def _fact(key: str, value: object) -> tuple[str, Fact]:
+    if key.endswith("_s") and isinstance(value, int | float) and not isinstance(value, bool):
+        return key.removesuffix("_s").replace("_", " ") + " time", quantity(value, "s")
+    return key.replace("_", " "), _scalar(value)
+
+
+def _scalar(value: object) -> Fact:
+    if isinstance(value, bool | str) or value is None:
+        return value
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Sequence):
+        return [str(item) for item in value]
+    return str(value)
