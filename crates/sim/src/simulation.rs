@@ -9,7 +9,7 @@ use crate::{
     engine::{Event, Heap, Kind},
     error::{PlanError, RunError},
     flow::{Agent, Connection, Flow, Group},
-    net::{Body, Network, Offer, Packet},
+    net::{Body, InFlight, Network, Offer, Packet},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
     tcp::{self, Ack, Segment},
@@ -129,14 +129,14 @@ impl Simulation {
 
     fn file_first_events(&mut self, plan: &Plan) {
         if self.warmup > 0 {
-            self.heap.push(Event::new(self.warmup, Kind::Warmup, 0));
+            self.heap.push(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }
         if let Some(interval) = plan.trace.interval {
-            self.heap.push(Event::new(interval, Kind::Sample, 0));
+            self.heap.push(Event::new(interval, 0, Kind::Sample, 0));
         }
         for port in 0..self.network.ports.len() as u32 {
             if let Some(time) = self.network.ports[port as usize].aqm.next_timer() {
-                self.heap.push(Event::new(time.0, Kind::AqmTimer, port));
+                self.heap.push(Event::new(time.0, time.0, Kind::AqmTimer, port));
             }
         }
         for (group, traffic) in plan.traffic.iter().enumerate() {
@@ -152,11 +152,11 @@ impl Simulation {
                     if let Agent::Udp { source, .. } = &mut self.flows[flow as usize].agent {
                         first = source.first(start);
                     }
-                    self.heap.push(Event::new(first, Kind::Source, flow));
+                    self.heap.push(Event::new(first, first, Kind::Source, flow));
                 }
             }
             if let Some(stop) = traffic.stop {
-                self.heap.push(Event::new(stop, Kind::Stop, OF_GROUP | group as u32));
+                self.heap.push(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
             }
         }
     }
@@ -166,9 +166,11 @@ impl Simulation {
         match event.kind() {
             Kind::Arrival => {
                 let link = &mut self.network.links[number as usize];
-                let (_, mut packet) = link.in_flight.pop_front().expect("an arrival has its packet");
+                let mut packet = link.in_flight.pop_front().expect("an arrival has its packet").packet;
                 match link.in_flight.front() {
-                    Some((next, _)) => self.heap.replace_top(Event::new(*next, Kind::Arrival, number)),
+                    Some(next) => {
+                        self.heap.replace_top(Event::arrival(next.arrival, next.age, next.waited, number));
+                    }
                     None => self.heap.pop(),
                 }
                 if self.network.steps[packet.step as usize].last {
@@ -180,7 +182,7 @@ impl Simulation {
             }
             Kind::Departure => match self.serve(number, now) {
                 Some((sent, arrival, packet)) => {
-                    self.heap.replace_top(Event::new(sent, Kind::Departure, number));
+                    self.heap.replace_top(Event::new(sent, sent - now, Kind::Departure, number));
                     if let Some((at, packet)) = self.behind(arrival, packet) {
                         self.carry(now, at, packet);
                     }
@@ -194,9 +196,12 @@ impl Simulation {
                 let port = &mut self.network.ports[number as usize];
                 port.on_timer(now);
                 match port.aqm.next_timer() {
-                    Some(next) => {
-                        self.heap.replace_top(Event::new(next.0.max(now + 1), Kind::AqmTimer, number))
-                    }
+                    Some(next) => self.heap.replace_top(Event::new(
+                        next.0.max(now + 1),
+                        next.0 - now.min(next.0),
+                        Kind::AqmTimer,
+                        number,
+                    )),
                     None => self.heap.pop(),
                 }
             }
@@ -225,7 +230,7 @@ impl Simulation {
             }
             Kind::Sample => {
                 self.recorder.sample(now, &mut self.network.ports);
-                self.heap.replace_top(Event::new(now + self.recorder.interval(), Kind::Sample, 0));
+                self.heap.replace_top(Event::new(now + self.recorder.interval(), 0, Kind::Sample, 0));
             }
         }
     }
@@ -251,7 +256,7 @@ impl Simulation {
             return None;
         }
         let (sent, arrival, packet) = self.serve(port, now)?;
-        self.heap.push(Event::new(sent, Kind::Departure, port));
+        self.heap.push(Event::new(sent, sent - now, Kind::Departure, port));
         Some((arrival, packet))
     }
 
@@ -259,11 +264,12 @@ impl Simulation {
     fn behind(&mut self, arrival: u64, mut packet: Packet) -> Option<(u64, Packet)> {
         let step = self.network.steps[packet.step as usize];
         if !step.ahead {
-            let in_flight = &mut self.network.links[step.link as usize].in_flight;
-            if in_flight.is_empty() {
-                self.heap.push(Event::new(arrival, Kind::Arrival, step.link));
+            let link = &mut self.network.links[step.link as usize];
+            let (age, waited) = (link.age(), link.waited());
+            if link.in_flight.is_empty() {
+                self.heap.push(Event::arrival(arrival, age, waited, step.link));
             }
-            in_flight.push_back((arrival, packet));
+            link.in_flight.push_back(InFlight { arrival, age, waited, packet });
             return None;
         }
         if step.last {
@@ -355,7 +361,7 @@ impl Simulation {
         if tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none() {
             let due = at + tcp.options.delayed_ack;
             connection.delayed = Some(due);
-            self.heap.push(Event::new(due, Kind::DelayedAck, packet.flow));
+            self.heap.push(Event::new(due, tcp.options.delayed_ack, Kind::DelayedAck, packet.flow));
             return None;
         }
         connection.delayed = None;
@@ -405,7 +411,7 @@ impl Simulation {
             && connection.filed.is_none_or(|filed| filed > deadline)
         {
             connection.filed = Some(deadline);
-            self.heap.push(Event::new(deadline, Kind::Retransmit, number));
+            self.heap.push(Event::new(deadline, deadline - now.min(deadline), Kind::Retransmit, number));
         }
         let (step, class) = (flow.route.forward, group.class);
         for i in 0..released.len() {
@@ -432,7 +438,12 @@ impl Simulation {
         match connection.sender.deadline() {
             Some(deadline) if deadline > now => {
                 connection.filed = Some(deadline);
-                self.heap.replace_top(Event::new(deadline, Kind::Retransmit, number));
+                self.heap.replace_top(Event::new(
+                    deadline,
+                    deadline - now.min(deadline),
+                    Kind::Retransmit,
+                    number,
+                ));
             }
             Some(_) => {
                 connection.filed = None;
@@ -477,7 +488,8 @@ impl Simulation {
                 body,
             };
             *sent += 1;
-            self.heap.push(Event::new(source.next(now, *sent), Kind::Source, number));
+            let next = source.next(now, *sent);
+            self.heap.push(Event::new(next, next - now, Kind::Source, number));
             return self.carry(now, now, packet);
         }
         self.with_sender(number, now, |sender, tcp, out| {
@@ -508,7 +520,7 @@ impl Simulation {
             self.objects.bytes.push(bytes.unwrap_or(0));
         }
         if let Some(lifetime) = lifetime {
-            self.heap.push(Event::new(now + lifetime, Kind::Stop, flow));
+            self.heap.push(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
         }
         self.file_next_arrival(number, now);
         self.on_source(now, flow);
@@ -519,7 +531,7 @@ impl Simulation {
         if let plan::Kind::TcpShort { arrivals, .. } = group.kind {
             let mut gaps = group.demand.stream("arrival").indexed(group.flows.len() as u64);
             let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
-            self.heap.push(Event::new(next, Kind::Source, OF_GROUP | number));
+            self.heap.push(Event::new(next, next - now, Kind::Source, OF_GROUP | number));
         }
     }
 

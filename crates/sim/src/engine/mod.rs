@@ -1,15 +1,19 @@
 //! Virtual time: the events that are due, in order.
 //!
-//! At equal times departures come first, then timers, then arrivals; within a kind the lower number
-//! (queue, flow, link) first. Each (kind, number) has at most one event that counts, and links and
-//! queues keep their packets in order themselves, so the order of events never depends on the order in
-//! which they were filed, nor on how many steps the simulator takes at once.
+//! Of two events at the same instant, the one that was certain earlier comes first, as in a simulator
+//! that files every event when its cause happens and keeps equal times in order (ns-2 does). Ties are
+//! common, not rare: ACK-clocked packets meet the queue exactly when a transmission ends, and whether the
+//! full buffer sees the arrival or the departure first decides who is dropped. Of two equally old
+//! arrivals, the packet that went straight onto its link was certain before the one that had to wait for
+//! the transmitter: so a full buffer hits the second packet of a burst, the one that a growing window has
+//! added. Then the kind and the number decide, so nothing depends on how many steps the simulator takes
+//! at once.
 
 mod heap;
 
 pub(crate) use heap::Heap;
 
-/// What is due; the discriminant is the order at equal times.
+/// What is due; the discriminant is the order of equally old events at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -45,21 +49,52 @@ const KINDS: [Kind; 9] = [
     Kind::Sample,
 ];
 
-/// An event: time, kind and number packed so that one comparison orders two of them.
+/// How long an event was certain before it happens; beyond an eighth of a second all are alike.
+const OLDEST: u64 = (1 << 27) - 1;
+
+/// An event: time, age, kind and number packed so that one comparison orders two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
 impl Event {
-    pub(crate) fn new(time: u64, kind: Kind, number: u32) -> Event {
-        Event(u128::from(time) << 64 | u128::from(kind as u8) << 32 | u128::from(number))
+    /// An event at `time` that was certain `age` before.
+    pub(crate) fn new(time: u64, age: u64, kind: Kind, number: u32) -> Event {
+        let youth = OLDEST - age.min(OLDEST);
+        Event(u128::from(time) << 64 | u128::from(youth << 37 | (kind as u64) << 32 | u64::from(number)))
+    }
+    /// The arrival of a packet at the end of link `number`; `waited`: the link was busy when it came.
+    pub(crate) fn arrival(time: u64, age: u64, waited: bool, number: u32) -> Event {
+        Event(Event::new(time, age, Kind::Arrival, number).0 | u128::from(waited) << 36)
     }
     pub(crate) fn time(self) -> u64 {
         (self.0 >> 64) as u64
     }
     pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.0 >> 32) as u8 as usize]
+        KINDS[(self.0 >> 32) as usize & 15]
     }
     pub(crate) fn number(self) -> u32 {
         self.0 as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_equal_times_what_was_certain_earlier_comes_first() {
+        let order = [
+            Event::new(5, 0, Kind::Sample, 9),
+            Event::new(6, u64::MAX, Kind::Warmup, 0),
+            Event::new(6, 5_000_000, Kind::Arrival, 3),
+            Event::new(6, 800_000, Kind::Departure, 0),
+            Event::new(6, 800_000, Kind::Departure, 1),
+            Event::arrival(6, 800_000, false, 7),
+            Event::arrival(6, 800_000, true, 2),
+            Event::new(7, 1, Kind::Source, 1 << 31),
+        ];
+        assert!(order.is_sorted());
+        let event = order[7];
+        assert_eq!((event.time(), event.kind(), event.number()), (7, Kind::Source, 1 << 31));
     }
 }

@@ -7,6 +7,15 @@
 use super::Packet;
 use std::collections::VecDeque;
 
+/// A packet on the wire: when it arrives, how long that was certain, whether it waited for the link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) arrival: u64,
+    pub(crate) age: u64,
+    pub(crate) waited: bool,
+    pub(crate) packet: Packet,
+}
+
 /// A link and the packets on it that somebody waits for, in order of arrival at its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
@@ -20,15 +29,26 @@ pub(crate) struct Link {
     fraction: u64,
     /// Whole nanoseconds and fraction for the size seen last.
     last: (u32, u64, u64),
-    /// Packets whose arrival at the end is an event: (time, packet).
-    pub(crate) in_flight: VecDeque<(u64, Packet)>,
+    /// The packet transmitted last had to wait for the one before.
+    waited: bool,
+    /// Packets whose arrival at the end is an event.
+    pub(crate) in_flight: VecDeque<InFlight>,
     /// The finite queue in front of it, if any.
     pub(crate) port: Option<u32>,
 }
 
 impl Link {
     pub(crate) fn new(rate: u64, delay: u64) -> Link {
-        Link { rate, delay, free: 0, fraction: 0, last: (0, 0, 0), in_flight: VecDeque::new(), port: None }
+        Link {
+            rate,
+            delay,
+            free: 0,
+            fraction: 0,
+            last: (0, 0, 0),
+            waited: false,
+            in_flight: VecDeque::new(),
+            port: None,
+        }
     }
 
     pub(crate) fn rate(&self) -> u64 {
@@ -42,7 +62,8 @@ impl Link {
             let rate = u128::from(self.rate);
             self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
         }
-        if at > self.free {
+        self.waited = at <= self.free;
+        if !self.waited {
             self.free = at;
             self.fraction = 0;
         }
@@ -53,6 +74,15 @@ impl Link {
             self.free += 1;
         }
         self.free
+    }
+
+    /// How long the arrival of the packet transmitted last was certain: since its transmission began.
+    pub(crate) fn age(&self) -> u64 {
+        self.last.1 + self.delay
+    }
+
+    pub(crate) fn waited(&self) -> bool {
+        self.waited
     }
 
     /// When a packet whose transmission ended at `sent` reaches the other end.

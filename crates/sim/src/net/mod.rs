@@ -5,7 +5,7 @@ mod packet;
 mod queue;
 mod topology;
 
-pub(crate) use link::Link;
+pub(crate) use link::{InFlight, Link};
 pub(crate) use packet::{Body, Packet, Sack};
 pub(crate) use queue::{Offer, Port};
 pub(crate) use topology::{Network, Route};

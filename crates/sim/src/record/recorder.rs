@@ -137,7 +137,7 @@ pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunErro
         }
     }
     let mut on_the_way = vec![0u64; flows.len()];
-    let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|(_, packet)| packet));
+    let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|flying| &flying.packet));
     for packet in flying.chain(network.ports.iter().flat_map(Port::waiting)).filter(|p| p.is_forward()) {
         on_the_way[packet.flow as usize] += 1;
     }

@@ -177,6 +177,7 @@ impl Sender {
     pub(crate) fn on_timeout(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let nothing_lost = self.una == self.top; // the window was below one packet: only waiting was left
         self.cwnd = self.cwnd.max(1.0);
+        self.inflation = 0;
         if !nothing_lost {
             self.tally.timeouts += 1;
             // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
@@ -193,7 +194,6 @@ impl Sender {
         }
         self.cwnd = 1.0;
         self.nxt = self.una;
-        self.inflation = 0;
         self.dupacks = 0;
         self.limited = 0;
         self.in_recovery = false;
