@@ -6,10 +6,26 @@ Nothing below the command line prints; it raises one of these.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 
 from sojourn import _core
+
+
+#: What another folder would cure; the rest (a full disk, a broken one) is a failure.
+_WRONG_PLACE = {
+    errno.EACCES,
+    errno.EEXIST,
+    errno.EINVAL,
+    errno.EISDIR,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
 
 
 class SojournError(Exception):
@@ -78,7 +94,7 @@ def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
     place = os.fspath(error.filename or path)
     if isinstance(place, bytes):
         place = os.fsdecode(place)
-    if isinstance(error, PermissionError | FileExistsError | NotADirectoryError | IsADirectoryError):
+    if error.errno in _WRONG_PLACE:
         return InputError(
             place, f"cannot be written: {reason}", "a folder that may be written, with --out DIR"
         )

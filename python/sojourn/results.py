@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import InputError
-from sojourn.record import Record
+from sojourn.record import Record, array
 from sojourn.study.execute import Outcome
 from sojourn.study.stats import Estimate, mean_ci
 
@@ -87,7 +87,7 @@ class Results:
             raise InputError(
                 str(folder),
                 f"is not complete: {len(outcomes)} of {len(wanted)} runs are done",
-                f"finish it with: {manifest.get('resume', 'the command that made it')}",
+                f"finish it with: {manifest.get('command', 'the command that made it')}",
             )
         return cls(scenario, manifest["aqms"], outcomes, manifest.get("warnings", ()), folder, manifest)
 
@@ -187,6 +187,30 @@ class Results:
     def objects(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
         """Return one row a finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
         return self._collect(lambda record: record.objects, aqm, seed)
+
+    def distribution(self, what: str = "delay") -> pl.DataFrame:
+        """Return a histogram of the measured queue, run by run.
+
+        Parameters
+        ----------
+        what : {"delay", "drop_run"}
+            ``delay``: aqm, seed, delay_s (lower edge of a bucket), count. ``drop_run``: aqm, seed, length,
+            count, of runs of consecutive drops.
+        """
+        import polars as pl
+
+        columns = {"delay": ("delay_edges_ns", "delay_counts"), "drop_run": ("run_lengths", "run_counts")}
+        if what not in columns:
+            raise InputError(f"distribution {what!r}", "is not kept", ", ".join(columns))
+
+        def read(record: Record) -> pl.DataFrame:
+            edges, counts = (array(record.queues[0][name], "Q") for name in columns[what])
+            frame = pl.DataFrame({"edge": edges, "count": counts})
+            if what == "delay":
+                return frame.select((pl.col("edge") / 1e9).alias("delay_s"), "count")
+            return frame.rename({"edge": "length"})
+
+        return self._collect(read, None, None)
 
     def _collect(
         self, read: Callable[[Record], pl.DataFrame], aqm: str | None, seed: int | None

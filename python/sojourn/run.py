@@ -84,7 +84,7 @@ def run(
     keep_traces : {"all", "none"}
         Whether the samples over time are kept in `out`.
     command : sequence of str, optional
-        What the manifest says made the results; ``sys.argv`` if None.
+        The words that repeat this, for the manifest; ``sys.argv`` if None.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def run(
     manifest.update(
         status="complete",
         warnings=warnings,
-        started=begun[0],
+        started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun[0])),
         wall_s=round(time.perf_counter() - begun[1], 3),
         cpu_s=round(time.process_time() - begun[2], 3),
     )
@@ -164,8 +164,8 @@ def default_directory(scenario: Scenario, aqms: Sequence[str]) -> Path:
     return Path("results") / f"{scenario.name}-{name}"
 
 
-def resume_command(command: Sequence[str]) -> str:
-    """Return the command line that continues what `command` began."""
+def command_line(command: Sequence[str]) -> str:
+    """Return `command` as one would type it: the command that repeats, or continues, a run."""
     first = Path(command[0]).name if command else "sojourn"
     return shlex.join([first, *command[1:]])
 
@@ -190,14 +190,13 @@ def _settle(outcome: Any, store: Store | None) -> Any:
 
 def _manifest(scenario: Scenario, wanted: Sequence[Point], command: Sequence[str]) -> dict[str, Any]:
     return {
-        "sojourn": _core.VERSION,
-        "core": _core.CORE_VERSION,
-        "scenario": scenario.name,
+        "name": scenario.name,
+        "version": _core.VERSION,
+        "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
         "seeds": sorted({point.seed for point in wanted}),
         "world": "simulated",
-        "command": list(command),
-        "resume": resume_command(command),
+        "command": command_line(command),
         "status": "running",
         "python": platform.python_version(),
         "platform": platform.platform(),

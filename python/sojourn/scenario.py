@@ -55,7 +55,9 @@ def _canonical(spec: str) -> str:
     try:
         return _core.canonical(spec)
     except _core.SpecError as error:
-        raise Wrong(f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest) from None
+        raise Wrong(
+            f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
+        ) from None
 
 
 Spec = Annotated[str, AfterValidator(_canonical)]
@@ -255,6 +257,7 @@ class Scenario(_Table):
     trace: Trace = Field(default_factory=Trace)
 
     _plans: dict[str, str] = PrivateAttr(default_factory=dict)
+    _where: str = PrivateAttr("scenario")
 
     def __init__(self, **data: Any) -> None:
         where = data.pop("__where__", "scenario")
@@ -262,6 +265,7 @@ class Scenario(_Table):
             super().__init__(**data)
         except ValidationError as error:
             raise refusal(error, Scenario, data).at(where) from None
+        self._where = where
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -295,7 +299,8 @@ class Scenario(_Table):
         data = self.model_dump(by_alias=True, exclude_none=True)
         for key, value in changes.items():
             data[key] = _plain(value)
-        return Scenario(**{key: value for key, value in data.items() if value is not None})
+        kept = {key: value for key, value in data.items() if value is not None}
+        return Scenario(**kept, __where__=self._where)
 
     def plan(self, spec: str | None = None) -> dict[str, Any]:
         """Return what the core runs: every unit a plain number, `spec` at the measured queue."""
@@ -311,6 +316,11 @@ class Scenario(_Table):
         if key not in self._plans:
             self._plans[key] = json.dumps(self.plan(spec), sort_keys=True, separators=(",", ":"))
         return self._plans[key]
+
+    @property
+    def where(self) -> str:
+        """The file it came from, for messages."""
+        return self._where
 
     @property
     def measured(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from sojourn import _core
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.record import Record
+from sojourn.resolve import measured, queues
 from sojourn.study.plan import Point
 from sojourn.study.store import Metrics, Store, Stored
 
@@ -68,9 +69,18 @@ def check(points: Iterable[Point]) -> None:
         try:
             _core.check(plan)
         except _core.PlanError as error:
-            raise from_core(error, f"{point.scenario.name}, {point.spec}") from None
+            raise _refused(point, error) from None
         except ValueError as error:
-            raise InputError(f"{point.scenario.name}, {point.spec}:", str(error)) from None
+            raise InputError(point.scenario.where, str(error)) from None
+
+
+def _refused(point: Point, error: _core.PlanError) -> InputError:
+    """Return the core's refusal with the place where the offending words stand."""
+    scenario = point.scenario
+    own = _core.canonical(queues(scenario)[measured(scenario)].aqm)
+    if error.key == "queue.aqm" and point.spec != own:
+        return InputError(f"aqm {point.spec!r}:", error.problem, error.allowed, error.nearest)
+    return from_core(error).at(scenario.where)
 
 
 def execute(

@@ -1,0 +1,60 @@
+# Sojourn: `make demo` is the first thing to type, `make test` the last before a commit.
+# Needs Python 3.11 or later, cargo, a C compiler and make; everything else goes into .venv in this clone.
+# Nothing is installed outside the clone, nothing needs root.
+
+PYTHON ?= python3.11
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: help demo test lint setup build bench docs validate clean
+
+help: ## Show this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
+	@$(BIN)/sojourn reproduce raqm2005 --quick --out results/demo
+	@echo; echo "Open results/demo/report.html in a browser."
+
+test: build ## Set up, then every check and every test
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo test --workspace --release --locked --quiet
+	$(BIN)/ruff format --check python tests examples
+	$(BIN)/ruff check python tests examples
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+lint: setup ## The quick checks only
+	cargo fmt --all --check
+	$(BIN)/ruff format --check python tests examples
+	$(BIN)/ruff check python tests examples
+	$(BIN)/mypy
+
+bench: build ## Speed: one line a case, compared with ns-2 where it is installed
+	cargo build --release --locked --package sojourn-sim --examples
+	@$(BIN)/python benches/bench.py
+
+docs: build ## Write what is generated: parameter tables, metrics, the schema of scenario files
+	@$(BIN)/python docs/generate.py
+
+validate: build ## Compare with the recorded results of ns-2 (minutes)
+	@$(BIN)/pytest validation
+
+setup: $(STAMPS)/packages ## Python packages into .venv, at the versions of constraints.txt
+build: $(STAMPS)/core ## Compile the core into .venv
+
+$(STAMPS)/packages: constraints.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing; say which Python 3.11+ to use: make PYTHON=python3 ..." >&2; exit 1; }
+	@command -v cargo >/dev/null || { echo "cargo is missing: Rust 1.88 or later is needed" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/core: $(STAMPS)/packages $(RUST) crates/py/build.rs
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+clean: ## Remove what was built (not results)
+	rm -rf $(VENV) target

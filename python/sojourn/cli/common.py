@@ -1,0 +1,71 @@
+"""What several commands share: options, a bar of progress, the word about an interruption."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", metavar="DIR", help="Folder of the results [default: results/NAME-ID].", show_default=False
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
+]
+
+
+def note(text: str) -> None:
+    """Say something that is not the result."""
+    print(text, file=sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Print the result as JSON; what is not a finite number is null."""
+    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
+
+
+@contextlib.contextmanager
+def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
+    """Show a bar on a terminal; yield what moves it, or None where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  {task.fields[runs]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0, runs="")
+
+        def move(share: float, done: int, total: int) -> None:
+            bar.update(task, completed=share, runs=f"{done} of {total} runs")
+
+        yield move
+
+
+@contextlib.contextmanager
+def resumable() -> Iterator[None]:
+    """Turn Ctrl-C into exit code 130 and the command that goes on from here."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        from sojourn.run import command_line
+
+        note("sojourn: interrupted; what is done is kept. Go on with:")
+        note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
+        raise typer.Exit(130) from None

@@ -1,0 +1,78 @@
+"""``sojourn run``: one scenario, several algorithms, several seeds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+
+if TYPE_CHECKING:
+    from sojourn.results import Results
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False)],
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--aqm",
+            metavar="SPEC",
+            help='Algorithm at the measured queue, like "red min_th 15 max_th 45"; several to compare. '
+            "[default: the scenario's own]",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 5,
+    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    out: Out = None,
+    json: Json = False,
+    workers: Workers = None,
+) -> None:
+    """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    from sojourn.run import default_directory, plan
+    from sojourn.run import run as run_scenario
+    from sojourn.scenario import load
+
+    scenario = load(file)
+    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
+    directory = out if out is not None else default_directory(scenario, specs)
+    with resumable():
+        with progress(scenario.name) as move:
+            results = run_scenario(
+                scenario,
+                specs,
+                seeds,
+                seed_from,
+                workers=workers,
+                out=directory,
+                progress=move,
+                command=["sojourn", *sys.argv[1:]],
+            )
+        written = write_report(results)
+    for warning in results.warnings:
+        note(f"sojourn: warning: {warning}")
+    if json:
+        print_json(results.to_json())
+    else:
+        from sojourn.cli.table import show
+
+        show(results)
+    note(f"report: {written}")
+
+
+def write_report(results: Results) -> Path:
+    """Write ``report.html`` into the folder of the results."""
+    from sojourn import report
+    from sojourn.errors import disk
+
+    assert results.directory is not None
+    path = results.directory / "report.html"
+    try:
+        report.write(report.for_results(results), path)
+    except OSError as error:
+        raise disk(error, path) from None
+    return path

@@ -1,0 +1,12 @@
+"""``sojourn schema``: the JSON Schema of scenario files, for editors."""
+
+from __future__ import annotations
+
+from sojourn.cli.common import print_json
+
+
+def schema() -> None:
+    """Print the JSON Schema of scenario files (editors check and complete with it)."""
+    from sojourn.scenario import json_schema
+
+    print_json(json_schema())

@@ -1,0 +1,87 @@
+"""The result of a run as a table: readable without colour, on any width."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from sojourn.results import Results
+    from sojourn.study.stats import Estimate
+
+#: Metric, heading, factor.
+ROWS = (
+    ("utilization", "utilization %", 100.0),
+    ("goodput_bps", "goodput Mbit/s", 1e-6),
+    ("mean_queue_packets", "queue packets", 1.0),
+    ("std_queue_packets", "queue std packets", 1.0),
+    ("mean_delay_s", "delay ms", 1e3),
+    ("p99_delay_s", "delay p99 ms", 1e3),
+    ("drop_ratio", "dropped %", 100.0),
+    ("mark_ratio", "marked %", 100.0),
+    ("jain_index", "fairness (Jain)", 1.0),
+)
+PER_TRAFFIC = (
+    ("goodput_bps", "goodput Mbit/s", 1e-6),
+    ("completion_time_mean_s", "completion s", 1.0),
+)
+WIDE = 4
+
+
+def show(results: Results) -> None:
+    """Print mean and 95 % half-width of the main metrics; many algorithms are rows, few are columns."""
+    names = [traffic.name for traffic in results.scenario.traffic]
+    rows = list(ROWS)
+    for name in names if len(names) > 1 else []:
+        rows += [(f"{name}.{metric}", f"{name} {title}", factor) for metric, title, factor in PER_TRAFFIC]
+    rows = [row for row in rows if row[0] in results.metric_names]
+    rows = [row for row in rows if any(results.estimate(aqm, row[0]).n for aqm in results.aqms)]
+    count = len(results.seeds)
+    title = f"{results.scenario.name}: mean ± 95 % over {count} seed{'s' if count > 1 else ''}"
+    heads = [title for _, title, _ in rows]
+    cells = [[cell(results.estimate(aqm, name), factor) for name, _, factor in rows] for aqm in results.aqms]
+    if len(results.aqms) >= WIDE:
+        table = _table(title, ["", *heads])
+        for aqm, line in zip(results.aqms, cells, strict=True):
+            table.add_row(aqm, *line)
+    else:
+        table = _table(title, ["", *results.aqms])
+        for i, head in enumerate(heads):
+            table.add_row(head, *(line[i] for line in cells))
+    Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def _table(title: str, heads: list[str]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, head in enumerate(heads):
+        table.add_column(head, justify="right" if i else "left", overflow="fold")
+    return table
+
+
+def cell(estimate: Estimate, factor: float) -> str:
+    """Return ``mean ± half-width`` with as many digits as the interval deserves.
+
+    Examples
+    --------
+    >>> from sojourn.study.stats import Estimate
+    >>> cell(Estimate(0.98765, 0.0123, 5), 100)
+    '98.8 ± 1.2'
+    >>> cell(Estimate(0.25, None, 1), 1), cell(Estimate(None, None, 0), 1)
+    ('0.25', '-')
+    """
+    if estimate.mean is None:
+        return "-"
+    mean = estimate.mean * factor
+    if estimate.ci95 is None:
+        return f"{mean:.4g}"
+    half = estimate.ci95 * factor
+    if half == 0:
+        return f"{mean:.4g} ± 0"
+    most = 4 - math.floor(math.log10(abs(mean))) if mean else 4
+    digits = max(0, min(4, most, 1 - math.floor(math.log10(half))))
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"
