@@ -110,7 +110,7 @@ impl Simulation {
         while let Some(event) = self.heap.peek()
             && event.time() < self.end
         {
-            if events % PATIENCE == 0 {
+            if events.is_multiple_of(PATIENCE) {
                 control.now_ns.store(event.time(), Ordering::Relaxed);
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(RunError::Cancelled);
@@ -413,18 +413,13 @@ impl Simulation {
             connection.filed = Some(deadline);
             self.heap.push(Event::new(deadline, deadline - now.min(deadline), Kind::Retransmit, number));
         }
-        let (step, class) = (flow.route.forward, group.class);
-        for i in 0..released.len() {
-            let packet = match (
-                &self.flows[number as usize].agent,
-                self.groups[self.flows[number as usize].group as usize].tcp(),
-            ) {
-                (Agent::Tcp(connection), Some(tcp)) => {
-                    connection.packet(number, step, class, tcp, released[i])
-                }
-                _ => break,
-            };
-            self.carry(now, now, packet);
+        for segment in &released {
+            let flow = &self.flows[number as usize];
+            let group = &self.groups[flow.group as usize];
+            if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
+                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
+                self.carry(now, now, packet);
+            }
         }
         released.clear();
         self.released = released;
