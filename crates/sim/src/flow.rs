@@ -52,7 +52,10 @@ pub(crate) struct Flow {
 }
 
 /// The two ends of a flow.
-#[allow(clippy::large_enum_variant, reason = "nearly every flow is a connection, and a box costs a miss a packet")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every flow is a connection, and a box costs a miss a packet"
+)]
 pub(crate) enum Agent {
     /// A connection.
     Tcp(Connection),

@@ -10,6 +10,7 @@ mod check;
 mod engine;
 mod error;
 mod flow;
+mod hosts;
 mod net;
 pub mod plan;
 mod record;

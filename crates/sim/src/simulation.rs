@@ -8,14 +8,13 @@ use crate::{
     check,
     engine::{Event, Heap, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Connection, Flow, Group},
-    net::{Body, InFlight, Network, Offer, Packet},
+    flow::{Agent, Flow, Group},
+    net::{InFlight, Network, Offer, Packet},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
-    tcp::{self, Ack, Segment},
-    traffic::{Datagrams, exponential},
+    tcp::Segment,
 };
-use sojourn_aqm::Ecn;
+use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the outside watches and stops a run.
@@ -30,27 +29,27 @@ pub struct Control {
 /// Events between two looks at [`Control`].
 const PATIENCE: u64 = 16_384;
 /// In a `Source` or `Stop` event: the number is a group's, not a flow's.
-const OF_GROUP: u32 = 1 << 31;
+pub(crate) const OF_GROUP: u32 = 1 << 31;
 
 /// A run that has not started.
 pub struct Simulation {
-    end: u64,
-    warmup: u64,
-    heap: Heap<Event>,
-    network: Network,
-    groups: Vec<Group>,
-    flows: Vec<Flow>,
-    objects: ObjectColumns,
-    recorder: Recorder,
-    measured: u32,
+    pub(crate) end: u64,
+    pub(crate) warmup: u64,
+    pub(crate) heap: Heap<Event>,
+    pub(crate) network: Network,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) objects: ObjectColumns,
+    pub(crate) recorder: Recorder,
+    pub(crate) measured: u32,
     /// The window is open.
-    counting: bool,
-    trace_drops: bool,
-    trace_cwnd: bool,
-    drops: DropColumns,
-    cwnd: CwndColumns,
+    pub(crate) counting: bool,
+    pub(crate) trace_drops: bool,
+    pub(crate) trace_cwnd: bool,
+    pub(crate) drops: DropColumns,
+    pub(crate) cwnd: CwndColumns,
     /// Segments that a sender has just released; kept to save allocations.
-    released: Vec<Segment>,
+    pub(crate) released: Vec<Segment>,
 }
 
 impl Simulation {
@@ -189,7 +188,7 @@ impl Simulation {
                 }
                 None => {
                     self.heap.pop();
-                    self.network.ports[number as usize].aqm.on_idle(sojourn_aqm::Time(now));
+                    self.network.ports[number as usize].aqm.on_idle(Time(now));
                 }
             },
             Kind::AqmTimer => {
@@ -236,7 +235,7 @@ impl Simulation {
     }
 
     /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
-    fn carry(&mut self, now: u64, at: u64, packet: Packet) {
+    pub(crate) fn carry(&mut self, now: u64, at: u64, packet: Packet) {
         let mut next = Some((at, packet));
         while let Some((at, packet)) = next {
             next = self.enter(now, at, packet).and_then(|(arrival, packet)| self.behind(arrival, packet));
@@ -318,230 +317,6 @@ impl Simulation {
         let link = &mut self.network.links[queue.link as usize];
         let sent = link.transmit(now, packet.bytes);
         Some((sent, link.arrival(sent), packet))
-    }
-
-    /// A packet reaches a host in its own time.
-    fn arrive(&mut self, now: u64, packet: Packet) {
-        let Body::Ack { next, echo, sack } = packet.body else {
-            if let Some(answer) = self.receive(now, packet) {
-                self.carry(now, now, answer);
-            }
-            return;
-        };
-        self.with_sender(packet.flow, now, |sender, tcp, out| {
-            let window = tcp::initial_window(&tcp.options, tcp.payload);
-            sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
-        });
-    }
-
-    /// A packet reaches its receiver at `at`, perhaps ahead of the clock; the answer, if there is one.
-    fn receive(&mut self, at: u64, packet: Packet) -> Option<Packet> {
-        let flow = &mut self.flows[packet.flow as usize];
-        let in_time = at < self.end;
-        let in_window = in_time && at >= self.warmup;
-        if in_time {
-            flow.counts.received += 1;
-        } else {
-            flow.counts.late += 1;
-        }
-        flow.counts.window_received += u64::from(in_window);
-        let (connection, sequence, cwr) = match (&mut flow.agent, packet.body) {
-            (Agent::Tcp(connection), Body::Data { sequence, cwr }) => (connection, sequence, cwr),
-            _ => {
-                flow.counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
-                return None;
-            }
-        };
-        let tcp = self.groups[flow.group as usize].tcp()?;
-        let received = connection.receiver.receive(sequence, packet.ecn == Ecn::Ce, cwr);
-        if in_window && received.is_new {
-            flow.counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
-        }
-        let is_syn = tcp.options.syn && sequence == 0;
-        if tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none() {
-            let due = at + tcp.options.delayed_ack;
-            connection.delayed = Some(due);
-            self.heap.push(Event::new(due, tcp.options.delayed_ack, Kind::DelayedAck, packet.flow));
-            return None;
-        }
-        connection.delayed = None;
-        Some(self.answer(packet.flow))
-    }
-
-    fn answer(&self, number: u32) -> Packet {
-        let flow = &self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        match (&flow.agent, group.tcp()) {
-            (Agent::Tcp(connection), Some(tcp)) => {
-                connection.answer(number, flow.route.backward, group.class, tcp)
-            }
-            _ => unreachable!("only connections are answered"),
-        }
-    }
-
-    /// Let a sender act, then send what it released and see to its timer, its end and its trace.
-    fn with_sender(
-        &mut self,
-        number: u32,
-        now: u64,
-        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, &mut Vec<Segment>),
-    ) {
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let mut released = std::mem::take(&mut self.released);
-        let before = connection.sender.cwnd();
-        act(&mut connection.sender, tcp, &mut released);
-        if self.trace_cwnd && connection.sender.cwnd() != before {
-            self.cwnd.time_ns.push(now);
-            self.cwnd.flow.push(number);
-            self.cwnd.cwnd.push(connection.sender.cwnd());
-            self.cwnd.ssthresh.push(connection.sender.ssthresh());
-        }
-        if let Some(object) = connection.object
-            && connection.sender.is_done()
-        {
-            let packets = u64::from(connection.sender.end() - u32::from(tcp.options.syn));
-            self.objects.end_ns[object as usize] = now;
-            self.objects.bytes[object as usize] =
-                packets.saturating_sub(1) * u64::from(tcp.payload) + u64::from(connection.last_payload);
-            connection.object = None;
-        }
-        if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed > deadline)
-        {
-            connection.filed = Some(deadline);
-            self.heap.push(Event::new(deadline, deadline - now.min(deadline), Kind::Retransmit, number));
-        }
-        for segment in &released {
-            let flow = &self.flows[number as usize];
-            let group = &self.groups[flow.group as usize];
-            if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
-                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
-                self.carry(now, now, packet);
-            }
-        }
-        released.clear();
-        self.released = released;
-    }
-
-    fn on_retransmission_event(&mut self, now: u64, number: u32) {
-        let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return self.heap.pop() };
-        if connection.filed != Some(now) {
-            return self.heap.pop(); // an earlier one was filed since
-        }
-        match connection.sender.deadline() {
-            Some(deadline) if deadline > now => {
-                connection.filed = Some(deadline);
-                self.heap.replace_top(Event::new(
-                    deadline,
-                    deadline - now.min(deadline),
-                    Kind::Retransmit,
-                    number,
-                ));
-            }
-            Some(_) => {
-                connection.filed = None;
-                self.heap.pop();
-                self.with_sender(number, now, |sender, tcp, out| sender.on_timeout(&tcp.options, now, out));
-            }
-            None => {
-                connection.filed = None;
-                self.heap.pop();
-            }
-        }
-    }
-
-    fn on_stop(&mut self, now: u64, number: u32) {
-        if number & OF_GROUP == 0 {
-            return self.with_sender(number, now, |sender, _, _| sender.stop());
-        }
-        let group = number & !OF_GROUP;
-        for i in 0..self.groups[group as usize].flows.len() {
-            let flow = self.groups[group as usize].flows[i];
-            self.with_sender(flow, now, |sender, _, _| sender.stop());
-        }
-    }
-
-    fn on_source(&mut self, now: u64, number: u32) {
-        if number & OF_GROUP != 0 {
-            return self.on_new_flow(now, number & !OF_GROUP);
-        }
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        if now >= group.stop {
-            return;
-        }
-        if let Agent::Udp { source, size, sent } = &mut flow.agent {
-            let body = Body::Datagram { sequence: *sent as u32 };
-            let packet = Packet {
-                flow: number,
-                step: flow.route.forward,
-                bytes: *size,
-                ecn: Ecn::NotEct,
-                class: group.class,
-                body,
-            };
-            *sent += 1;
-            let next = source.next(now, *sent);
-            self.heap.push(Event::new(next, next - now, Kind::Source, number));
-            return self.carry(now, now, packet);
-        }
-        self.with_sender(number, now, |sender, tcp, out| {
-            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
-        });
-    }
-
-    /// A flow of a Poisson process arrives.
-    fn on_new_flow(&mut self, now: u64, number: u32) {
-        let group = &self.groups[number as usize];
-        let plan::Kind::TcpShort { size, lifetime, .. } = group.kind else { return };
-        if now >= group.stop {
-            return;
-        }
-        let index = group.flows.len() as u32;
-        let draw = |purpose: &str, draw: plan::Draw| {
-            draw.value(&mut group.demand.stream(purpose).indexed(u64::from(index)))
-        };
-        let bytes = size.map(|size| draw("size", size).ceil().max(1.0) as u64);
-        let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
-        let flow = self.add_flow(number, index, now, bytes);
-        if let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent {
-            connection.object = Some(self.objects.start_ns.len() as u32);
-            self.objects.traffic.push(number);
-            self.objects.index.push(index);
-            self.objects.start_ns.push(now);
-            self.objects.end_ns.push(u64::MAX);
-            self.objects.bytes.push(bytes.unwrap_or(0));
-        }
-        if let Some(lifetime) = lifetime {
-            self.heap.push(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
-        }
-        self.file_next_arrival(number, now);
-        self.on_source(now, flow);
-    }
-
-    fn file_next_arrival(&mut self, number: u32, now: u64) {
-        let group = &self.groups[number as usize];
-        if let plan::Kind::TcpShort { arrivals, .. } = group.kind {
-            let mut gaps = group.demand.stream("arrival").indexed(group.flows.len() as u64);
-            let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
-            self.heap.push(Event::new(next, next - now, Kind::Source, OF_GROUP | number));
-        }
-    }
-
-    fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
-        let group = &mut self.groups[number as usize];
-        let route = group.routes[index as usize % group.routes.len()];
-        let agent = match (group.tcp(), Datagrams::new(&group.kind, &group.demand, index, start)) {
-            (Some(tcp), _) => Agent::Tcp(Connection::new(tcp, &group.demand, index, bytes)),
-            (None, Some((source, size))) => Agent::Udp { source, size, sent: 0 },
-            (None, None) => unreachable!("traffic is TCP or datagrams"),
-        };
-        let flow = self.flows.len() as u32;
-        group.flows.push(flow);
-        self.flows.push(Flow { group: number, index, start, route, agent, counts: Default::default() });
-        flow
     }
 
     fn open_window(&mut self, now: u64) {

@@ -73,6 +73,13 @@ impl Network {
         graph.build(plan, &ends, seed, plain)
     }
 
+    /// The steps of a route from its entry on.
+    pub(crate) fn way(&self, entry: u32) -> impl Iterator<Item = &Step> {
+        let steps = &self.steps[entry as usize..];
+        let last = steps.iter().position(|step| step.last).unwrap_or(0);
+        steps[..=last].iter()
+    }
+
     /// The number of the queue that metrics are about.
     ///
     /// # Errors

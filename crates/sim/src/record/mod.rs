@@ -93,6 +93,8 @@ pub struct FlowColumns {
     /// Number within its traffic group.
     pub index: Vec<u32>,
     pub start_ns: Vec<u64>,
+    /// 1 if its data (not only its acknowledgements) pass the measured queue.
+    pub crosses: Vec<u8>,
     pub queue_arrivals: Vec<u64>,
     pub queue_drops: Vec<u64>,
     pub queue_marks: Vec<u64>,

@@ -92,7 +92,7 @@ impl Parts {
         if record.series.interval == 0 {
             record.series = Series::default();
         }
-        record.flows = flow_columns(&self.flows);
+        record.flows = flow_columns(&self.flows, &self.network, self.measured);
         record.objects = self.objects;
         record.drops = self.drops;
         record.cwnd = self.cwnd;
@@ -100,13 +100,15 @@ impl Parts {
     }
 }
 
-fn flow_columns(flows: &[Flow]) -> FlowColumns {
+fn flow_columns(flows: &[Flow], network: &Network, measured: u32) -> FlowColumns {
     let mut columns = FlowColumns::default();
+    let bottleneck = network.ports[measured as usize].link;
     for flow in flows {
         let counts = &flow.counts;
         columns.traffic.push(flow.group);
         columns.index.push(flow.index);
         columns.start_ns.push(flow.start);
+        columns.crosses.push(u8::from(network.way(flow.route.forward).any(|step| step.link == bottleneck)));
         columns.queue_arrivals.push(counts.queue_arrivals);
         columns.queue_drops.push(counts.queue_drops);
         columns.queue_marks.push(counts.queue_marks);
