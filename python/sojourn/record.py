@@ -22,6 +22,7 @@ TYPES: dict[str, dict[str, str]] = {
     "flows": {
         "traffic": "I",
         "index": "I",
+        "crosses": "B",
         **dict.fromkeys(
             (
                 "start_ns",

@@ -32,8 +32,10 @@ class Table:
 
 def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
     """Return the table of some traffics (by number), or of all whose data crosses the measured queue."""
-    wanted = set(crossing(record) if traffic is None else traffic)
-    flows = _rows(record, "flows", [one in wanted for one in record.column("flows", "traffic")])
+    wanted = crossing(record) if traffic is None else set(traffic)
+    here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
+    mine = [one in wanted for one in record.column("flows", "traffic")]
+    flows = _rows(record, "flows", [a and b for a, b in zip(mine, here, strict=True)])
     start = record.data["window"][0]
     objects = _rows(
         record,
@@ -57,17 +59,15 @@ def _rows(record: Record, table: str, kept: list[bool]) -> dict[str, list[int]]:
     }
 
 
-def crossing(record: Record) -> list[int]:
-    """Return the traffics whose data crosses the measured queue."""
-    if "dumbbell" in record.plan["topology"]:
-        backward = record.queues[0]["name"] == "R2-R1"
-        return [i for i, one in enumerate(record.traffic) if one["reverse"] == backward]
-    return list(range(len(record.traffic)))
+def crossing(record: Record) -> set[int]:
+    """Return the traffics whose data (not only acknowledgements) crosses the measured queue."""
+    pairs = zip(record.column("flows", "traffic"), record.column("flows", "crosses"), strict=True)
+    return {traffic for traffic, crosses in pairs if crosses}
 
 
 def groups(record: Record) -> dict[str, list[int]]:
     """Return the traffics of each group: every name, then ``tcp`` and ``udp``."""
-    here = set(crossing(record))
+    here = crossing(record)
     found = {one["name"]: [i] for i, one in enumerate(record.traffic)}
     for transport in ("tcp", "udp"):
         members = [i for i, one in enumerate(record.traffic) if one["transport"] == transport and i in here]

@@ -63,6 +63,7 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
             traffic,
             index,
             start_ns,
+            crosses,
             queue_arrivals,
             queue_drops,
             queue_marks,
