@@ -1,1 +1,67 @@
-"""Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it."""
+"""Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it.
+
+``PAPERS`` lists them by id. A paper is loaded only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sojourn.errors import unknown
+
+if TYPE_CHECKING:
+    from sojourn.papers.paper import Paper
+    from sojourn.papers.reproduction import Reproduction
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A paper in the list.
+
+    Attributes
+    ----------
+    title : str
+        Its title.
+    load : callable
+        Returns the paper with everything that is known of it.
+    """
+
+    title: str
+    load: Callable[[], Paper]
+
+
+def _load(name: str) -> Callable[[], Paper]:
+    def load() -> Paper:
+        found: Paper = importlib.import_module(f"sojourn.papers.{name}.paper").paper()
+        return found
+
+    return load
+
+
+#: Every paper by its id.
+PAPERS: dict[str, Entry] = {
+    "raqm2005": Entry("A stable rate-based algorithm for active queue management (RAQM)", _load("raqm2005")),
+}
+
+
+def find(name: str) -> Paper:
+    """Return a paper by its id.
+
+    Raises
+    ------
+    InputError
+        If there is none of that id.
+    """
+    if name not in PAPERS:
+        raise unknown(name, "a paper", PAPERS)
+    return PAPERS[name].load()
+
+
+def reproduce(name: str, **options: Any) -> Reproduction:
+    """Re-run the paper called `name`; see `sojourn.papers.reproduction.reproduce` for the options."""
+    from sojourn.papers.reproduction import reproduce as run
+
+    return run(find(name), **options)

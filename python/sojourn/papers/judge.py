@@ -1,6 +1,6 @@
 """From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
 
-`All` joins checks with "and", `Beside` shows a second check that does not decide. `settle` is what is
+`All` joins checks with "and", `Beside` shows a second check that does not decide, `Noted` adds a remark. `settle` is what is
 asked for one claim: it withholds the verdict where there are fewer seeds than the claim asks for.
 `judge_all` does so for every claim of a paper, under the primary reading and under each other reading,
 and corrects the probabilities for the number of claims (Holm).
@@ -89,6 +89,33 @@ class Beside:
         also = self.also.judge(samples)
         text = also.reason if isinstance(self.also, All) else brief(also)
         return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")
+
+
+@dataclass(frozen=True)
+class Noted:
+    """A check with a remark that its verdict cannot be understood without."""
+
+    check: Check
+    remark: str
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of the check."""
+        return self.check.sources
+
+    @property
+    def seeds(self) -> int:
+        """What the check asks for."""
+        return self.check.seeds
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return what the check wants."""
+        return self.check.wanting(samples)
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the check's finding, the remark at the end of its reason."""
+        finding = self.check.judge(samples)
+        return finding if finding.n == 0 else replace(finding, reason=f"{finding.reason}. {self.remark}")
 
 
 def brief(finding: Finding) -> str:

@@ -62,17 +62,20 @@ class Quantity:
         The experiment's id.
     unit : str
         Its unit, for tables.
+    note : str
+        What tells it apart from the same metric of the same arm in another experiment.
     """
 
     metric: str
     arm: str
     experiment: str
     unit: str = ""
+    note: str = ""
 
     @property
     def label(self) -> str:
         """``queue_std(RAQM)``."""
-        return f"{self.metric}({self.arm})"
+        return f"{self.metric}({self.arm}{self.note and ', '}{self.note})"
 
     @property
     def sources(self) -> frozenset[Source]:

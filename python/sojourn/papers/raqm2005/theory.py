@@ -45,9 +45,7 @@ def lyapunov_difference(x: float, m: float) -> float:
     return (step(x, m) - 1) ** 2 - (x - 1) ** 2
 
 
-def orbit(
-    x: float, m: float, transient: int = 200_000, most: int = 8, tolerance: float = 1e-9
-) -> list[float]:
+def orbit(x: float, m: float, transient: int = 20_000, most: int = 8, tolerance: float = 1e-9) -> list[float]:
     """Return the cycle that the map ends in: one value a fixed point, two a 2-cycle...
 
     An empty list means that no cycle of at most `most` values was found (chaos).

@@ -1,0 +1,143 @@
+"""Running what a paper needs: arms times seeds, each different run once, whatever it is used for.
+
+Several arms may be the same run (the middle of a sweep is the standard case); a run is made once and its
+metrics go to all of them. What the store on disk has is not run again, so a campaign can be killed and
+started anew at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+
+from sojourn.papers.experiment import Arm, Observations
+from sojourn.papers.terms import Source
+from sojourn.study.execute import Progress, Reduce, execute
+from sojourn.study.plan import Point
+from sojourn.study.store import Store
+
+
+@dataclass(frozen=True)
+class Job:
+    """One arm under one seed, and the reading ("" is the primary one) and experiment that it is for.
+
+    Attributes
+    ----------
+    traced : bool
+        Whether its samples over time are kept, for figures.
+    """
+
+    reading: str
+    experiment: str
+    arm: Arm
+    seed: int
+    traced: bool = False
+
+    @property
+    def source(self) -> Source:
+        """Where its metrics go."""
+        return self.experiment, self.arm.name
+
+    @property
+    def point(self) -> Point:
+        """The run."""
+        return Point(self.arm.scenario, self.arm.spec, self.seed)
+
+
+class Campaign:
+    """Runs jobs and collects their metrics.
+
+    Parameters
+    ----------
+    directory : path
+        Where runs are kept.
+    measure : callable
+        Record to the metrics of the paper (see `sojourn.study.execute.Reduce`).
+    workers : int or None
+        Threads; all cores if None.
+    on_progress : callable or None
+        Called about ten times a second with (share, done, total) of the present batch of jobs.
+    """
+
+    def __init__(
+        self,
+        directory: str | PathLike[str],
+        measure: Reduce,
+        workers: int | None = None,
+        on_progress: Progress | None = None,
+    ) -> None:
+        self.plain, self.tracing = Store(directory, traces=False), Store(directory, traces=True)
+        self.measure, self.workers, self.on_progress = measure, workers, on_progress
+        self.observations = Observations()
+        self.rows: list[dict[str, object]] = []
+        self.runs: set[str] = set()
+        self.fresh = 0
+
+    def run(self, jobs: Iterable[Job]) -> None:
+        """Make the runs of `jobs`, those whose samples are kept first.
+
+        Raises
+        ------
+        RunFailed
+            At the end, if runs failed.
+        """
+        wanted: dict[str, list[Job]] = {}
+        for job in jobs:
+            wanted.setdefault(job.point.run_id, []).append(job)
+        traced = {name: group for name, group in wanted.items() if any(job.traced for job in group)}
+        others = {name: group for name, group in wanted.items() if name not in traced}
+        shared = _Shared(self.on_progress, len(wanted))
+        self._batch(traced, self.tracing, shared.part(0, len(traced)))
+        self._batch(others, self.plain, shared.part(len(traced), len(others)))
+
+    def _batch(self, wanted: dict[str, list[Job]], store: Store, on_progress: Progress | None) -> None:
+        points = [group[0].point for group in wanted.values()]
+        for outcome in execute(points, store, self.workers, on_progress, self.measure):
+            name = outcome.point.run_id
+            self.runs.add(name)
+            self.fresh += outcome.fresh
+            for job in wanted[name]:
+                self.observations.add(job.reading, job.source, job.seed, outcome.metrics)
+                self.rows.append(_row(job, name, outcome.metrics))
+
+
+@dataclass
+class _Shared:
+    """One progress bar for several batches."""
+
+    report: Progress | None
+    total: int
+
+    def part(self, before: int, count: int) -> Progress | None:
+        report = self.report
+        if report is None:
+            return None
+
+        def on_progress(share: float, done: int, _count: int) -> None:
+            report((before + share * count) / max(1, self.total), before + done, self.total)
+
+        return on_progress
+
+
+def _row(job: Job, run_id: str, metrics: dict[str, float | None]) -> dict[str, object]:
+    facts = {
+        "experiment_id": job.experiment,
+        "reading": job.reading,
+        "arm": job.arm.name,
+        "aqm": job.arm.spec,
+    }
+    return {**facts, "seed": job.seed, "run_id": run_id, **metrics}
+
+
+def seeds_for(
+    sources: Iterable[tuple[str, str, Arm]],
+    seeds: Iterable[int],
+    traced: Callable[[str, str, Arm], bool] = lambda _reading, _experiment, _arm: False,
+) -> Iterator[Job]:
+    """Yield a job for every (reading, experiment, arm) under every seed; traces are kept of the first."""
+    cells, numbers = list(sources), list(seeds)
+    for seed in numbers:
+        for reading, experiment, arm in cells:
+            keep = seed == numbers[0] and traced(reading, experiment, arm)
+            yield Job(reading, experiment, arm, seed, keep)

@@ -1,0 +1,168 @@
+"""What is run for a paper: experiments made of arms, and other readings of what the paper leaves open.
+
+An `Arm` is one algorithm with its parameters in one scenario; an `Experiment` is the arms that a figure
+or claim compares, all under the same seeds. A `Reading` changes arms: it says what the paper's text would
+mean otherwise. Only the arms that a reading changes are run again under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from sojourn import _core
+from sojourn.papers.terms import Source
+from sojourn.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One algorithm in one scenario.
+
+    Attributes
+    ----------
+    name : str
+        Its name within the experiment: ``RAQM q_0=20``.
+    scenario : Scenario
+        Where it runs.
+    algorithm : str
+        The algorithm's name.
+    parameters : mapping
+        Its parameters, name to word.
+    target : float
+        The queue that it should hold, in packets; measures such as overshoot refer to it.
+    """
+
+    name: str
+    scenario: Scenario
+    algorithm: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    target: float = 50.0
+
+    @cached_property
+    def spec(self) -> str:
+        """The canonical spec."""
+        words = [self.algorithm, *(word for pair in self.parameters.items() for word in pair)]
+        return _core.canonical(" ".join(words))
+
+    def having(self, **parameters: str) -> Arm:
+        """Return the arm with some parameters changed."""
+        return replace(self, parameters={**self.parameters, **parameters})
+
+    def within(self, scenario: Scenario) -> Arm:
+        """Return the arm in another scenario."""
+        return replace(self, scenario=scenario)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Arms that are compared, under the same seeds.
+
+    Attributes
+    ----------
+    id : str
+        As in the catalogue of claims.
+    title : str
+        What it shows, one line.
+    figure : str
+        Where it stands in the paper.
+    arms : tuple of Arm
+        What is run; empty for a computed experiment.
+    assumptions : tuple of str
+        Ids of the assumptions that it rests on.
+    world : str
+        ``simulated`` or ``analytic``.
+    """
+
+    id: str
+    title: str
+    figure: str
+    arms: tuple[Arm, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    world: str = "simulated"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Another reading of the paper.
+
+    Attributes
+    ----------
+    id : str
+        Short name, for columns.
+    title : str
+        What is read differently, one line.
+    change : callable
+        Takes an arm; returns what it becomes, or None if the reading does not touch it.
+    metrics : mapping
+        Metrics that stand for others under this reading: name of the primary one to the other's.
+    experiments : frozenset of str or None
+        Experiments that it is run on; None: all.
+    quick : frozenset of str
+        Those of them that ``--quick`` runs too.
+    """
+
+    id: str
+    title: str
+    change: Callable[[Arm], Arm | None] = lambda _arm: None
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    experiments: frozenset[str] | None = None
+    quick: frozenset[str] = frozenset()
+
+    def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
+        """Return the arms of `experiment` that this reading changes, changed."""
+        wanted = self.quick if quick else self.experiments
+        if wanted is not None and experiment.id not in wanted:
+            return []
+        return [changed for arm in experiment.arms if (changed := self.change(arm)) is not None]
+
+
+class Observations:
+    """Metrics of every run so far: by reading ("" is the primary one), experiment, arm and seed."""
+
+    def __init__(self) -> None:
+        self._cells: dict[tuple[str, Source], dict[int, Mapping[str, float | None]]] = {}
+
+    def add(self, reading: str, source: Source, seed: int, metrics: Mapping[str, float | None]) -> None:
+        """Take in the metrics of one run."""
+        self._cells.setdefault((reading, source), {})[seed] = metrics
+
+    def seeds(self, reading: str, source: Source) -> int:
+        """Return how many seeds of an arm are in."""
+        return len(self._cells.get((reading, source), {}))
+
+    def under(self, reading: Reading | None = None) -> View:
+        """Return the samples as a reading sees them; None is the primary one."""
+        return View(self, reading)
+
+    def cell(self, reading: str, source: Source) -> Mapping[int, Mapping[str, float | None]]:
+        """Return the runs of an arm: the reading's own, or the primary ones if it did not change the arm."""
+        return self._cells.get((reading, source)) or self._cells.get(("", source), {})
+
+    def sources(self, reading: str) -> frozenset[Source]:
+        """Return the arms that were run under a reading."""
+        return frozenset(source for name, source in self._cells if name == reading)
+
+
+class View:
+    """Samples under one reading."""
+
+    def __init__(self, observations: Observations, reading: Reading | None) -> None:
+        self._observations, self._reading = observations, reading
+        self._id = reading.id if reading else ""
+        self._renamed = reading.metrics if reading else {}
+
+    @property
+    def repeated(self) -> frozenset[Source]:
+        """The arms that this reading changed (all of its experiments, where it renames a metric)."""
+        if not self._renamed or self._reading is None:
+            return self._observations.sources(self._id)
+        wanted = self._reading.experiments
+        return frozenset(s for s in self._observations.sources("") if wanted is None or s[0] in wanted)
+
+    def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
+        """Return a metric of an arm by seed."""
+        name = self._renamed.get(metric, metric)
+        cell = self._observations.cell(self._id, (experiment, arm))
+        return {seed: metrics.get(name) for seed, metrics in sorted(cell.items())}

@@ -1,0 +1,105 @@
+"""Fig. 8 read as curves: a metric against the mean queue, one curve an algorithm and seed.
+
+Each curve has a point for each target q_0, in order of mean queue, joined by straight lines. Two curves are
+compared only over the range of mean queues that both reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sojourn.papers.raqm2005.experiments import TARGETS
+from sojourn.papers.terms import Derived, Quantity
+from sojourn.study import stats
+
+#: The mean queue of a run, the abscissa of Fig. 8.
+QUEUE = "queue_mean[0,200]"
+#: Points at which two curves are compared.
+POINTS = 101
+#: How near a curve must come to a mean queue that it does not reach ("about 20").
+NEAR = 0.2
+
+
+def cells(metric: str, arm: str, experiment: str) -> tuple[Quantity, ...]:
+    """Return mean queues, then metric, of all targets."""
+    arms = [f"{arm} q_0={target}" for target in TARGETS]
+    return tuple(Quantity(name, one, experiment) for name in (QUEUE, metric) for one in arms)
+
+
+def halves(row: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return the two halves of a row: mean queues and metric."""
+    middle = len(row) // 2
+    return list(row[:middle]), list(row[middle:])
+
+
+def curve(row: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Return mean queues in increasing order, and the metric that goes with each."""
+    pairs = sorted(zip(*halves(row), strict=True))
+    return [queue for queue, _ in pairs], [value for _, value in pairs]
+
+
+def at_equal_queue(metric: str, a: str, b: str, experiment: str) -> tuple[Derived, Derived]:
+    """Return a metric of `a` and of `b`, each averaged over the mean queues that both reach.
+
+    Unknown for a seed in which the two ranges do not overlap.
+    """
+    of = (*cells(metric, a, experiment), *cells(metric, b, experiment))
+
+    def averaged(which: int) -> Callable[..., float | None]:
+        def average(*values: float) -> float | None:
+            both = [curve(half) for half in halves(values)]
+            low, high = max(queues[0] for queues, _ in both), min(queues[-1] for queues, _ in both)
+            if low >= high:
+                return None
+            queues, heights = both[which]
+            return stats.mean(np.interp(np.linspace(low, high, POINTS), queues, heights).tolist())
+
+        return average
+
+    label = f"{metric} at equal mean queue"
+    return (
+        Derived(f"{label}({a})", of, averaged(0)),
+        Derived(f"{label}({b})", of, averaged(1)),
+    )
+
+
+def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
+    """Return a metric of `arm` at the mean `queue`; the nearest end if it is `NEAR` enough, else unknown."""
+
+    def read(*values: float) -> float | None:
+        queues, heights = curve(values)
+        if queues[0] > (1 + NEAR) * queue or queues[-1] < (1 - NEAR) * queue:
+            return None
+        return float(np.interp(queue, queues, heights))
+
+    return Derived(f"{metric}({arm}) at a mean queue of {queue:g} p", cells(metric, arm, experiment), read)
+
+
+def pooled(rows: Sequence[Sequence[float]], sign: int) -> tuple[list[float], list[float]]:
+    """Return mean queues and metric averaged over seeds, small steps against `sign` made ties."""
+    columns = [stats.mean_ci(column) for column in zip(*rows, strict=True)]
+    queues, values = halves([estimate.mean or 0.0 for estimate in columns])
+    _, errors = halves([estimate.ci95 or 0.0 for estimate in columns])
+    order = sorted(range(len(queues)), key=queues.__getitem__)
+    flat = [values[i] for i in order]
+    for place, i in enumerate(order[1:], 1):
+        if 0 < sign * (flat[place - 1] - flat[place]) < errors[i]:
+            flat[place] = flat[place - 1]
+    return [queues[i] for i in order], flat
+
+
+def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return Spearman's correlation, ties at their mean rank; 0 if one side is constant."""
+    ranks = [np.array(_ranks(side)) for side in (a, b)]
+    if any(np.ptp(side) == 0 for side in ranks):
+        return 0.0
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2
+        for value in values
+    ]

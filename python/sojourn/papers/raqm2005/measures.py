@@ -1,0 +1,103 @@
+"""What is measured in each run: the library's metrics, and those of windows that the claims name.
+
+A window is part of the name: ``queue_mean[50,200]`` is the mean over 50 s to 200 s. Times come with a
+companion that says whether they were never reached (``response_time_censored``). How a formula stands for
+a picture of the paper ("holds the queue", "is more stable") is written beside it. The target q_0 of a run
+is read from its own algorithm spec.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import resources
+
+import polars as pl
+
+from sojourn import _core, series
+from sojourn.papers.raqm2005.experiments import TARGET
+from sojourn.papers.terms import CENSORED
+from sojourn.record import Record
+
+Values = dict[str, float | None]
+
+#: When the extra traffic of Fig. 9 comes and goes.
+ARRIVAL, DEPARTURE = 50.0, 150.0
+#: Windows of the mean queue, and of its deviation.
+MEANS = ((0, 20), (0, 200), (20, 200), (50, 200), (100, 200))
+DEVIATIONS = ((20, 200), (50, 200))
+
+
+def measure(record: Record) -> Values:
+    """Return what the claims need of one run, beyond the library's metrics."""
+    info, table = _core.spec_info(str(record.queues[0]["spec"])), record.series()
+    target = float(str(info["values"][TARGET[info["name"]]]).removesuffix("p"))
+    values = _goodput(record)
+    values |= _windows(table, target)
+    values |= _transient(table, target, any(one["stop"] is not None for one in record.plan["traffic"]))
+    if info["name"] == "raqm":
+        values |= _probability(table)
+    return values
+
+
+def _goodput(record: Record) -> Values:
+    """Goodput of all traffic as a share of the link: the unit of Fig. 8."""
+    rate = record.plan["topology"]["dumbbell"]["rate"]
+    return {"goodput": sum(record.column("flows", "goodput_bytes")) * 8 / record.seconds / rate}
+
+
+def _windows(table: pl.DataFrame, target: float) -> Values:
+    """Level and unsteadiness of the queue: "holds the queue at q_0", "is more stable"."""
+    values: Values = {}
+    for start, end in MEANS:
+        values[f"queue_mean[{start},{end}]"] = series.queue_mean(table, start, end)
+    for start, end in DEVIATIONS:
+        values[f"queue_std[{start},{end}]"] = series.queue_std(table, start, end)
+        values[f"queue_rms[{start},{end}]"] = series.queue_rms_about(table, target, start, end)
+    values["queue_at_ends[50,200]"] = series.queue_at_ends(table, 0, 95, 50, 200)
+    values["drop_ratio[100,200]"] = _drop_ratio(table, 100, 200)
+    return values
+
+
+def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:
+    """How fast and how far the queue goes on its way to q_0: from the start, and from each change.
+
+    A recovery from the arrival of traffic that lasts beyond its departure was never reached.
+    """
+    times = {
+        "response_time": series.response_time(table, target),
+        "overshoot_duration": series.overshoot_duration(table, target),
+    }
+    if disturbed:
+        before = table.filter(pl.col("time_s") <= DEPARTURE)
+        times["recovery_50s"] = series.response_time(before, target, after=ARRIVAL)
+        times["recovery_150s"] = series.response_time(table, target, after=DEPARTURE)
+    values: Values = {"overshoot": series.overshoot(table, target)}
+    for name, reached in times.items():
+        values |= {name: reached.value, name + CENSORED: float(reached.censored)}
+    return values
+
+
+def _probability(table: pl.DataFrame) -> Values:
+    """Where RAQM's own probability p_k stands in the second half of the run."""
+    late = table.filter(pl.col("time_s") > 100)["p_k"].to_numpy()
+    return {
+        "p_k_min[100,200]": float(late.min()),
+        "p_k_mean[100,200]": float(late.mean()),
+        "p_k_at_1[100,200]": float((late >= 1).mean()),
+    }
+
+
+def _drop_ratio(table: pl.DataFrame, start: float, end: float) -> float | None:
+    part = table.filter((pl.col("time_s") > start) & (pl.col("time_s") <= end))
+    arrivals = int(part["arrivals"].sum())
+    return int(part["drops"].sum()) / arrivals if arrivals else None
+
+
+def version() -> str:
+    """Return a hash of the formulas: values that were stored under others are computed again."""
+    here, library = resources.files(__package__), resources.files("sojourn")
+    files = (here / "measures.py", library / "series.py")
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+measure.version = version()  # type: ignore[attr-defined]

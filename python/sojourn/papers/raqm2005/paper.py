@@ -1,0 +1,58 @@
+"""The RAQM paper put together: claims, experiments, readings, checks and report."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from sojourn.papers.claims import rows
+from sojourn.papers.experiment import Arm
+from sojourn.papers.paper import Paper
+from sojourn.papers.raqm2005.checks import checks
+from sojourn.papers.raqm2005.experiments import FIGURES, experiments
+from sojourn.papers.raqm2005.figures import READINGS
+from sojourn.papers.raqm2005.measures import measure
+from sojourn.papers.raqm2005.readings import readings
+from sojourn.papers.raqm2005.sections import sections
+
+DATA = resources.files(__package__) / "data"
+CLAIMS = DATA / "claims.csv"
+TITLE = "A stable rate-based algorithm for active queue management (RAQM)"
+CITATION = "C. Wang, B. Li, Y. T. Hou, K. Sohraby, K. Long. Computer Communications 28, 2005"
+
+#: Where ``published.csv`` has the number of a claim: its experiment and metric there.
+PUBLISHED = {
+    "RAQM-01": ("raqm-theorems", "alpha_hat_times_r0"),
+    "RAQM-09": ("raqm-theorems", "alpha_hat_times_r0"),
+    "RAQM-11": ("raqm-theorems", "alpha_hat_times_r0"),
+    "RAQM-18": ("raqm-fig5a", "queue_reference_q0"),
+    "RAQM-21": ("raqm-fig5b", "queue_reference_q0"),
+    "RAQM-24": ("raqm-fig6a", "queue_reference_q0"),
+    "RAQM-27": ("raqm-fig6b", "queue_reference_q0"),
+    "RAQM-30": ("raqm-fig7a", "queue_reference_q0"),
+    "RAQM-33": ("raqm-fig7b", "queue_reference_q0"),
+    "RAQM-41": ("raqm-fig8", "goodput_normalised"),
+}
+
+
+def paper() -> Paper:
+    """Return the paper."""
+    printed = {(r["experiment_id"], r["metric"]): float(r["value"]) for r in rows(DATA / "published.csv")}
+    return Paper(
+        id="raqm2005",
+        title=TITLE,
+        citation=CITATION,
+        data=DATA,
+        experiments=experiments(),
+        readings=readings(),
+        checks=checks(),
+        measure=measure,
+        sections=sections,
+        published={claim: printed[place] for claim, place in PUBLISHED.items()},
+        traced=traced,
+    )
+
+
+def traced(reading: str, experiment: str, arm: Arm) -> bool:
+    """Whether figures draw this arm over time."""
+    single = experiment in FIGURES or experiment == "raqm-fig9"
+    return single and (arm.name in ("PI", "REM", "RAQM") if reading == "" else reading in READINGS)

@@ -1,0 +1,174 @@
+"""The other readings of the paper: what its text leaves open, each tried in place of the assumption.
+
+Readings of TCP and of the topology change every arm; readings of an algorithm change only its own arms.
+The first group, what RAQM steers its input rate to, decides whether RAQM can hold a queue at all, so it is
+run by ``--quick`` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sojourn.papers.experiment import Arm, Reading
+from sojourn.papers.raqm2005.experiments import FIGURES
+from sojourn.scenario import Scenario
+
+_FIGURES = frozenset(FIGURES)
+_HYBRID = frozenset({"raqm-fig9"})
+_TARGETS = frozenset({"raqm-fig8"})
+
+
+def readings() -> list[Reading]:
+    """Return every other reading, those of r_0 first."""
+    return [*_rates(), *_gains(), *_rem(), *_tcp(), *_delays(), *_traffic(), *_metrics()]
+
+
+def raqm(**parameters: str) -> Callable[[Arm], Arm | None]:
+    """Return a change of RAQM's parameters (not of those that an experiment varies itself)."""
+
+    def change(arm: Arm) -> Arm | None:
+        if arm.algorithm != "raqm":
+            return None
+        return _unless_same(arm, arm.having(**parameters))
+
+    return change
+
+
+def adaptive(**parameters: str) -> Callable[[Arm], Arm | None]:
+    """Return a change of adaptive RAQM's parameters; arms that vary eps or the gain keep their own."""
+
+    def change(arm: Arm) -> Arm | None:
+        varied = arm.name.startswith(("static", "adaptive eps=0.5", "adaptive eps=0.99"))
+        return None if varied else raqm(**parameters)(arm)
+
+    return change
+
+
+def everywhere(change: Callable[[Scenario], Scenario]) -> Callable[[Arm], Arm | None]:
+    """Return a change of the scenario of every arm."""
+    return lambda arm: arm.within(change(arm.scenario))
+
+
+def _unless_same(old: Arm, new: Arm) -> Arm | None:
+    return None if new.spec == old.spec and new.scenario == old.scenario else new
+
+
+def _rates() -> list[Reading]:
+    return [
+        Reading(
+            "r_0=0.98C", "RAQM steers to 98 % of the link rate", raqm(gamma="0.98"), quick=_FIGURES | _TARGETS
+        ),
+        Reading(
+            "r_0=0.95C", "RAQM steers to 95 % of the link rate", raqm(gamma="0.95"), quick=_FIGURES | _TARGETS
+        ),
+        Reading(
+            "loss-corrected",
+            "RAQM steers to C / (1 - loss ratio of the period), so that a busy link is in balance",
+            raqm(loss_corrected="on"),
+            quick=_FIGURES,
+        ),
+        Reading(
+            "accepted-bytes",
+            "RAQM counts only bytes that were not dropped",
+            raqm(count="accepted"),
+            quick=_FIGURES,
+        ),
+        Reading(
+            "queue-independent",
+            "RAQM without the queue's part (Eq. 3 alone)",
+            raqm(mode="independent"),
+            experiments=_FIGURES,
+            quick=_FIGURES,
+        ),
+    ]
+
+
+def _gains() -> list[Reading]:
+    return [
+        Reading("eps=0.5", "adaptive gain at half of the bound", adaptive(eps="0.5")),
+        Reading("eps=0.99", "adaptive gain at 99 % of the bound", adaptive(eps="0.99")),
+        Reading(
+            "guard 0.001",
+            "x kept in [0.001, 1.999], p_k above 1e-6",
+            raqm(x_min="0.001", x_max="1.999", p_min="1e-6"),
+        ),
+        Reading("no floor", "p_k may fall to 0", raqm(p_min="0")),
+    ]
+
+
+def _rem() -> list[Reading]:
+    def change(arm: Arm) -> Arm | None:
+        return arm.having(mean_packet="1000B") if arm.algorithm == "rem" else None
+
+    return [Reading("REM 1000 B", "REM takes packets for 1000 B, the default of ns-2", change)]
+
+
+def _tcp() -> list[Reading]:
+    def variant(name: str) -> Callable[[Arm], Arm | None]:
+        def change(scenario: Scenario) -> Scenario:
+            data = scenario.model_dump(by_alias=True, exclude_none=True)["traffic"]
+            return scenario.with_(traffic=[{**t, "variant": name} if "variant" in t else t for t in data])
+
+        return everywhere(change)
+
+    def options(**changes: str | int) -> Callable[[Arm], Arm | None]:
+        return everywhere(lambda scenario: scenario.with_(tcp={**scenario.tcp, **changes}))
+
+    def conventions(name: str) -> Callable[[Arm], Arm | None]:
+        return everywhere(lambda scenario: scenario.with_(conventions=name))
+
+    return [
+        Reading("newreno", "TCP NewReno", variant("newreno")),
+        Reading("sack", "TCP SACK", variant("sack")),
+        Reading("window 20", "receiver window of 20 packets", options(receiver_window=20)),
+        Reading("ns2", "retransmission timer of at least 0.2 s (later ns-2)", conventions("ns2")),
+        Reading("library TCP", "TCP as the RFCs have it (the library's defaults)", conventions("default")),
+    ]
+
+
+def _delays() -> list[Reading]:
+    def change(delay: str) -> Callable[[Scenario], Scenario]:
+        def to(scenario: Scenario) -> Scenario:
+            data = scenario.model_dump(by_alias=True, exclude_none=True)["dumbbell"]
+            return scenario.with_(
+                dumbbell={**data, "delay": delay, "server": {**data["server"], "delay": delay}}
+            )
+
+        return to
+
+    return [
+        Reading(f"core {delay}", f"core and server links of {delay} each", everywhere(change(delay)))
+        for delay in ("1ms", "5ms", "20ms")
+    ]
+
+
+def _traffic() -> list[Reading]:
+    def change(count: int) -> Callable[[Scenario], Scenario]:
+        def to(scenario: Scenario) -> Scenario:
+            data = scenario.model_dump(by_alias=True, exclude_none=True)["traffic"]
+            return scenario.with_(traffic=[{**t, "count": count} if t["name"] == "ftp" else t for t in data])
+
+        return to
+
+    return [
+        Reading(
+            f"{count} long flows",
+            f"Fig. 9 with {count} long flows",
+            everywhere(change(count)),
+            experiments=_HYBRID,
+            quick=_HYBRID,
+        )
+        for count in (40, 400)
+    ]
+
+
+def _metrics() -> list[Reading]:
+    return [
+        Reading(
+            "mean from 20 s",
+            "mean queue of Fig. 8 over 20 s to 200 s",
+            metrics={"queue_mean[0,200]": "queue_mean[20,200]"},
+            experiments=_TARGETS,
+            quick=_TARGETS,
+        )
+    ]

@@ -1,0 +1,167 @@
+"""The report of a re-run paper: what was claimed, what came of it, with which numbers and assumptions.
+
+The frame of the page is the same for every paper; its figures, and what they show, come from the paper's
+own ``sections``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.papers.claims import Judged, Verdict
+from sojourn.papers.experiment import Experiment
+from sojourn.papers.judge import MOST_SEEDS
+from sojourn.papers.manifest import facts
+from sojourn.papers.reproduction import QUICK_SEEDS, SEEDS, Reproduction
+from sojourn.papers.summary import estimates, select
+from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
+
+#: The metrics of the tables: heading and unit.
+COLUMNS = {
+    "mean_queue_packets": ("mean queue", "packets"),
+    "std_queue_packets": ("std. dev.", "packets"),
+    "drop_ratio": ("drop ratio", ""),
+    "goodput": ("goodput (share)", ""),
+    "utilization": ("utilization", ""),
+    "mean_delay_s": ("mean delay", "s"),
+    "timeouts": ("timeouts", ""),
+    "jain_index": ("Jain’s index", ""),
+}
+
+JUDGING = f"""Every algorithm meets the same {SEEDS} seeds, and comparisons are made within a seed.
+
+- **An inequality** holds if the 95 % t-interval of the paired difference (of logarithms for ratios and
+  times) lies wholly on the claim's side, and fails if wholly on the other; otherwise seeds are added up to
+  {MOST_SEEDS}, in one step, and what is then undecided stays *undecided*. Every pair of an ordering must
+  hold.
+- **An equality** ("about", "no difference") holds if both ends of the interval lie inside the margin that
+  the claim names, and fails if the interval lies wholly outside.
+- **A statement about single traces** holds if it is true in 8 of 10 seeds.
+- **A time that is never reached** counts as the end of the run and is compared by a sign test; pairs in
+  which neither reaches it say nothing.
+- **Readings** are other meanings of what the paper leaves open. Each is run with the first {SEEDS} seeds; the
+  verdict under each stands beside the claim, also where it is the same.
+- **Holm's correction** is for having tested many claims at once; a verdict that it would take back is marked.
+"""
+
+
+def page(result: Reproduction) -> str:
+    """Return the report as one HTML page."""
+    return render(document(result))
+
+
+def document(result: Reproduction) -> Document:
+    """Return what the report consists of."""
+    seeds = max((int(str(row["seed"])) for row in result.campaign.rows), default=0)
+    return Document(
+        title=result.paper.title,
+        subtitle=result.paper.citation,
+        kind="Paper, re-run",
+        command=result.command,
+        summary=_summary(result),
+        highlights=[(str(len(result.campaign.runs)), "simulated runs"), (str(seeds), "seeds at most")],
+        blocks=[
+            *result.paper.sections(result),
+            Section("Claims", [Verdicts(verdicts(result))]),
+            Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
+            Section("Readings", list(_readings(result))),
+            Section("Assumptions", list(_assumptions(result))),
+            Section("Parameters", list(_parameters(result))),
+            Section("How a claim is judged", [Text(JUDGING)]),
+            Section("How this was made", list(_making(result))),
+        ],
+        footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
+    )
+
+
+def _summary(result: Reproduction) -> str:
+    words = [f"{result.count(verdict)} {verdict}" for verdict in Verdict]
+    text = f"Of {len(result.judged)} claims: {', '.join(words)}."
+    if result.selection.quick:
+        text += (
+            f" This is the quick run: {QUICK_SEEDS} seeds at the paper's full duration. Claims that ask for "
+            f"{SEEDS} stay undecided with the reason *quick*; the reason says which way the seeds lean. "
+            "Readings that the list below marks as not run are left to the full run."
+        )
+    return text
+
+
+def verdicts(result: Reproduction) -> pl.DataFrame:
+    """Return the claims as the page shows them."""
+    rows = result.claims.drop("sensitivity", "assumptions").to_dicts()
+    for row, item in zip(rows, result.judged, strict=True):
+        row["section"], row["check"] = item.claim.section, item.claim.check
+        row["assumptions"] = list(item.assumptions)
+        row["reason"] = _reason(item)
+        row["sensitivity"] = [{"reading": n, "verdict": str(v)} for n, v in item.sensitivity.items()]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _reason(item: Judged) -> str:
+    finding = item.finding
+    shown = f"{finding.measure} {finding.claimed}".strip()
+    words = [
+        finding.reason,
+        f"Shown: {shown}." if shown else "",
+        item.claim.remark and f"({item.claim.remark})",
+    ]
+    return " ".join(filter(None, words))
+
+
+def _numbers(result: Reproduction) -> Iterator[Block]:
+    for experiment in result.paper.experiments:
+        runs = select(result.metrics, experiment.id)
+        if runs.height:
+            yield numbers(experiment, runs)
+
+
+def numbers(experiment: Experiment, runs: pl.DataFrame) -> Table:
+    """Return the table of metrics of one experiment."""
+    order = {arm.name: place for place, arm in enumerate(experiment.arms)}
+    table = estimates(runs, list(COLUMNS)).sort(pl.col("arm").replace_strict(order, return_dtype=pl.Int64))
+    columns = {"arm": Column("arm"), "n": Column("seeds", kind="seed")}
+    for name, (title, unit) in COLUMNS.items():
+        columns[name] = Column(title, unit, f"{name}_ci95")
+    return Table(table, f"{experiment.id}: {experiment.title} ({experiment.figure})", columns)
+
+
+def _readings(result: Reproduction) -> Iterator[Block]:
+    rows = []
+    for reading in result.paper.readings:
+        judged = [item for item in result.judged if reading.id in item.sensitivity]
+        flipped = [item.claim.id for item in judged if reading.id in item.flips]
+        rows.append(
+            {"reading": reading.id, "what is read differently": reading.title, "claims": len(judged)}
+            | {"decided otherwise": ", ".join(flipped) or ("–" if judged else "not run")}
+        )
+    yield Table(pl.DataFrame(rows), "Other readings of the paper, and the claims that they decide otherwise")
+
+
+def _assumptions(result: Reproduction) -> Iterator[Block]:
+    frame = pl.DataFrame(result.paper.table("assumptions"))
+    yield Table(frame, "What the paper does not say, and what is assumed instead")
+
+
+def _parameters(result: Reproduction) -> Iterator[Block]:
+    seen: dict[str, str] = {}
+    for experiment in result.paper.experiments:
+        for arm in experiment.arms:
+            seen.setdefault(arm.spec, f"{experiment.id}: {arm.name}")
+    frame = pl.DataFrame({"first used in": list(seen.values()), "algorithm": list(seen)})
+    yield Table(frame, "Every algorithm as it was run", {n: Column(kind="code") for n in frame.columns})
+    printed = pl.DataFrame(result.paper.table("parameters")).select(
+        "algorithm", "parameter", "value", "unit", "note"
+    )
+    yield Table(printed, "Parameters that the paper prints")
+
+
+def _making(result: Reproduction) -> Iterator[Block]:
+    shown = {name: value for name, value in facts(result).items() if name not in ("finished", "command")}
+    yield Facts({name.replace("_", " "): value for name, value in shown.items()})
+    yield Code(result.command, "The command that repeats it")
+    if result.campaign.fresh < len(result.campaign.runs):
+        kept = len(result.campaign.runs) - result.campaign.fresh
+        yield Note(f"{kept} runs were found done in the output folder and were not run again.")

@@ -1,0 +1,247 @@
+"""Re-running a paper: runs what is needed, judges every claim, writes claims, metrics and report.
+
+One call of `reproduce` makes three files in the output folder: ``claims.csv`` (one row for every claim,
+whatever was run), ``metrics.parquet`` (one row a run and use) and ``report.html``. Every finished run is
+kept under the same folder, so that the same call continues where it was stopped.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.errors import disk, unknown
+from sojourn.papers.campaign import Campaign, Job, seeds_for
+from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
+from sojourn.papers.experiment import Arm
+from sojourn.papers.judge import MOST_SEEDS, judge_all
+from sojourn.papers.paper import Paper
+from sojourn.papers.terms import Source
+from sojourn.study.execute import Progress
+from sojourn.study.plan import digest
+from sojourn.study.store import write_whole
+
+#: Seeds of a full run before any is added, and of a quick one.
+SEEDS, QUICK_SEEDS = 10, 3
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of a paper is asked for.
+
+    Attributes
+    ----------
+    experiment, world : str or None
+        Only this one; None: all.
+    quick : bool
+        Three seeds, and no verdict that asks for more.
+    """
+
+    experiment: str | None = None
+    world: str | None = None
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        """What is asked for, as part of a folder's name."""
+        return "-".join(filter(None, (self.experiment, self.world, "quick" if self.quick else "")))
+
+    @property
+    def options(self) -> str:
+        """The same as options of the command."""
+        words = [f"--experiment {self.experiment}"] if self.experiment else []
+        words += [f"--world {self.world}"] if self.world else []
+        return " ".join([*words, *(["--quick"] if self.quick else [])])
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What became of a paper.
+
+    Attributes
+    ----------
+    paper : Paper
+        The paper.
+    selection : Selection
+        What was asked for.
+    judged : sequence of Judged
+        Every claim of the paper, in order.
+    campaign : Campaign
+        The runs and their metrics.
+    directory : Path
+        Where everything is.
+    seconds : float
+        Wall time of this call.
+    """
+
+    paper: Paper
+    selection: Selection
+    judged: Sequence[Judged]
+    campaign: Campaign
+    directory: Path
+    seconds: float
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """One row a claim, as in ``claims.csv``."""
+        return claims_frame(self.judged)
+
+    @cached_property
+    def metrics(self) -> pl.DataFrame:
+        """One row for each run and each use of it, as in ``metrics.parquet``."""
+        frame = pl.DataFrame(self.campaign.rows, infer_schema_length=None)
+        keys = ("experiment_id", "reading", "arm", "seed")
+        return frame.sort(keys) if frame.height else frame
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.directory / "report.html"
+
+    @property
+    def command(self) -> str:
+        """The command that repeats it."""
+        return f"sojourn reproduce {self.paper.id} {self.selection.options}".strip()
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many claims have a verdict."""
+        return sum(item.finding.verdict is verdict for item in self.judged)
+
+
+def reproduce(
+    paper: Paper,
+    *,
+    experiment: str | None = None,
+    world: str | None = None,
+    quick: bool = False,
+    out: str | PathLike[str] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Re-run a paper and write what came of it.
+
+    Parameters
+    ----------
+    paper : Paper
+        The paper.
+    experiment, world : str or None
+        Only this one; every claim still gets a row, the others with the reason ``not run``.
+    quick : bool
+        Three seeds at full duration; claims that ask for more stay undecided with the reason ``quick``.
+    out : path or None
+        The output folder; ``results/<paper>-<id>`` if None.
+    workers : int or None
+        Threads; all cores if None.
+    progress : callable or None
+        Called about ten times a second with (share, done, total).
+    announce : callable or None
+        Called with one line at each stage.
+
+    Raises
+    ------
+    InputError
+        If there is no such experiment or world.
+    RunFailed
+        If runs failed or the results cannot be written.
+    """
+    started, say = time.monotonic(), announce or (lambda _text: None)
+    selection = Selection(experiment, world, quick)
+    claims = _selected(paper, selection)
+    directory = Path(out) if out is not None else default_directory(paper, selection)
+    campaign = Campaign(directory, paper.measure, workers, progress)
+    jobs = list(_first_jobs(paper, claims, quick))
+    say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}")
+    campaign.run(jobs)
+    if not quick:
+        more = list(_more_jobs(paper, claims, campaign))
+        if more:
+            say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
+            campaign.run(more)
+    judged = _judge(paper, claims, campaign, quick)
+    result = Reproduction(paper, selection, judged, campaign, directory, time.monotonic() - started)
+    say("writing the report")
+    _write(result)
+    return result
+
+
+def default_directory(paper: Paper, selection: Selection) -> Path:
+    """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
+    name = "-".join(filter(None, (paper.id, selection.name)))
+    version = getattr(paper.measure, "version", "")
+    return Path("results") / f"{name}-{digest(name, _core.CORE_VERSION, version, length=8)}"
+
+
+def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
+    """Return the ids of the claims that are asked for."""
+    if selection.world is not None and selection.world not in paper.worlds:
+        raise unknown(selection.world, f"a world of {paper.id}", paper.worlds)
+    if selection.experiment is not None:
+        paper.experiment(selection.experiment)
+    return frozenset(
+        claim.id
+        for claim in paper.claims
+        if selection.experiment in (None, claim.experiment)
+        and selection.world in (None, paper.experiment(claim.experiment).world)
+    )
+
+
+def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
+    """Return the arms that claims look at, with all other arms of the claims' own experiments."""
+    mine = {claim.experiment for claim in paper.claims if claim.id in claims}
+    whole = {(e.id, arm.name) for e in paper.experiments if e.id in mine for arm in e.arms}
+    return frozenset(whole).union(*(paper.checks[name].sources for name in claims))
+
+
+def _first_jobs(paper: Paper, claims: frozenset[str], quick: bool) -> Iterator[Job]:
+    """Yield the primary runs, then those of the other readings."""
+    wanted, numbers = _sources(paper, claims), range(1, (QUICK_SEEDS if quick else SEEDS) + 1)
+    cells: list[tuple[str, str, Arm]] = []
+    for experiment in paper.experiments:
+        cells += [("", experiment.id, arm) for arm in experiment.arms]
+    for reading in paper.readings:
+        cells += [(reading.id, e.id, arm) for e in paper.experiments for arm in reading.arms(e, quick)]
+    yield from seeds_for((cell for cell in cells if (cell[1], cell[2].name) in wanted), numbers, paper.traced)
+
+
+def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> Iterator[Job]:
+    """Yield the seeds beyond the first of the arms whose inequalities are undecided."""
+    samples = campaign.observations.under()
+    wanted = frozenset().union(*(paper.checks[name].wanting(samples) for name in claims))
+    cells = [("", e.id, arm) for e in paper.experiments for arm in e.arms if (e.id, arm.name) in wanted]
+    yield from seeds_for(cells, range(SEEDS + 1, MOST_SEEDS + 1))
+
+
+def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool) -> list[Judged]:
+    views = {reading.id: campaign.observations.under(reading) for reading in paper.readings}
+    asked = [claim for claim in paper.claims if claim.id in claims]
+    primary = campaign.observations.under()
+    found = judge_all(asked, paper.checks, primary, views, paper.details, quick)
+    by_id = {item.claim.id: item for item in found}
+    not_run = Finding(Verdict.UNDECIDED, reason="not run")
+    return [by_id.get(claim.id) or paper.details(claim, not_run) for claim in paper.claims]
+
+
+def _write(result: Reproduction) -> None:
+    from sojourn.papers.manifest import manifest
+    from sojourn.papers.report import page
+
+    frame = result.metrics
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    text = result.claims.write_csv()
+    try:
+        write_whole(result.directory / "metrics.parquet", buffer.getvalue())
+        write_whole(result.directory / "claims.csv", text.encode())
+        write_whole(result.directory / "manifest.json", manifest(result).encode())
+        write_whole(result.report, page(result).encode())
+    except OSError as error:
+        raise disk(error, result.directory) from None
