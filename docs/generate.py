@@ -75,7 +75,7 @@ def metrics() -> str:
 
 
 def schema() -> str:
-    """The JSON Schema of scenario files, for editors."""
+    """Write the JSON Schema of scenario files, for editors."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
@@ -100,7 +100,7 @@ def scenario() -> str:
 
 
 def shown(default: object) -> str:
-    """A default as one would write it in TOML."""
+    """Show a default as one would write it in TOML."""
     return "" if default in (None, [], {}) else f"`{json.dumps(default)}`"
 
 

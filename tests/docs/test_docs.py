@@ -1,0 +1,69 @@
+"""The documentation is true: generated pages are fresh, code blocks run, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")])
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for found, code in BLOCK.findall(page.read_text(encoding="utf-8")) if found == language]
+
+
+def test_generated_pages_are_fresh():
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path):
+    for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(ROOT)
+    code = "\n".join(blocks(ROOT / "docs/python.md", "python"))
+    assert code.count("assert") >= 4
+    exec(compile(code, "docs/python.md", "exec"), {})
+
+
+def test_the_readme_python_block_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.chdir(ROOT)
+    (code,) = blocks(ROOT / "README.md", "python")
+    short = code.replace(
+        'load("examples/red40.toml")', 'load("examples/red40.toml").with_(duration="4s", warmup="2s")'
+    )
+    assert short != code
+    exec(compile(short.replace("seeds=10", "seeds=2"), "README.md", "exec"), {})
+    assert "utilization" in capsys.readouterr().out
+
+
+def test_the_readme_scenario_is_valid():
+    import sojourn
+
+    (text,) = blocks(ROOT / "README.md", "toml")
+    assert tomllib.loads(text)["name"] == "red40"
+    assert sojourn.Scenario.from_toml(text).name == "red40"
+
+
+def test_the_readme_commands_exist():
+    (shell,) = [code for code in blocks(ROOT / "README.md", "sh") if "sojourn list" in code]
+    commands = re.findall(r"\.venv/bin/sojourn (\w+)", shell)
+    assert len(commands) >= 4
+    for command in commands:
+        done = subprocess.run(
+            [Path(sys.executable).parent / "sojourn", command, "--help"], capture_output=True, check=False
+        )
+        assert done.returncode == 0, command
