@@ -9,7 +9,7 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what `limit B` counts | B packets wait, the one in service not counted | ns-2: B - 1 wait | card 1; preset `ns2` does as ns-2 |
+//! | what `limit B` counts | B packets wait, the one in service not counted | ns-2: B - 1 wait | a limit says how much may wait; preset `ns2` does as ns-2 |
 //! | byte mode | limit in bytes | ns-2: `limit_` x mean packet size | a byte limit should count bytes |
 //!
 //! # References

@@ -1,7 +1,7 @@
 //! **The virtual queue of Gibbens and Kelly** imagines the same arrivals at a link and a buffer that are a little
 //! smaller, and signals what would overflow there: the warning comes before the real buffer is in trouble.
 //!
-//! Its rate and buffer stand still, unlike those of [`avq`](crate::avq); it needs no random numbers.
+//! Its rate and buffer stand still, unlike those of `avq`; it needs no random numbers.
 //!
 //! # When it decides
 //! Each arrival of b bytes, dt after the last look: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` it overflows,

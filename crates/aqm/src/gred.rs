@@ -2,7 +2,7 @@
 //! from `max_p` to 1 at twice `max_th`.
 //!
 //! RED's step from `max_p` to 1 makes its parameters touchy: an average that hovers around `max_th`
-//! turns every packet into a signal. The second line takes that edge away; everything else is [`red`](crate::red).
+//! turns every packet into a signal. The second line takes that edge away; everything else is `red`.
 //!
 //! # When it decides
 //! On arrival, as RED. From `max_th` to twice `max_th` the base probability is

@@ -71,7 +71,7 @@ impl Range {
 /// One parameter of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// The card's symbol in ASCII snake case.
+    /// The paper's symbol in ASCII snake case.
     pub name: &'static str,
     /// What it takes.
     pub kind: Kind,
