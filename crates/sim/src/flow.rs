@@ -78,8 +78,8 @@ pub(crate) struct Connection {
     pub(crate) filed: Option<u64>,
     /// When an acknowledgement that was held back must go.
     pub(crate) delayed: Option<u64>,
-    /// Payload of the last packet, where the transfer has an end.
-    pub(crate) last_payload: u32,
+    /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
+    last: (u32, u32),
     /// Row of the finite transfer, if it is one.
     pub(crate) object: Option<u32>,
 }
@@ -110,12 +110,12 @@ impl Connection {
     pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u32, bytes: Option<u64>) -> Connection {
         let syn = u64::from(tcp.options.syn);
         let payload = u64::from(tcp.payload);
-        let (end, last_payload) = match bytes {
-            None => (u32::MAX, tcp.payload),
+        let (end, last) = match bytes {
+            None => (u32::MAX, (u32::MAX, tcp.payload)),
             Some(bytes) => {
                 let packets = bytes.div_ceil(payload).max(1);
                 let end = (packets + syn).min(u64::from(u32::MAX) - 1) as u32;
-                (end, (bytes.max(1) - (packets - 1) * payload) as u32)
+                (end, (end - 1, (bytes.max(1) - (packets - 1) * payload) as u32))
             }
         };
         let phase = demand.stream("clock").indexed(u64::from(index)).uniform();
@@ -124,7 +124,7 @@ impl Connection {
             receiver: Receiver::default(),
             filed: None,
             delayed: None,
-            last_payload,
+            last,
             object: None,
         }
     }
@@ -133,11 +133,19 @@ impl Connection {
     pub(crate) fn payload(&self, tcp: &Tcp, sequence: u32) -> u32 {
         if tcp.options.syn && sequence == 0 {
             0
-        } else if sequence + 1 == self.sender.end() {
-            self.last_payload
+        } else if sequence == self.last.0 {
+            self.last.1
         } else {
             tcp.payload
         }
+    }
+
+    /// Payload of everything that the sender has to send, once that is known.
+    pub(crate) fn bytes(&self, tcp: &Tcp) -> u64 {
+        let end = self.sender.end();
+        let packets = u64::from(end.saturating_sub(u32::from(tcp.options.syn)));
+        let short = if end > self.last.0 { tcp.payload - self.last.1 } else { 0 };
+        packets * u64::from(tcp.payload) - u64::from(short)
     }
 
     /// The packet that carries `segment`.

@@ -95,10 +95,8 @@ impl Simulation {
         if let Some(object) = connection.object
             && connection.sender.is_done()
         {
-            let packets = u64::from(connection.sender.end() - u32::from(tcp.options.syn));
             self.objects.end_ns[object as usize] = now;
-            self.objects.bytes[object as usize] =
-                packets.saturating_sub(1) * u64::from(tcp.payload) + u64::from(connection.last_payload);
+            self.objects.bytes[object as usize] = connection.bytes(tcp);
             connection.object = None;
         }
         if let Some(deadline) = connection.sender.deadline()
