@@ -37,6 +37,9 @@ def canonical(spec: str) -> str:
 def spec_info(spec: str) -> dict[str, Any]:
     """What a spec says: `name`, `limit` (or None), `values` that were set."""
 
+def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
+    """What an algorithm costs: `state_bytes`, and `draws`, `looks`, `timers` over so many `packets`."""
+
 @overload
 def parse_unit(kind: Literal["span", "rate"], word: str) -> int: ...
 @overload

@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod aqm;
 mod common;
+pub mod inspect;
 mod random;
 mod red_family;
 pub mod registry;

@@ -18,7 +18,7 @@
 //! | exponent | alpha (r - r_0), equation 3 | the listing: r - r_0 alone | without alpha, e to the power of bytes/s overflows at once |
 //! | adaptive alpha at r = r_0, 0, 2 r_0 | closed form of exp(eps alpha-hat (r - r_0)), x kept in [x_min, x_max] | the formula: 0/0 or the logarithm of 0 | the closed form has no singularity at r_0, the clamp none at the ends |
 //! | floor of p_k | `p_min` = 1e-5 | the listing: 0 (`p_min 0`) | 0 is absorbing: p_k could never rise again |
-//! | bytes counted | all that arrive, dropped ones too | `count accepted` | the listing counts before it decides |
+//! | bytes counted | all that arrive, dropped ones too | `count admitted`: without those that RAQM itself dropped; `count accepted`: without any dropped | the listing counts before it decides |
 //! | r_0 on a busy link | the rate C, literally | `gamma`, `loss_corrected` | arrivals of C/(1 - loss) exceed C, so p_k climbs to 1 and the queue settles at q_0 times the loss ratio; r_0 = C/(1 - loss) of the period repairs it |
 //! | event of probability p | u < p | the listing: u <= p | u is in [0, 1): an empty queue never drops |
 //!
@@ -72,9 +72,9 @@ const LOSS_CORRECTED: Param = Param::new(
 .source(PAPER);
 const COUNT: Param = Param::new(
     "count",
-    Kind::Choice(&["arrived", "accepted"]),
+    Kind::Choice(&["arrived", "admitted", "accepted"]),
     Fixed("arrived"),
-    "Which bytes make the input rate",
+    "Which bytes make the input rate: all, those that RAQM lets pass, those that find room too",
 )
 .source(PAPER);
 const PERIOD: Param =
@@ -142,6 +142,17 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build,
 };
 
+/// Which bytes make the input rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Count {
+    /// All that arrive.
+    Arrived,
+    /// Those that RAQM lets pass, whether or not they find room.
+    Admitted,
+    /// Those that are not dropped by anyone.
+    Accepted,
+}
+
 /// What was configured.
 #[derive(Clone, Debug)]
 struct Config {
@@ -156,7 +167,7 @@ struct Config {
     /// gamma C, bytes/s.
     r_0: f64,
     loss_corrected: bool,
-    count_accepted: bool,
+    count: Count,
     /// Period in seconds.
     t: f64,
     f_prime: f64,
@@ -174,8 +185,10 @@ struct Raqm {
     is_first: bool,
     /// Bytes that arrived in this period, dropped ones included.
     arrived: u64,
-    /// Bytes dropped in this period, by whomever.
-    dropped: u64,
+    /// Bytes that RAQM dropped in this period.
+    refused: u64,
+    /// Bytes that overflowed in this period.
+    overflowed: u64,
     /// Averaged input rate r_k, bytes/s.
     r: f64,
     /// r_k/r_0 of the last period.
@@ -196,9 +209,13 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
         return Err(settings.error("x_min", "and x_max do not enclose 1", "x_min < 1 < x_max"));
     }
     let loss_corrected = settings.flag("loss_corrected");
-    let count_accepted = settings.choice("count") == "accepted";
-    if loss_corrected && count_accepted {
-        let problem = "corrects for drops that count accepted leaves out";
+    let count = match settings.choice("count") {
+        "admitted" => Count::Admitted,
+        "accepted" => Count::Accepted,
+        _ => Count::Arrived,
+    };
+    if loss_corrected && count != Count::Arrived {
+        let problem = "corrects for drops that count already leaves out";
         return Err(settings.error("loss_corrected", problem, "one of the two"));
     }
     let period = settings.span("period");
@@ -211,7 +228,7 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
         x_max,
         r_0: settings.number("gamma") * settings.rate("rate") as f64 / 8.0,
         loss_corrected,
-        count_accepted,
+        count,
         t: period.as_secs_f64(),
         f_prime: settings.number("f_prime"),
         p_min,
@@ -222,7 +239,8 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
         periods: Ticks::every(period),
         is_first: true,
         arrived: 0,
-        dropped: 0,
+        refused: 0,
+        overflowed: 0,
         r: 0.0,
         x: 0.0,
         p_k: p_0,
@@ -233,8 +251,13 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
 impl Raqm {
     /// Equation 2, and x = r_k/r_0.
     fn measure_rate(&mut self) {
-        let passed = self.arrived.saturating_sub(self.dropped);
-        let counted = if self.config.count_accepted { passed } else { self.arrived };
+        let admitted = self.arrived.saturating_sub(self.refused);
+        let passed = admitted.saturating_sub(self.overflowed);
+        let counted = match self.config.count {
+            Count::Arrived => self.arrived,
+            Count::Admitted => admitted,
+            Count::Accepted => passed,
+        };
         self.r = (1.0 - self.config.f_prime) * counted as f64 / self.config.t + self.config.f_prime * self.r;
         let kept = if self.config.loss_corrected && self.arrived > 0 {
             passed as f64 / self.arrived as f64
@@ -242,7 +265,7 @@ impl Raqm {
             1.0
         };
         self.x = self.r * kept / self.config.r_0;
-        (self.arrived, self.dropped) = (0, 0);
+        (self.arrived, self.refused, self.overflowed) = (0, 0, 0);
     }
 
     /// Equation 3: what p_k is multiplied by.
@@ -286,13 +309,13 @@ impl Aqm for Raqm {
         }
         let verdict = Verdict::signal(packet, self.config.ecn, Cause::Early);
         if verdict == Verdict::Drop(Cause::Early) {
-            self.dropped += u64::from(packet.bytes);
+            self.refused += u64::from(packet.bytes);
         }
         verdict
     }
 
     fn on_drop(&mut self, _: Time, packet: &PacketView, _: Cause, _: &QueueView) {
-        self.dropped += u64::from(packet.bytes);
+        self.overflowed += u64::from(packet.bytes);
     }
 
     fn next_timer(&self) -> Option<Time> {

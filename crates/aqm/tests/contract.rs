@@ -277,6 +277,7 @@ fn what_does_not_fit_together_is_refused() {
         ("raqm p_0 0.1 p_min 0.2", "raqm.p_min"),
         ("raqm x_min 1", "raqm.x_min"),
         ("raqm loss_corrected count accepted", "raqm.loss_corrected"),
+        ("raqm loss_corrected count admitted", "raqm.loss_corrected"),
         ("rem phi 1", "rem.phi"),
     ] {
         let built = Spec::parse(spec).and_then(|s| s.build(context()));
