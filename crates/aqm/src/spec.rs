@@ -87,7 +87,11 @@ pub enum Value {
 }
 
 impl Value {
-    fn parse(param: &Param, word: &str) -> Result<Value, String> {
+    /// Read `word` as a value of `param`.
+    ///
+    /// # Errors
+    /// What is wrong with the word, as the rest of a sentence that begins with it.
+    pub fn parse(param: &Param, word: &str) -> Result<Value, String> {
         let value = match param.kind {
             Kind::Number => Value::Number(units::number(word)?),
             Kind::Integer => Value::Integer(units::integer(word)?),
