@@ -1,6 +1,6 @@
 //! What every algorithm must hold, checked over the whole registry: a new one is covered by being listed.
 
-use crate::support::context;
+use crate::support::{context, table};
 use crate::world::{Event, World};
 use sojourn_aqm::{
     Algorithm, Cause, Context, DefaultValue, Kind, Limit, Param, QUEUE_WORDS, Range, Span, Spec, Verdict,
@@ -177,6 +177,26 @@ fn every_parameter_is_described() {
             assert!(!probe.doc.is_empty(), "{}: probe {}", algorithm.name, probe.name);
         }
     }
+}
+
+/// A default that moves changes everybody's results: each stands in the table of the cards too.
+#[test]
+fn defaults_are_those_of_the_cards() {
+    let table = table("defaults");
+    let mut listed = Vec::new();
+    for row in table.rows() {
+        let algorithm = registry::find(row.word("algorithm")).expect("an algorithm");
+        let param = algorithm.param(row.word("parameter")).expect("a parameter");
+        let default = match param.default {
+            DefaultValue::Value(word) => word,
+            DefaultValue::Derived(_) => "derived",
+        };
+        assert_eq!(default, row.word("default"), "{}.{}", algorithm.name, param.name);
+        assert_eq!(param.ns2.unwrap_or("-"), row.word("ns2"), "{}.{}, ns2", algorithm.name, param.name);
+        listed.push((algorithm.name, param.name));
+    }
+    let all = registry::ALGORITHMS.iter().flat_map(|a| a.params.iter().map(|p| (a.name, p.name)));
+    assert_eq!(listed, all.collect::<Vec<_>>());
 }
 
 /// `word` may be written for `param`, and reads back as itself.

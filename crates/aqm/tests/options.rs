@@ -92,6 +92,21 @@ fn red_byte_mode_of_ns2_counts_whole_mean_packets() {
     }
 }
 
+#[test]
+fn red_upper_threshold_follows_the_lower() {
+    // Just below 3 min_th the probability is just below max_p; there it is 1.
+    for (spec, p) in
+        [("red min_th 10kB w_q 1", 0.1 * 19_999.0 / 20_000.0), ("gred min_th 10kB w_q 1", 0.099_995)]
+    {
+        let mut bench = Bench::new(spec, context());
+        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
+        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue_bytes(29_999));
+        near(bench.probe("p"), p, spec);
+        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue_bytes(30_000));
+        near(bench.probe("p"), if spec.starts_with("red") { 1.0 } else { 0.1 }, spec);
+    }
+}
+
 /// A bench whose first update has set the probability to about `p`.
 fn with_probability(spec: &str, queue: u32) -> Bench {
     let mut bench = Bench::new(spec, context());
@@ -251,6 +266,18 @@ fn virtual_queues_are_charged_for_what_the_real_buffer_refuses() {
         if spec == "avq" {
             near(bench.probe("capacity") / 8.0, 1_000_000.0 - 3.0 * 0.15 * 1000.0, "C~");
         }
+    }
+}
+
+#[test]
+fn avq_capacity_earns_gamma_and_pays_for_bytes() {
+    // In bytes/s, C = 1.25e6: a packet costs 150, 100 ms earn 0.15 x 0.5 x C x 0.1. Nothing is earned before the
+    // first arrival.
+    let mut bench = Bench::new("avq gamma 0.5", context());
+    let queue = bench.queue(0);
+    for (seconds, capacity) in [(5.0, 1e6 - 150.0), (5.1, 1e6 - 150.0 + 9375.0 - 150.0)] {
+        bench.arrive(at(seconds), &packet(1000), &queue, &[]);
+        near(bench.probe("capacity") / 8.0, capacity, "C~");
     }
 }
 

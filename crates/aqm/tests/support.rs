@@ -128,6 +128,12 @@ impl Bench {
     }
 }
 
+/// The table in `vectors/NAME.csv`.
+pub(crate) fn table(name: &str) -> Table {
+    let path = format!("{}/tests/vectors/{name}.csv", env!("CARGO_MANIFEST_DIR"));
+    Table::read(&std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")))
+}
+
 /// One table of the cards.
 pub(crate) struct Table {
     head: Vec<String>,

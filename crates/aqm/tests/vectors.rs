@@ -1,15 +1,10 @@
 //! The vectors of the algorithm cards, put through the real algorithms: every number that a card prints
 //! is read from a verdict or a probe, and exactly the random numbers that it prints are drawn.
 
-use crate::support::{Bench, Row, Scripted, Table, at, context, ect, near, packet};
+use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Context, Limit, Time, Verdict};
 
 const RED: &str = "red min_th 2p max_th 6p max_p 0.4 w_q 0.5";
-
-fn table(name: &str) -> Table {
-    let path = format!("{}/tests/vectors/{name}.csv", env!("CARGO_MANIFEST_DIR"));
-    Table::read(&std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")))
-}
 
 /// A link of `bytes_per_second`.
 fn link(bytes_per_second: u64, limit: Limit) -> Context {
