@@ -38,6 +38,7 @@ bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 
 docs: build ## Write what is generated: parameter tables, metrics, the schema of scenario files
 	@$(BIN)/python docs/generate.py
+	@$(BIN)/python docs/picture.py
 
 validate: build ## Compare with the recorded results of ns-2 (minutes)
 	@$(BIN)/pytest validation
