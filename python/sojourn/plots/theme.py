@@ -58,7 +58,7 @@ ALGORITHMS: Final[Mapping[str, Style]] = {
     "sfb": Style("SFB", "#094a95", DASHED, "P"),
     "rem": Style("REM", "#7b3fb5", DASH_DOT, "^"),
     "pi": Style("PI", "#00997a", DASHED, "s"),
-    "avq": Style("AVQ", "#907704", DASHED, "d"),
+    "avq": Style("AVQ", "#a08040", DASHED, "d"),
     "gkvq": Style("GKVQ", "#595a05", DOTTED, "*"),
     "ldc": Style("LDC", "#a39648", SOLID, "*"),
     "raqm": Style("RAQM", "#e07b00", SOLID, "o"),

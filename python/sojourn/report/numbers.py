@@ -19,6 +19,8 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 SMALL = 1e-4
 """Below this magnitude a number is written with a power of ten."""
+MOST_DECIMALS = 9
+"""An interval that asks for more is written with a power of ten."""
 LARGE = 1e9
 """From this magnitude on a number is written with a power of ten."""
 
@@ -80,13 +82,15 @@ def estimate(mean: float | None, half_width: float | None, digits: int = 3) -> s
         return f"{number(mean, digits)}{PLUS_MINUS}∞"
     decimals = _interval_decimals(half_width)
     largest = max(abs(mean), half_width)
-    if SMALL <= largest < LARGE and decimals <= 7:
+    if SMALL <= largest < LARGE and decimals <= MOST_DECIMALS:
         decimals = max(0, decimals)
         return f"{_fixed(mean, decimals)}{PLUS_MINUS}{_fixed(half_width, decimals)}"
     exponent = _exponent(largest, digits)
-    scale = 10.0**exponent
-    decimals = max(0, decimals + exponent)
-    shown = f"{_fixed(mean / scale, decimals)}{PLUS_MINUS}{_fixed(half_width / scale, decimals)}"
+    decimals += exponent
+    if not 0 <= decimals <= MOST_DECIMALS or abs(exponent) > 300:
+        return f"{number(mean, digits)}{PLUS_MINUS}{number(half_width, 1)}"
+    unit = 10.0**exponent
+    shown = f"{_fixed(mean / unit, decimals)}{PLUS_MINUS}{_fixed(half_width / unit, decimals)}"
     return f"({shown}){_power(exponent)}"
 
 
@@ -132,7 +136,7 @@ def with_interval(
     largest = max((abs(end) for end in known), default=0.0)
     if width > 0 and SMALL <= largest < LARGE:
         decimals = max(0, 1 - _exponent(width / 2, 2))
-        if decimals <= 7:
+        if decimals <= MOST_DECIMALS:
             ends = ", ".join(_fixed(end, decimals) for end in known)
             unknown = value is None or not math.isfinite(value)
             return number(value) if unknown else _fixed(float(value or 0), decimals), f"[{ends}]"

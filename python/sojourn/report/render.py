@@ -109,6 +109,7 @@ class _Item:
     html: Markup = field(default_factory=Markup)
     source: Markup = field(default_factory=Markup)
     text: str = ""
+    html_svg: Markup = field(default_factory=Markup)
     tone: str = ""
     facts: list[tuple[str, list[str]]] = field(default_factory=list)
     grid: Grid | None = None
@@ -190,7 +191,7 @@ class _Builder:
             anchor=f"figure-{number}",
             html=markup.inline(block.caption),
             source=markup.inline(block.source),
-            text=block.svg,
+            html_svg=_svg(block.svg, number),
         )
 
     def _verdicts(self, block: Verdicts) -> _Item:
@@ -245,7 +246,6 @@ def _environment() -> Environment:
     environment = Environment(
         loader=Loader(), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.filters["svg"] = _svg
     environment.filters["slug"] = lambda verdict: str(verdict).replace(" ", "-")
     environment.filters["markup"] = markup.inline
     globals_: Mapping[str, object] = {"percent": lambda share: f"{100 * share:.4g}%"}
@@ -253,16 +253,25 @@ def _environment() -> Environment:
     return environment
 
 
-def _svg(text: str) -> Markup:
-    """Let a figure of ours through: it must be one svg element that runs nothing and fetches nothing."""
+_TAG = re.compile(r"<[^>]*>")
+_ACTS = re.compile(r"<script|<foreignobject|\son\w+\s*=|(?:href|src)\s*=\s*[\"'](?!#)|url\((?!#)")
+_IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
+
+
+def _svg(text: str, number: int) -> Markup:
+    """Let a figure of ours through: it must be one svg element that runs nothing and fetches nothing.
+
+    Its ids get the figure's number, so that one figure may be shown twice. All figures of a page have one
+    scale; a narrow window scrolls rather than shrinking letters.
+    """
     text = text.strip()
     if not (text.startswith("<svg") and text.endswith("</svg>")):
         raise ValueError("a figure must be one <svg> element")
-    tags = " ".join(re.findall(r"<[^>]*>", text)).lower()
-    if re.search(r"<script|<foreignobject|\son\w+\s*=|(?:href|src)\s*=\s*[\"'](?!#)|url\((?!#)", tags):
+    if _ACTS.search(" ".join(_TAG.findall(text)).lower()):
         raise ValueError("a figure must not run or fetch anything")
+    text = _TAG.sub(lambda tag: _IDS.sub(rf"\g<1>fig{number}-", tag[0]), text)
     width = re.match(r'<svg[^>]* viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', text)
-    if width:  # one scale for all figures of a page; a narrow window scrolls rather than shrinking letters
+    if width:
         points = float(width[1])
         size = f"max-width: {points * 1.575:.0f}px; min-width: {min(points * 1.05, 560):.0f}px"
         text = text.replace("<svg ", f'<svg style="{size}" ', 1)

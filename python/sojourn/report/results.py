@@ -272,23 +272,36 @@ def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
 
 
 def _all_metrics(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
+    names = [m for m in dict.fromkeys(summary["metric"].to_list()) if _known(summary, m)]
+    groups = {
+        "Every metric of the measured queue and all its traffic, by its exact name.": [
+            n for n in names if "." not in n
+        ],
+        "Metrics by traffic and by transport.": [
+            n for n in names if "." in n and not n.startswith("queues.")
+        ],
+        "Metrics of the other queues.": [n for n in names if n.startswith("queues.")],
+    }
+    dash = " A dash means: unknown, or does not apply."
+    return [_metric_rows(summary, specs, group, caption + dash) for caption, group in groups.items() if group]
+
+
+def _metric_rows(summary: pl.DataFrame, specs: Sequence[str], names: Sequence[str], caption: str) -> Table:
+    """Lay out one metric a row, one algorithm a column."""
     from sojourn.plots.theme import labels
 
     titles = labels(specs)
-    names = [m for m in dict.fromkeys(summary["metric"].to_list()) if _known(summary, m)]
-    if not names:
-        return []
     units = dict(summary.select("metric", "unit").iter_rows())
     frame = pl.DataFrame({"metric": names, "unit": [units[m] or "" for m in names]})
     columns = {"metric": Column("metric", kind="code")}
-    for spec in specs:
+    for i, spec in enumerate(specs):
+        mean, half = f"mean {i}", f"half {i}"
         rows = summary.filter(pl.col("aqm") == spec).select(
-            "metric", pl.col("mean").alias(spec), pl.col("ci95").alias(f"{spec}_ci95")
+            "metric", pl.col("mean").alias(mean), pl.col("ci95").alias(half)
         )
         frame = frame.join(rows, on="metric", how="left", maintain_order="left")
-        columns[spec] = Column(titles[spec], half_width=f"{spec}_ci95")
-    caption = "Every metric by its exact name. A dash means: unknown or does not apply."
-    return [Table(frame, caption, columns, row_unit="unit")]
+        columns[mean] = Column(titles[spec], half_width=half)
+    return Table(frame, caption, columns, row_unit="unit")
 
 
 def _known(summary: pl.DataFrame, metric: str) -> bool:
@@ -397,7 +410,10 @@ def _repeat(
     facts: dict[str, Fact] = {"seeds": [str(seed) for seed in seeds]}
     where: dict[str, Fact] = {}
     for key, value in manifest.items():
-        if key in {"command", "seeds", "name", "runs", "warnings", "aqms", "scenario"} or value is None:
+        if (
+            key in {"command", "seeds", "name", "runs", "warnings", "aqms", "scenario", "status"}
+            or value is None
+        ):
             continue
         target = where if key in {"host", "platform", "machine", "cpu", "cores", "python"} else facts
         if isinstance(value, Mapping):
