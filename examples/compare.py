@@ -19,7 +19,8 @@ for name in ("mean_delay_s", "goodput_bps"):
     baseline = results.values("droptail", name)
     for spec in results.aqms[1:]:
         effect = paired(baseline, results.values(spec, name), log=True)
-        print(f"{name}: {spec} is {effect.mean:.3f} times droptail, 95 % {effect.low:.3f} to {effect.high:.3f}")
+        interval = f"{effect.low:.3f} to {effect.high:.3f}"
+        print(f"{name}: {spec} is {effect.mean:.3f} times droptail, 95 % {interval}")
 
 queue = results.trace("queue_mean", aqm="pi", seed=1)
 print(f"samples of the queue under pi: {queue.height}, the last at {queue['time_s'].max():g} s")

@@ -12,6 +12,8 @@ Examples
 
 from sojourn._core import CORE_VERSION, VERSION
 from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.record import Record
+from sojourn.results import Results
 from sojourn.run import aqm, run
 from sojourn.scenario import Scenario, load
 
@@ -19,6 +21,8 @@ __version__ = VERSION
 __all__ = [
     "CORE_VERSION",
     "InputError",
+    "Record",
+    "Results",
     "RunFailed",
     "Scenario",
     "SojournError",

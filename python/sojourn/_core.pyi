@@ -2,6 +2,27 @@
 
 from typing import Any, Literal, final, overload
 
+__all__ = [
+    "VERSION",
+    "CORE_VERSION",
+    "SpecError",
+    "PlanError",
+    "Cancelled",
+    "ConservationError",
+    "algorithms",
+    "canonical",
+    "spec_info",
+    "inspect",
+    "parse_unit",
+    "canonical_unit",
+    "nearest",
+    "CONVENTIONS",
+    "tcp_schema",
+    "tcp_options",
+    "check",
+    "Batch",
+]
+
 VERSION: str
 CORE_VERSION: str
 CONVENTIONS: list[str]
@@ -59,7 +80,7 @@ def nearest(word: str, candidates: list[str]) -> str | None:
 def tcp_schema() -> list[dict[str, Any]]:
     """Every option of TCP, with its value under each preset."""
 
-def tcp_options(conventions: str, overrides: dict[str, str], payload: int) -> dict[str, Any]:
+def tcp_options(conventions: str, overrides: dict[str, str]) -> dict[str, Any]:
     """The resolved options: the preset, then what was set."""
 
 def check(plan_json: str) -> None:
@@ -74,7 +95,7 @@ class Batch:
 
     def poll(self, timeout: float = 0.0) -> list[tuple[int, Any]]:
         """What finished since the last call: index of the job, and its record or the exception. Waits at
-        most `timeout` seconds for the first."""  # noqa: D209
+        most `timeout` seconds for the first."""
 
     def progress(self) -> float:
         """The share of all virtual time that is done, 0 to 1."""

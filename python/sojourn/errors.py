@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 from sojourn import _core
 
-
 #: What another folder would cure; the rest (a full disk, a broken one) is a failure.
 _WRONG_PLACE = {
     errno.EACCES,

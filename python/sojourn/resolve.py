@@ -235,7 +235,7 @@ def tcp_options(
         words["variant"] = traffic.variant
         sources["variant"] = f"{place}.variant"
     try:
-        return _core.tcp_options(scenario.conventions, words, int(number("bytes", traffic.payload)))
+        return _core.tcp_options(scenario.conventions, words)
     except _core.SpecError as error:
         key = error.key.rpartition(".")[2]
         raise Wrong(

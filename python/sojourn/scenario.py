@@ -274,6 +274,12 @@ class Scenario(_Table):
         check(self)
         return self
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
     @classmethod
     def from_toml(cls, text: str, where: str = "scenario") -> Scenario:
         """Read a scenario; `where` names the source of the text in error messages."""

@@ -30,7 +30,7 @@ pub(crate) fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
 }
 
 /// Runs that go on in native threads until all are finished, or cancelled.
-#[pyclass(frozen)]
+#[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Batch {
     shared: Arc<Shared>,
 }
@@ -183,8 +183,10 @@ impl Shared {
     fn take(&self, timeout: f64) -> Vec<(usize, Result<Box<Record>, Failure>)> {
         let limit = Duration::try_from_secs_f64(timeout).unwrap_or_default();
         let nothing_new = |done: &mut Done| done.fresh.is_empty() && done.count < self.jobs.len();
-        let (mut done, _) =
-            self.news.wait_timeout_while(self.lock(), limit, nothing_new).unwrap_or_else(PoisonError::into_inner);
+        let (mut done, _) = self
+            .news
+            .wait_timeout_while(self.lock(), limit, nothing_new)
+            .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut done.fresh)
     }
 

@@ -122,11 +122,7 @@ fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, 
 }
 
 fn series_dict<'py>(py: Python<'py>, series: &QueueSeries) -> PyResult<Bound<'py, PyDict>> {
-    let dict = columns!(
-        py,
-        series,
-        [packets, bytes, mean_packets, mean_square_packets, arrivals, drops]
-    );
+    let dict = columns!(py, series, [packets, bytes, mean_packets, mean_square_packets, arrivals, drops]);
     let probes = PyDict::new(py);
     for (name, values) in &series.probes {
         probes.set_item(name, column(py, values)?)?;

@@ -25,15 +25,13 @@ pub(crate) fn tcp_schema(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// The resolved options: the preset, then what was set. `payload` is that of a full packet.
+/// The resolved options: the preset, then what was set.
 #[pyfunction]
 pub(crate) fn tcp_options<'py>(
     py: Python<'py>,
     conventions: &str,
     overrides: BTreeMap<String, String>,
-    payload: u32,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let _ = payload;
     let set: Vec<(String, String)> = overrides.into_iter().collect();
     let options = schema::resolve(conventions, &set).map_err(|e| spec_error(py, &e))?;
     let json = serde_json::to_string(&options).map_err(|e| PyValueError::new_err(e.to_string()))?;

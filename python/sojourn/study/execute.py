@@ -128,22 +128,26 @@ def execute(
         jobs = [(point.plan_json, point.seed) for point in chunk]
         batch = _core.Batch(jobs, workers or default_workers())
         finished = 0
-        try:
-            while finished < len(chunk):
+        # No `finally` around a `yield`: a batch that nobody holds any more cancels itself.
+        while finished < len(chunk):
+            try:
                 news = batch.poll(PATIENCE)
+                outcomes = []
                 for index, result in news:
-                    finished += 1
                     if isinstance(result, Exception):
                         failures.append((chunk[index], result))
                         if store is not None:
                             store.fail(chunk[index], str(result))
                     else:
-                        yield _finish(chunk[index], result, store, reduce)
+                        outcomes.append(_finish(chunk[index], result, store, reduce))
+                finished += len(news)
                 if on_progress is not None:
                     share = (done + start + batch.progress() * len(chunk)) / len(wanted)
                     on_progress(min(1.0, share), done + start + finished, len(wanted))
-        finally:
-            batch.cancel()
+            except BaseException:
+                batch.cancel()
+                raise
+            yield from outcomes
     if failures:
         raise _failed(failures, len(wanted))
 

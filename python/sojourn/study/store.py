@@ -74,14 +74,13 @@ class Store:
 
     def read(self, run_id: str) -> Stored | None:
         """Return a finished run, or None if it is not done or its file is damaged."""
-        import polars as pl
-
         path = self.path(run_id)
         if not path.exists():
             return None
+        import polars as pl
+
         try:
-            row = pl.read_parquet(path)
-            return self._restore(row)
+            return self._restore(pl.read_parquet(path))
         except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
             return None
 

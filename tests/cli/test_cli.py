@@ -1,0 +1,311 @@
+"""The command line as a person meets it: real processes, exit codes, what stands on which stream.
+
+Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
+of a file left out, so that a full disk leaves half a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sojourn import _core
+from sojourn.metrics import METRICS
+from support import ROOT, SMALL, Cli
+
+NAMES = [
+    *(
+        "utilization",
+        "throughput_bps",
+        "goodput_bps",
+        "arrivals",
+        "drops",
+        "marks",
+        "drop_ratio",
+        "mark_ratio",
+    ),
+    *("mean_queue_packets", "std_queue_packets", "mean_delay_s", "std_delay_s", "p99_delay_s"),
+    *("mean_drop_run", "idle_share", "timeouts", "jain_index"),
+]
+
+
+def test_run_prints_one_object(cli: Cli, small_file: Path) -> None:
+    done = cli(
+        "run", small_file, "--aqm", "droptail", "--aqm", "red  max_th 15 min_th 5", "--seeds", 2, "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert [(one["aqm"], one["seed"]) for one in result["runs"]] == [
+        ("droptail", 1),
+        ("droptail", 2),
+        ("red min_th 5p max_th 15p", 1),
+        ("red min_th 5p max_th 15p", 2),
+    ]
+    for one in result["runs"]:
+        assert set(NAMES) <= set(one["metrics"])
+        assert {"ftp.goodput_bps", "cbr.goodput_bps", "tcp.drop_ratio", "udp.drop_ratio"} <= set(
+            one["metrics"]
+        )
+        assert all(value is None or isinstance(value, float) for value in one["metrics"].values())
+    assert set(result["summary"]) == {"droptail", "red min_th 5p max_th 15p"}
+    for name in NAMES:
+        assert set(result["summary"]["droptail"][name]) == {"mean", "ci95", "n"}
+    values = [one["metrics"]["mean_delay_s"] for one in result["runs"][:2]]
+    assert result["summary"]["droptail"]["mean_delay_s"]["mean"] == pytest.approx(sum(values) / 2)
+    assert result["summary"]["droptail"]["mean_delay_s"]["n"] == 2
+
+
+def test_one_seed_has_no_interval(cli: Cli, small_file: Path) -> None:
+    done = cli("run", small_file, "--seeds", 1, "--seed-from", 7, "--json")
+    result = json.loads(done.stdout)
+    assert [one["seed"] for one in result["runs"]] == [7]
+    (summary,) = result["summary"].values()
+    assert summary["utilization"]["ci95"] is None
+
+
+def test_the_results_folder_explains_itself(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    done = cli("run", small_file, "--seeds", 2)
+    assert done.returncode == 0, done.stderr
+    assert "utilization %" in done.stdout
+    assert "\x1b" not in done.stdout
+    (folder,) = (tmp_path / "results").iterdir()
+    assert folder.name.startswith("small-")
+    assert {path.name for path in folder.iterdir()} == {
+        "manifest.json",
+        "report.html",
+        "runs",
+        "scenario.toml",
+        "traces",
+    }
+    assert len(list((folder / "runs").glob("*.parquet"))) == 2
+    assert len(list((folder / "traces").glob("*.parquet"))) == 2
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert manifest["core_version"] == _core.CORE_VERSION
+    assert manifest["command"] == f"sojourn run {small_file} --seeds 2"
+    assert f"report: {Path('results') / folder.name / 'report.html'}" in done.stderr
+    again = cli("run", folder / "scenario.toml", "--seeds", 2, "--out", folder)
+    assert again.returncode == 0, again.stderr
+    assert len(list((folder / "runs").iterdir())) == 2, "the resolved scenario names the same runs"
+
+
+def test_a_report_is_drawn_again(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    cli("run", small_file, "--seeds", 2, "--out", "out")
+    page = tmp_path / "out/report.html"
+    first = page.read_bytes()
+    page.unlink()
+    done = cli("report", "out")
+    assert (done.returncode, done.stdout.strip()) == (0, "out/report.html")
+    assert page.read_bytes() == first
+
+
+def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "idle.toml").write_text(
+        SMALL.replace("count = 6", "count = 1\ntcp = { receiver_window = 1 }")
+    )
+    done = cli("run", "idle.toml", "--seeds", 1, "--json")
+    assert json.loads(done.stdout)["warnings"]
+    assert (
+        "sojourn: warning: red min_th 5p max_th 15p: the measured queue R1-R2 is not the bottleneck"
+        in done.stderr
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["run", "none.toml"], "none.toml cannot be read: no such file"),
+        (["run", "."], ". cannot be read: is a directory"),
+        (["run", "bad.toml"], "bad.toml: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate"),
+        (["run", "small.toml", "--aqm", "rde"], "is not an algorithm (did you mean red?)"),
+        (["run", "small.toml", "--aqm", "red min_th 9 max_th 3"], "red.max_th is not above min_th"),
+        (["run", "small.toml", "--aqm", "red targte 3"], "red.targte is not a parameter"),
+        (["run", "small.toml", "--seeds", "0"], "seeds = 0 is out of range"),
+        (["run", "small.toml", "--seeds", "many"], "--seeds"),
+        (["run", "small.toml", "--seeds", "99999999999"], "out of range"),
+        (["run", "small.toml", "--workers", "0"], "workers = 0"),
+        (["run", "small.toml", "--sedes", "3"], "--seeds"),
+        (["run", "small.toml", "more.toml"], "more.toml"),
+        (["run"], "FILE"),
+        (["rnu"], "run"),
+        (["explain", "rdx"], "'rdx' is not an algorithm or a metric"),
+        (["explain", "p99_dleay_s"], "did you mean p99_delay_s?"),
+        (["reproduce", "raqm2006"], "did you mean raqm2005?"),
+        (["reproduce", "raqm2005", "--experiment", "raqm-fig88"], "raqm-fig"),
+        (["reproduce", "raqm2005", "--world", "moon"], "moon"),
+        (["report", "."], "is not a results folder"),
+        (["report", "nowhere"], "is not a results folder"),
+        (["run", "small.toml", "--out", "small.toml"], "small.toml"),
+        (["run", "small.toml", "--out", "small.toml/deeper"], "cannot be written"),
+        (["run", "small.toml", "--out", "/proc/nothing"], "cannot be written"),
+    ],
+)
+def test_bad_usage_is_one_line_and_code_2(
+    cli: Cli, small_file: Path, tmp_path: Path, words: list[str], expected: str
+) -> None:
+    (tmp_path / "bad.toml").write_text(SMALL.replace("2Mbit/s", "0Mbit/s"))
+    before = sorted(tmp_path.rglob("*"))
+    done = cli(*words)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert expected in done.stderr
+    assert done.stderr.startswith("sojourn: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
+    assert small_file.read_text() == SMALL
+
+
+def test_a_folder_without_permission(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    if os.geteuid() == 0:
+        # Root may write everywhere but on a file system that is read-only.
+        locked = Path("/proc/sys")
+    done = cli("run", small_file, "--out", locked / "out")
+    assert done.returncode == 2
+    assert "cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_half_result(small_file: Path, tmp_path: Path) -> None:
+    def almost_full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+
+    words = [sys.executable, "-m", "sojourn", "run", str(small_file), "--out", "out", "--seeds", "2"]
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, preexec_fn=almost_full, timeout=60, check=False
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "file too large" in done.stderr
+    assert not list((tmp_path / "out/runs").iterdir())
+    assert not [path for path in (tmp_path / "out").rglob("*") if path.suffix == ".tmp"]
+    opened = subprocess.run(
+        [sys.executable, "-m", "sojourn", "report", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert opened.returncode == 2
+    assert "is not complete: 0 of 2 runs" in opened.stderr
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_path: Path) -> None:
+    slow = SMALL.replace('"6s"', '"60s"').replace("count = 6", "count = 200").replace("2Mbit/s", "100Mbit/s")
+    small_file.write_text(slow.replace("10Mbit/s", "100Mbit/s"))
+    words = [sys.executable, "-m", "sojourn", "run", str(small_file), "--out", "out", "--seeds", "40"]
+    process = subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    runs = tmp_path / "out/runs"
+    deadline = time.monotonic() + 100
+    while not (runs.exists() and list(runs.glob("*.parquet"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert time.monotonic() - asked < 10
+    assert process.returncode == 130, err
+    assert out == ""
+    assert f"  sojourn run {small_file} --out out --seeds 40" in err
+    assert "Traceback" not in err
+    done = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
+    assert 1 <= len(done) < 40
+    assert not [path for path in runs.iterdir() if path.suffix == ".tmp"]
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "running"
+    words[-1] = "2"
+    assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"
+
+
+def test_list_comes_from_the_registry(cli: Cli) -> None:
+    done = cli("list", "--json")
+    listed = json.loads(done.stdout)
+    assert [one["name"] for one in listed["algorithms"]] == [one["name"] for one in _core.algorithms()]
+    for one in listed["algorithms"]:
+        for param in one["params"]:
+            assert {"name", "kind", "unit", "default", "range", "doc", "source", "tc"} <= set(param)
+    assert "raqm2005" in listed["papers"]
+    plain = cli("list").stdout
+    assert all(one["name"] in plain for one in _core.algorithms())
+
+
+@pytest.mark.parametrize("algorithm", _core.algorithms(), ids=lambda a: a["name"])
+def test_explain_shows_every_parameter(cli: Cli, algorithm: dict[str, object]) -> None:
+    done = cli("explain", algorithm["name"])
+    assert done.returncode == 0, done.stderr
+    assert str(algorithm["title"]) in done.stdout
+    params = algorithm["params"]
+    assert isinstance(params, list)
+    for param in params:
+        assert re.search(rf"^ *{param['name']}\b", done.stdout, re.MULTILINE), param["name"]
+    assert "When it decides" in done.stdout
+
+
+def test_explain_knows_metrics_and_tcp(cli: Cli) -> None:
+    done = cli("explain", "jain_index")
+    assert METRICS["jain_index"].formula in done.stdout
+    assert "min_rto" in cli("explain", "tcp").stdout
+
+
+def test_the_schema_is_printed(cli: Cli) -> None:
+    printed = json.loads(cli("schema").stdout)
+    assert printed == json.loads((ROOT / "docs/scenario.schema.json").read_text())
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert cli("--version").stdout.strip() == f"sojourn {_core.CORE_VERSION}"
+    for words in ([], ["run"], ["reproduce"], ["list"], ["explain"], ["report"], ["bench"]):
+        done = cli(*words, "--help")
+        assert done.returncode == 0
+        assert done.stdout.startswith("Usage: sojourn")
+
+
+def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
+    """``--help`` and everything up to the start of the runs do without the big packages."""
+    code = (
+        "import sys\n"
+        "from sojourn import _core, cli\n"
+        "class Stop(BaseException): pass\n"
+        "class Batch:\n"
+        "    def __init__(self, jobs, workers): raise Stop\n"
+        "_core.Batch = Batch\n"
+        "try: cli.call(['run', sys.argv[1], '--out', sys.argv[2]])\n"
+        "except Stop: pass\n"
+        "print(*sorted({'polars', 'matplotlib', 'scipy', 'numpy', 'jinja2'} & set(sys.modules)))"
+    )
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = ROOT / "examples/red40.toml"
+        words = [sys.executable, "-c", code, str(file), str(Path(folder) / "out")]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "", done.stdout
+
+
+def test_help_starts_quickly() -> None:
+    def cpu() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    cpu()
+    assert min(cpu() for _ in range(3)) < 0.6  # about 0.25 on an idle machine
+
+
+def test_no_colour_where_none_is_wanted(cli: Cli, small_file: Path) -> None:
+    for env in ({"NO_COLOR": "1", "FORCE_COLOR": ""}, {"TERM": "dumb"}):
+        done = cli("run", small_file, "--seeds", 1, env=env)
+        assert "\x1b" not in done.stdout + done.stderr

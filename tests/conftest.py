@@ -1,0 +1,70 @@
+"""What all tests share: small scenarios, tools that may be missing, and skips that fail in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from support import SMALL, Cli
+
+IN_CI = os.environ.get("CI") == "true"
+
+
+@pytest.fixture
+def small() -> sojourn.Scenario:
+    """Six TCP flows and a constant stream at 2 Mbit/s for six seconds: runs in milliseconds."""
+    return sojourn.Scenario.from_toml(SMALL, "small.toml")
+
+
+@pytest.fixture
+def small_file(tmp_path: Path) -> Path:
+    """The same as a file."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Run the real command line in a folder of its own."""
+
+    def call(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "sojourn", *map(str, words)],
+            cwd=tmp_path,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.fixture
+def program() -> Callable[[str], str]:
+    """Return the path of a program, or skip the test: counted, and in CI a failure."""
+
+    def find(name: str) -> str:
+        path = shutil.which(name)
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    return find
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI a skipped test is a failure: its tool was to be installed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if IN_CI and reporter is not None and reporter.stats.get("skipped"):
+        reporter.write_line("CI=true: skipped tests count as failures", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED

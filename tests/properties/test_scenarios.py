@@ -1,0 +1,205 @@
+"""Random scenarios: whatever is accepted runs to its end, keeps every packet, and gives no nonsense.
+
+Mutants seen to fail: a drop counted twice (conservation, in the core), utilization of arrived bytes (above
+1), a null written as NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import sojourn
+from sojourn import _core
+from sojourn.metrics import compute
+from sojourn.study.execute import execute
+from sojourn.study.plan import points
+
+SIZES = st.integers(40, 1500).map("{}B".format)
+RATES = st.floats(0.05, 20).map("{:.3f}Mbit/s".format)
+DELAYS = st.integers(0, 200_000).map("{}us".format)
+STARTS = st.sampled_from(["0s", "1s", "uniform 0s 2s", "exponential 500ms"])
+SPECS = st.sampled_from([one["name"] for one in _core.algorithms()])
+LIMITS = st.one_of(st.integers(1, 300).map("{}p".format), st.integers(2, 200).map("{}kB".format))
+
+
+def hosts() -> st.SearchStrategy[dict[str, Any]]:
+    delays = st.lists(DELAYS, min_size=1, max_size=3)
+    nodes = st.one_of(st.integers(1, 4), st.just("flow"))
+    return st.fixed_dictionaries({"rate": RATES, "delays": delays}, optional={"nodes": nodes})
+
+
+def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
+    common = {
+        "name": st.just(f"t{position}"),
+        "start": STARTS,
+        "direction": st.sampled_from(["forward", "forward", "reverse"]),
+    }
+    options = st.fixed_dictionaries(
+        {},
+        optional={
+            "delayed_ack": st.sampled_from(["0s", "40ms", "200ms"]),
+            "initial_window": st.integers(0, 10),
+            "receiver_window": st.integers(1, 100),
+            "limited_transmit": st.booleans(),
+            "min_rto": st.sampled_from(["0s", "200ms", "1s"]),
+            "syn": st.booleans(),
+        },
+    )
+    tcp = {
+        **common,
+        "variant": st.sampled_from(["reno", "newreno", "sack"]),
+        "payload": SIZES,
+        "header": st.sampled_from(["0B", "40B", "60B"]),
+        "tcp": options,
+    }
+    amounts = st.sampled_from(["1B", "500B", "20kB", "uniform 1B 50kB", "exponential 10kB"])
+    lifetimes = st.sampled_from(["10ms", "uniform 0s 1s", "exponential 300ms"])
+    arrivals = st.sampled_from(["1/s", "20/s", "0.1/s"])
+    short = {**tcp, "kind": st.just("tcp-short"), "arrivals": arrivals}
+    return st.one_of(
+        st.fixed_dictionaries({**tcp, "kind": st.just("tcp"), "count": st.integers(1, 12)}),
+        st.fixed_dictionaries({**short, "size": amounts}),
+        st.fixed_dictionaries({**short, "lifetime": lifetimes}),
+        st.fixed_dictionaries(
+            {
+                **common,
+                "kind": st.just("udp-cbr"),
+                "count": st.integers(1, 3),
+                "rate": RATES,
+                "size": SIZES,
+                "jitter": st.floats(0, 0.99),
+            }
+        ),
+        st.fixed_dictionaries(
+            {
+                **common,
+                "kind": st.just("udp-onoff"),
+                "count": st.integers(1, 3),
+                "rate": RATES,
+                "size": SIZES,
+                "on": st.sampled_from(["10ms", "500ms"]),
+                "off": st.sampled_from(["10ms", "500ms"]),
+            }
+        ),
+    )
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> sojourn.Scenario:
+    queue = st.fixed_dictionaries({"limit": LIMITS, "ecn": st.booleans()})
+    dumbbell = {"rate": draw(RATES), "delay": draw(DELAYS), "access": draw(hosts()), "server": draw(hosts())}
+    if draw(st.booleans()):
+        dumbbell["reverse_queue"] = {**draw(queue), "aqm": draw(SPECS)}
+    return sojourn.Scenario(
+        name="random",
+        duration="3s",
+        warmup=draw(st.sampled_from(["0s", "1s", "2999ms"])),
+        conventions=draw(st.sampled_from(_core.CONVENTIONS)),
+        dumbbell=dumbbell,
+        queue={**draw(queue), "aqm": draw(SPECS)},
+        traffic=[draw(traffic(i)) for i in range(draw(st.integers(1, 3)))],
+        trace={"interval": "50ms", "drops": True, "cwnd": True},
+    )
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios(), st.integers(0, 2**53 - 1))
+def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario, seed: int) -> None:
+    (outcome,) = execute(points(scenario, [scenario.queue.aqm], [seed]))  # type: ignore[union-attr]
+    record, values = outcome.record, outcome.metrics
+    for name, value in values.items():
+        assert value is None or math.isfinite(value), name
+        assert value is None or value >= 0, name
+        if name.endswith(("_ratio", "utilization", "share", "jain_index")) and value is not None:
+            assert value <= 1 + 1e-9 or name.endswith("utilization"), (name, value)
+    for queue in record.queues:
+        waiting = queue["arrivals"] - queue["departures"] - sum(queue["drops"])
+        limit = queue["limit_packets"] or queue["limit_bytes"]
+        assert -limit <= waiting <= limit
+        assert queue["departed_bytes"] + queue["dropped_bytes"] <= queue["arrived_bytes"] + 1500 * limit
+        if queue["limit_packets"]:
+            assert queue["max_packets"] <= queue["limit_packets"]
+        sent = queue["departed_bytes"] * 8
+        assert sent <= queue["capacity_bits"] + 1600 * 8, "no more than the link carries"
+    flows = record.flows
+    assert flows["queue_arrivals"].sum() == record.queues[0]["arrivals"]
+    assert flows["queue_drops"].sum() == sum(record.queues[0]["drops"])
+    assert flows["queue_marks"].sum() == sum(record.queues[0]["marks"])
+    if not scenario.queue.ecn:  # type: ignore[union-attr]
+        assert sum(record.queues[0]["marks"]) == 0
+    objects = record.objects
+    assert (objects["completion_time_s"].drop_nulls() >= 0).all()
+    series = record.series()
+    assert series.height == 59
+    assert (series["queue_mean_square"] + 1e-9 >= series["queue_mean"] ** 2).all()
+    assert compute(record) == values
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(scenarios())
+def test_a_scenario_reads_back_and_runs_alike(scenario: sojourn.Scenario) -> None:
+    again = sojourn.Scenario.from_toml(scenario.to_toml())
+    assert again == scenario
+    spec = scenario.queue.aqm  # type: ignore[union-attr]
+    (one,), (two,) = (list(execute(points(s, [spec], [1]))) for s in (scenario, again))
+    assert one.metrics == two.metrics
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    try:
+        sojourn.Scenario.from_toml(text)
+    except sojourn.InputError as error:
+        assert "\n" not in str(error)
+
+
+KEYS = st.sampled_from(
+    ["name", "duration", "queue", "limit", "traffic", "kind", "rate", "x", "access", "tcp"]
+)
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(),
+    st.text(max_size=8),
+    st.sampled_from(["10Mbit/s", "1s", "-1s", "0B", "100p", "tcp", "udp-cbr"]),
+)
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(KEYS, TREES, max_size=6))
+def test_no_data_breaks_the_check(data: dict[str, Any]) -> None:
+    base = {
+        "name": "x",
+        "duration": "1s",
+        "dumbbell": {
+            "rate": "1Mbit",
+            "delay": "1ms",
+            "access": {"rate": "1Mbit", "delay": "1ms"},
+            "server": {"rate": "1Mbit", "delay": "1ms"},
+        },
+        "queue": {"limit": "5p"},
+        "traffic": [{"name": "a", "kind": "udp-cbr", "rate": "1Mbit", "size": "1kB"}],
+    }
+    try:
+        sojourn.Scenario(**{**base, **data})
+    except sojourn.InputError as error:
+        assert "\n" not in str(error)
+
+
+@given(st.text(alphabet="red pi dropta_min0123456789.kBp-+eE/s\t", max_size=40))
+def test_no_spec_breaks_the_parser(text: str) -> None:
+    try:
+        canonical = sojourn.aqm(text)
+    except sojourn.InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert _core.canonical(canonical) == canonical

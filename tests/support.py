@@ -1,0 +1,38 @@
+"""Constants that several tests share."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+Cli = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).parent.parent
+
+SMALL = """
+name = "small"
+duration = "6s"
+warmup = "2s"
+
+[dumbbell]
+rate = "2Mbit/s"
+delay = "5ms"
+access = { rate = "10Mbit/s", delays = ["5ms", "20ms"] }
+server = { rate = "10Mbit/s", delay = "5ms" }
+
+[queue]
+limit = "30p"
+aqm = "red min_th 5 max_th 15"
+
+[[traffic]]
+name = "ftp"
+kind = "tcp"
+count = 6
+payload = "500B"
+header = "40B"
+start = "uniform 0s 1s"
+
+[[traffic]]
+name = "cbr"
+kind = "udp-cbr"
+rate = "200kbit/s"
+size = "500B"
+"""

@@ -1,0 +1,250 @@
+"""Bad scenarios: each is refused with one line that says file, key, what is wrong, what would be right.
+
+Mutant seen to fail: the check of the warm-up removed (its row then runs).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from support import SMALL
+
+GRAPH = """
+name = "graph"
+duration = "6s"
+[[link]]
+from = "A"
+to = "R"
+rate = "10Mbit"
+delay = "1ms"
+[[link]]
+from = "R"
+to = "B"
+rate = "1Mbit"
+delay = "1ms"
+queue = { limit = "20p" }
+[[traffic]]
+name = "ftp"
+kind = "tcp"
+payload = "500B"
+header = "40B"
+from = "A"
+to = "B"
+"""
+
+FTP = 'count = 6\npayload = "500B"'
+
+# What to change in SMALL, and words that the message must have.
+WRONG = {
+    "unknown key": (
+        'delay = "5ms"\na',
+        'dealy = "5ms"\na',
+        ["dumbbell.dealy", "did you mean delay?", "rate"],
+    ),
+    "unknown key at the top": ('warmup = "2s"', 'warmpu = "2s"', ["warmpu is not a key", "warmup"]),
+    "unknown key of a traffic": ("count = 6", "cuont = 6", ["traffic[1].cuont", "did you mean count?"]),
+    "unknown key in a table": ('delay = "5ms" }', 'delay = "5ms", node = 3 }', ["server.node", "nodes"]),
+    "missing key": ('rate = "2Mbit/s"\n', "", ["dumbbell.rate is missing", "10Mbit/s"]),
+    "missing name": ('name = "small"\n', "", ["name is missing"]),
+    "missing kind": ('kind = "tcp"\n', "", ["traffic[1].kind is missing", "udp-cbr"]),
+    "no payload": ('payload = "500B"\n', "", ["traffic[1].payload is missing"]),
+    "wrong unit": ('rate = "2Mbit/s"', 'rate = "2MB"', ["dumbbell.rate", "unknown unit", "Mbit/s"]),
+    "a bare number": ('rate = "2Mbit/s"', "rate = 2000000", ["dumbbell.rate = 2000000 has no unit"]),
+    "a bare number as text": ('duration = "6s"', 'duration = "6"', ["duration", "has no unit"]),
+    "a bare delay": ('delay = "5ms"\na', "delay = 0.005\na", ["dumbbell.delay = 0.005 has no unit"]),
+    "zero rate": ('rate = "2Mbit/s"', 'rate = "0Mbit/s"', ["dumbbell.rate", "less than 1 bit/s"]),
+    "negative delay": ('delay = "5ms"\na', 'delay = "-5ms"\na', ["dumbbell.delay", "negative"]),
+    "negative delay in a list": ('"20ms"]', '"-20ms"]', ["dumbbell.access.delays[2]", "negative"]),
+    "no delays": ('["5ms", "20ms"]', "[]", ["dumbbell.access.delays", "is empty"]),
+    "two sorts of delay": ('delay = "5ms" }', 'delay = "5ms", delays = ["1ms"] }', ["server", "not both"]),
+    "zero duration": ('duration = "6s"', 'duration = "0s"', ["duration", "too small"]),
+    "endless duration": ('duration = "6s"', 'duration = "9000h"', ["duration", "24h"]),
+    "warm-up after the end": ('warmup = "2s"', 'warmup = "6s"', ["warmup = '6s'", "duration = 6s"]),
+    "no limit": ('limit = "30p"\n', "", ["queue.limit is missing", "100p"]),
+    "no packets": ('limit = "30p"', 'limit = "0p"', ["queue.limit", "at least 1"]),
+    "half a packet": ('limit = "30p"', 'limit = "1.5p"', ["queue.limit", "whole"]),
+    "unknown algorithm": ('"red min', '"rde min', ["queue.aqm", "rde", "did you mean red?", "droptail"]),
+    "unknown parameter": ("min_th 5", "min_ht 5", ["queue.aqm", "red.min_ht", "did you mean min_th?"]),
+    "parameter without value": ("max_th 15", "max_th", ["queue.aqm", "red.max_th has no value"]),
+    "parameter out of range": ("max_th 15", "max_th 15 max_p 2", ["queue.aqm", "red.max_p = 2", "(0, 1]"]),
+    "no algorithm": ('"red min_th 5 max_th 15"', '""', ["queue.aqm", "is missing"]),
+    "unknown conventions": (
+        'warmup = "2s"',
+        'warmup = "2s"\nconventions = "ns3"',
+        ["conventions = 'ns3'", "did you mean ns2?"],
+    ),
+    "no traffic": (SMALL[SMALL.index("[[traffic]]") :], "", ["traffic is missing"]),
+    "unknown kind": ('kind = "tcp"', 'kind = "tpc"', ["traffic[1].kind = 'tpc'", "did you mean tcp?"]),
+    "a key of another kind": (
+        'size = "500B"',
+        'size = "500B"\npayload = "1B"',
+        ["traffic[2].payload is not a key"],
+    ),
+    "a name twice": ('name = "cbr"', 'name = "ftp"', ["traffic[2].name = 'ftp'", "another traffic"]),
+    "a reserved name": ('name = "cbr"', 'name = "tcp"', ["traffic[2].name", "reserved"]),
+    "a name with a space": ('name = "small"', 'name = "so small"', ["name = 'so small'", "letters"]),
+    "a name that leaves the folder": ('name = "small"', 'name = "../x"', ["name = '../x'", "letters"]),
+    "no sources": ("count = 6", "count = 0", ["traffic[1].count = 0", "at least 1"]),
+    "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic[1].count", "too large"]),
+    "half a source": ("count = 6", "count = 6.5", ["traffic[1].count = 6.5", "whole number"]),
+    "sources as text": ("count = 6", 'count = "6"', ["traffic[1].count = '6'", "whole number"]),
+    "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic[1].variant", "newreno"]),
+    "unknown option": (
+        FTP,
+        FTP + "\ntcp = { min_rt = 3 }",
+        ["traffic[1].tcp.min_rt", "did you mean min_rto?"],
+    ),
+    "an option without unit": (FTP, FTP + "\ntcp = { min_rto = 3 }", ["tcp.min_rto = 3 has no unit"]),
+    "an option out of range": (FTP, FTP + "\ntcp = { receiver_window = 0 }", ["tcp.receiver_window"]),
+    "options that do not fit": (
+        FTP,
+        FTP + '\ntcp = { min_rto = "9s", max_rto = "1s" }',
+        ["min_rto is above max_rto"],
+    ),
+    "nothing to send": ('payload = "500B"', 'payload = "0B"', ["traffic[1].payload", "1 to 65535"]),
+    "packets of a gigabyte": ('payload = "500B"', 'payload = "1GB"', ["traffic[1].payload", "65535"]),
+    "half a byte": ('payload = "500B"', 'payload = "0.5B"', ["traffic[1].payload", "whole bytes"]),
+    "unknown start": ('"uniform 0s 1s"', '"unifrom 0s 1s"', ["traffic[1].start", "did you mean uniform?"]),
+    "start of one end": ('"uniform 0s 1s"', '"uniform 1s"', ["traffic[1].start", "1 values", "takes 2"]),
+    "start backwards": ('"uniform 0s 1s"', '"uniform 2s 1s"', ["traffic[1].start", "wrong way round"]),
+    "start after the end": ('"uniform 0s 1s"', '"7s"', ["traffic[1].start", "before the end"]),
+    "stop before the start": (
+        'size = "500B"',
+        'size = "500B"\nstart = "3s"\nstop = "2s"',
+        ["traffic[2].stop", "after start"],
+    ),
+    "a node in a dumbbell": (FTP, FTP + '\nto = "R1"', ["traffic[1].to is for graphs", "direction"]),
+    "jitter of one": ('size = "500B"', 'size = "500B"\njitter = 1.5', ["traffic[2].jitter = 1.5"]),
+    "an unknown queue": (
+        'warmup = "2s"',
+        'warmup = "2s"\nmeasure = { queue = "R1-R3" }',
+        ["measure.queue = 'R1-R3'", "R1-R2"],
+    ),
+    "too many samples": (
+        'warmup = "2s"',
+        'warmup = "2s"\ntrace = { interval = "1ns" }',
+        ["trace.interval", "too many"],
+    ),
+    "a flag as text": ('limit = "30p"', 'limit = "30p"\necn = "yes"', ["queue.ecn = 'yes'", "true or false"]),
+    "a table as text": ("[queue]", "[nothing]\n[queue]", ["nothing is not a key"]),
+    "broken TOML": ('name = "small"', "name = small", ["is not TOML", "line 2"]),
+    "a key twice": ('limit = "30p"', 'limit = "30p"\nlimit = "3p"', ["is not TOML", "line"]),
+}
+
+WRONG_GRAPHS = {
+    "an unknown node": ('to = "B"\n"""', 'to = "C"', ["traffic[1].to = 'C' is not a node", "A, B, R"]),
+    "no way back": (
+        'delay = "1ms"\nqueue',
+        'delay = "1ms"\nduplex = false\nqueue',
+        ["traffic[1].to", "no way for acknowledgements from B to A"],
+    ),
+    "a flow to itself": ('to = "B"\n"""', 'to = "A"', ["traffic[1].to = 'A' is where it comes from"]),
+    "no sender": ('from = "A"\nto = "B"\n"""', 'to = "B"', ["traffic[1].from is missing", "A, B, R"]),
+    "a loop": ('to = "R"', 'to = "A"', ["link[1].to", "another node"]),
+    "no queue": ('queue = { limit = "20p" }', "", ["has no queue"]),
+    "the same link twice": ('from = "A"\nto = "R"', 'from = "B"\nto = "R"', ["link[2] is a second link"]),
+    "a queue beside a graph": (
+        'name = "graph"',
+        'name = "graph"\nqueue = { limit = "2p" }',
+        ["queue belongs to a dumbbell"],
+    ),
+    "two queues, none chosen": (
+        'queue = { limit = "20p" }',
+        'queue = { limit = "20p" }\nreverse_queue = { limit = "20p" }',
+        ["measure.queue is missing", "R-B, B-R"],
+    ),
+    "neither graph nor dumbbell": (
+        GRAPH[GRAPH.index("[[link]]") : GRAPH.index("[[traffic]]")],
+        "",
+        ["dumbbell is missing"],
+    ),
+}
+
+
+def message(text: str) -> str:
+    with pytest.raises(sojourn.InputError) as caught:
+        sojourn.Scenario.from_toml(text, "bad.toml")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_dumbbell_is_refused(case: str) -> None:
+    good, bad, words = WRONG[case]
+    assert good in SMALL
+    line = message(SMALL.replace(good, bad, 1))
+    assert line.startswith("bad.toml")
+    assert "\n" not in line
+    for word in words:
+        assert word in line, line
+
+
+@pytest.mark.parametrize("case", WRONG_GRAPHS)
+def test_a_wrong_graph_is_refused(case: str) -> None:
+    good, bad, words = WRONG_GRAPHS[case]
+    text = GRAPH + '"""'
+    assert good in text
+    line = message(text.replace(good, bad, 1).replace('"""', ""))
+    assert line.startswith("bad.toml")
+    for word in words:
+        assert word in line, line
+
+
+def test_the_unchanged_texts_are_fine() -> None:
+    assert sojourn.Scenario.from_toml(SMALL).name == "small"
+    assert sojourn.Scenario.from_toml(GRAPH).measured == "R-B"
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes(b'name = "caf\xe9"\n')
+    for path, words in [
+        (tmp_path / "none.toml", "no such file"),
+        (tmp_path, "is a directory"),
+        (latin, "is not UTF-8 text (byte 11)"),
+    ]:
+        with pytest.raises(sojourn.InputError, match=r"^\S+ ") as caught:
+            sojourn.load(path)
+        assert words in str(caught.value)
+        assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"seeds": 0}, "seeds = 0"),
+        ({"seeds": 10**9}, "seeds = 1000000000"),
+        ({"seed_from": -1}, "seed = -1"),
+        ({"seeds": []}, "seeds is empty"),
+        ({"aqms": "red"}, "a list of specs"),
+        ({"aqms": ["red", "red "]}, "given twice"),
+        ({"aqms": ["rde"]}, "did you mean red?"),
+        ({"aqms": ["red min_th 50 max_th 20"]}, "red.max_th is not above min_th"),
+        ({"workers": 0}, "workers = 0"),
+        ({"keep_traces": "some"}, "all, none"),
+    ],
+)
+def test_a_wrong_run_is_refused(
+    small: sojourn.Scenario, tmp_path: Path, arguments: dict[str, object], words: str
+) -> None:
+    with pytest.raises(sojourn.InputError) as caught:
+        sojourn.run(small, out=tmp_path / "out", **arguments)  # type: ignore[arg-type]
+    assert words in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_only_the_core_can_judge_names_the_file(small: sojourn.Scenario) -> None:
+    bad = small.with_(queue={"limit": "30p", "aqm": "red min_th 20 max_th 10"})
+    with pytest.raises(sojourn.InputError, match=r"^small\.toml: queue\.aqm red\.max_th is not above min_th"):
+        sojourn.run(bad, seeds=1)
+
+
+def test_a_python_scenario_is_refused_likewise(small: sojourn.Scenario) -> None:
+    with pytest.raises(sojourn.InputError, match=r"warmup = '7s' is not before the end"):
+        small.with_(warmup="7s")
+    with pytest.raises(sojourn.InputError, match=r"traffic = \[\] is empty"):
+        small.with_(traffic=[])
+    with pytest.raises(sojourn.InputError, match="did you mean duration"):
+        small.with_(duratoin="7s")

@@ -1,0 +1,71 @@
+"""The package as it is shipped: stubs, examples, versions, pins."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn import _core
+from support import ROOT
+
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
+
+
+def test_the_stub_is_the_compiled_module() -> None:
+    words = [sys.executable, "-m", "mypy.stubtest", "sojourn._core", "--ignore-disjoint-bases"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_stub_repeats_the_documentation() -> None:
+    stub = (ROOT / "python/sojourn/_core.pyi").read_text()
+    for name in ("algorithms", "canonical", "spec_info", "parse_unit", "check", "tcp_options", "Batch"):
+        doc = getattr(_core, name).__doc__
+        assert doc is not None, name
+        assert " ".join(doc.split()) in " ".join(stub.split()), name
+
+
+def test_one_version_everywhere() -> None:
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    assert sojourn.__version__ == cargo["workspace"]["package"]["version"]
+    assert re.fullmatch(rf"{re.escape(sojourn.__version__)}\+[0-9a-f]{{12}}", sojourn.CORE_VERSION)
+
+
+def test_everything_installed_is_pinned() -> None:
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    assert {re.split(r"[<>=]", one)[0] for one in wanted} <= pinned
+
+
+def test_the_public_names_exist() -> None:
+    for name in sojourn.__all__:
+        assert getattr(sojourn, name).__doc__ or name.isupper(), name
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_runs_without_doubts(path: Path) -> None:
+    scenario = sojourn.load(path)
+    _, duration = scenario.seconds
+    short = scenario.with_(duration="50s", warmup="20s") if duration > 50 else scenario
+    results = sojourn.run(short, seeds=1)
+    assert results.warnings == []
+    assert (results.estimate(results.aqms[0], "utilization").mean or 0) > 0.5
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.stem)
+def test_an_example_script_runs(path: Path) -> None:
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout

@@ -1,0 +1,249 @@
+"""Runs: the same bits however they are made, the same demand for every algorithm, nothing run twice.
+
+Mutants seen to fail: the seed left out of the run id; the store's answer ignored; records kept in the
+order in which they finish; a damaged file believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn
+from sojourn import _core
+from sojourn.caution import cautions
+from sojourn.results import Results
+from sojourn.study.execute import execute
+from sojourn.study.plan import Point, points
+from sojourn.study.store import Store
+from support import SMALL
+
+SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
+
+
+def fingerprint(results: Results) -> str:
+    """A hash of column values: metrics, flows, traces, of every run."""
+    digest = hashlib.sha256()
+    for frame in (results.runs, results.flows(), results.trace()):
+        for series in frame:
+            digest.update(series.name.encode())
+            if series.dtype == pl.String:
+                digest.update("\0".join(series.to_list()).encode())
+            else:
+                digest.update(series.fill_null(-1).to_numpy().tobytes())
+    return digest.hexdigest()
+
+
+def test_the_number_of_workers_does_not_move_a_bit(small: sojourn.Scenario) -> None:
+    one = sojourn.run(small, SPECS, seeds=3, workers=1)
+    two = sojourn.run(small, SPECS, seeds=3, workers=2)
+    assert fingerprint(one) == fingerprint(two)
+
+
+def test_two_processes_give_the_same_bits(small: sojourn.Scenario, tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[2])\n"
+        "import sojourn; from unit.test_run import SPECS, fingerprint; from support import SMALL\n"
+        "print(fingerprint(sojourn.run(sojourn.Scenario.from_toml(SMALL), SPECS, seeds=2)))"
+    )
+    tests = str(Path(__file__).parent.parent)
+    words = [sys.executable, "-c", code, "", tests]
+    found = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout.strip()
+    assert found == fingerprint(sojourn.run(small, SPECS, seeds=2))
+
+
+def test_a_seed_is_a_run_of_its_own(small: sojourn.Scenario) -> None:
+    results = sojourn.run(small, ["red"], seeds=[1, 2])
+    first, second = results.values("red", "arrivals")
+    assert first != second
+    again = sojourn.run(small, ["red"], seeds=1, seed_from=2)
+    assert again.values("red", "arrivals") == [second]
+
+
+def test_every_algorithm_meets_the_same_demand() -> None:
+    text = SMALL + (
+        '[[traffic]]\nname = "short"\nkind = "tcp-short"\narrivals = "3/s"\nsize = "exponential 20kB"\n'
+        'payload = "500B"\nheader = "40B"\n'
+    )
+    results = sojourn.run(sojourn.Scenario.from_toml(text), ["droptail", "red"], seeds=1)
+    starts = [results.flows(aqm=spec)["start_ns"].sort() for spec in results.aqms]
+    assert starts[0].equals(starts[1])
+    sizes = [results.objects(aqm=spec).select("start_s", "bytes") for spec in results.aqms]
+    assert sizes[0].equals(sizes[1])
+    assert sizes[0].height > 5
+
+
+def test_a_run_that_is_done_is_not_run_again(small: sojourn.Scenario, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    wanted = points(small, ["red", "droptail"], [1, 2])
+    assert all(outcome.fresh for outcome in execute(wanted, store))
+    again = list(execute([*wanted, Point(small, "red", 3)], store))
+    assert [outcome.fresh for outcome in again] == [False] * 4 + [True]
+
+
+def test_what_is_read_back_is_what_was_run(small: sojourn.Scenario, tmp_path: Path) -> None:
+    fresh = sojourn.run(small, SPECS, seeds=2)
+    stored = sojourn.run(small, SPECS, seeds=2, out=tmp_path)
+    opened = Results.open(tmp_path)
+    assert fingerprint(fresh) == fingerprint(stored) == fingerprint(opened)
+    assert opened.summary().equals(fresh.summary())
+    assert opened.to_json() == fresh.to_json()
+    assert opened.distribution("delay").equals(fresh.distribution("delay"))
+    assert opened.scenario == small
+
+
+def test_drops_and_windows_are_kept_too(small: sojourn.Scenario, tmp_path: Path) -> None:
+    scenario = small.with_(trace={"interval": "off", "drops": True, "cwnd": True})
+    fresh = sojourn.run(scenario, ["red"], seeds=1)
+    sojourn.run(scenario, ["red"], seeds=1, out=tmp_path)
+    opened = Results.open(tmp_path)
+    assert opened.trace("drops").equals(fresh.trace("drops"))
+    assert opened.trace("cwnd").equals(fresh.trace("cwnd"))
+    assert opened.trace("drops").height >= fresh.values("red", "drops")[0]
+    assert set(opened.trace("drops")["cause"].unique()) <= {"overflow", "early", "forced"}
+    assert fresh.trace("queue").is_empty()
+
+
+def test_a_damaged_file_is_run_again(small: sojourn.Scenario, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    point = Point(small, "red", 1)
+    (first,) = execute([point], store)
+    path = store.path(point.run_id)
+    path.write_bytes(path.read_bytes()[:-100])
+    (second,) = execute([point], store)
+    assert second.fresh
+    assert second.metrics == first.metrics
+
+
+def test_metrics_of_another_version_are_computed_again(
+    small: sojourn.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    point = Point(small, "red", 1)
+    (first,) = execute([point], store)
+    monkeypatch.setattr("sojourn.study.execute.metrics_version", lambda: "another")
+    monkeypatch.setattr("sojourn.metrics.compute", lambda record: {"arrivals": record.seconds})
+    (second,) = execute([point], store)
+    assert not second.fresh
+    assert second.metrics == {"arrivals": 4.0}
+    assert first.metrics["arrivals"] != 4.0
+
+
+def test_a_reduction_is_kept_with_the_metrics(small: sojourn.Scenario, tmp_path: Path) -> None:
+    calls = []
+
+    def longest(record: sojourn.Record) -> dict[str, float | None]:
+        calls.append(1)
+        return {"longest": float(record.series()["queue_packets"].max())}  # type: ignore[arg-type]
+
+    longest.version = "1"  # type: ignore[attr-defined]
+    store = Store(tmp_path, traces=False)
+    (first,) = execute([Point(small, "red", 1)], store, reduce=longest)
+    (second,) = execute([Point(small, "red", 1)], store, reduce=longest)
+    assert first.metrics["longest"] == second.metrics["longest"]
+    assert (len(calls), second.fresh) == (1, False)
+    longest.version = "2"  # type: ignore[attr-defined]
+    (third,) = execute([Point(small, "red", 1)], store, reduce=longest)
+    assert third.fresh, "no samples were kept: it has to run again"
+
+
+def test_run_ids_depend_on_everything_that_matters(
+    small: sojourn.Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = {
+        Point(small, "red", 1).run_id,
+        Point(small, "red", 2).run_id,
+        Point(small, "droptail", 1).run_id,
+        Point(small.with_(duration="7s"), "red", 1).run_id,
+        Point(small.with_(conventions="ns2"), "red", 1).run_id,
+    }
+    monkeypatch.setattr(_core, "CORE_VERSION", "another")
+    ids.add(Point(small, "red", 1).run_id)
+    assert len(ids) == 6
+    assert Point(small.with_(note="a remark"), "red", 1).run_id in ids
+
+
+def test_a_folder_that_is_not_complete_says_how_to_go_on(small: sojourn.Scenario, tmp_path: Path) -> None:
+    sojourn.run(small, ["red"], seeds=2, out=tmp_path, command=["sojourn", "run", "small.toml"])
+    next((tmp_path / "runs").glob("*.parquet")).unlink()
+    with pytest.raises(sojourn.InputError, match=r"1 of 2 runs are done.*sojourn run small\.toml"):
+        Results.open(tmp_path)
+
+
+def test_failures_are_raised_at_the_end_and_written_down(
+    small: sojourn.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = _core.Batch
+
+    class Fake:
+        def __init__(self, jobs: list[tuple[str, int]], workers: int) -> None:
+            self.inner = real(jobs, workers)
+
+        def poll(self, timeout: float) -> list[tuple[int, object]]:
+            lost = _core.ConservationError("queue R1-R2: 3 arrived, 2 left")
+            return [(i, lost if i == 1 else result) for i, result in self.inner.poll(timeout)]
+
+        def progress(self) -> float:
+            return self.inner.progress()
+
+        def cancel(self) -> None:
+            self.inner.cancel()
+
+    monkeypatch.setattr(_core, "Batch", Fake)
+    found = []
+    with pytest.raises(sojourn.RunFailed, match=r"1 of 3 runs failed.*seed 2.*3 arrived, 2 left"):
+        found.extend(execute(points(small, ["red"], [1, 2, 3]), Store(tmp_path)))
+    assert len(found) == 2
+    assert "3 arrived" in (tmp_path / "failures.jsonl").read_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "spec", "words"),
+    [
+        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "is not the bottleneck: its link is used"),
+        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "never held more than"),
+        ({}, "red min_th 500p max_th 1000p", "red never acted"),
+    ],
+)
+def test_a_run_doubts_itself(
+    small: sojourn.Scenario, change: dict[str, object], spec: str, words: str
+) -> None:
+    ftp = small.traffic[0].model_dump(by_alias=True, exclude_none=True)
+    scenario = small.with_(traffic=[{**ftp, **change}])
+    results = sojourn.run(scenario, [spec], seeds=2)
+    assert any(words in warning for warning in results.warnings), results.warnings
+    assert all("2 of 2 runs" in warning for warning in results.warnings)
+
+
+def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
+    narrow = {**small.model_dump(by_alias=True, exclude_none=True)["dumbbell"]}
+    narrow["server"] = {"rate": "1Mbit", "delay": "5ms"}
+    results = sojourn.run(small.with_(dumbbell=narrow, warmup="0s"), ["droptail"], seeds=1)
+    # The server's link is slower, but it comes behind the bottleneck: the utilization tells.
+    assert any("server links carry 1 Mbit/s" in warning for warning in results.warnings)
+
+
+def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
+    results = sojourn.run(small, ["droptail", "red min_th 5p max_th 15p"], seeds=2)
+    assert results.warnings == []
+    assert cautions(results.records[0]) == []
+
+
+def test_results_answer_by_name(small: sojourn.Scenario) -> None:
+    results = sojourn.run(small, ["red min_th 5p max_th 15p", "droptail"], seeds=2)
+    assert results.trace("queue_mean", aqm="red", seed=2).columns == ["aqm", "seed", "time_s", "queue_mean"]
+    assert results.trace("avg", aqm="red").height == 2 * results.trace("avg", aqm="red", seed=1).height
+    with pytest.raises(sojourn.InputError, match="was not recorded"):
+        results.trace("nonsense")
+    with pytest.raises(sojourn.InputError, match="was not run"):
+        results.trace("queue", aqm="pi")
+    with pytest.raises(sojourn.InputError, match=r"seed 9 was not run; allowed: 1, 2"):
+        results.trace("queue", seed=9)
+    summary = results.summary()
+    assert summary.columns == ["aqm", "metric", "unit", "mean", "ci95", "n"]
+    assert summary.filter(metric="mean_delay_s")["unit"].to_list() == ["s", "s"]
