@@ -94,16 +94,19 @@ fn red_byte_mode_of_ns2_counts_whole_mean_packets() {
 
 #[test]
 fn red_upper_threshold_follows_the_lower() {
-    // Just below 3 min_th the probability is just below max_p; there it is 1.
-    for (spec, p) in
-        [("red min_th 10kB w_q 1", 0.1 * 19_999.0 / 20_000.0), ("gred min_th 10kB w_q 1", 0.099_995)]
-    {
+    // Just below 3 min_th the probability is just below max_p; there it is 1 (gentle: max_p).
+    for (spec, below, p, at_it) in [
+        ("red min_th 10kB w_q 1", 29_999, 0.1 * 19_999.0 / 20_000.0, 1.0),
+        ("gred min_th 10kB w_q 1", 29_999, 0.1 * 19_999.0 / 20_000.0, 0.1),
+        ("red min_th 10p w_q 1", 29_000, 0.1 * 19.0 / 20.0, 1.0),
+        ("gred min_th 10p w_q 1", 29_000, 0.1 * 19.0 / 20.0, 0.1),
+    ] {
         let mut bench = Bench::new(spec, context());
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
-        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue_bytes(29_999));
+        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue_bytes(below));
         near(bench.probe("p"), p, spec);
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue_bytes(30_000));
-        near(bench.probe("p"), if spec.starts_with("red") { 1.0 } else { 0.1 }, spec);
+        near(bench.probe("p"), at_it, spec);
     }
 }
 

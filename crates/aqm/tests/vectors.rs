@@ -150,10 +150,12 @@ fn gentle_v2_run() {
     }
 }
 
-/// `x` packets of 1000 bytes arrive; the algorithm's counter moves, nothing is decided.
+/// `x` packets of 1000 bytes are offered to a full queue; they count as arrivals, though none is let in.
 fn offer(bench: &mut Bench, x: u32) {
     for _ in 0..x {
-        bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
+        let queue = bench.queue(100);
+        bench.aqm.on_offered(at(0.0), &packet(1000), &queue);
+        bench.aqm.on_drop(at(0.0), &packet(1000), Cause::Overflow, &queue);
     }
 }
 
@@ -299,6 +301,15 @@ fn raqm_v4_queue_part() {
     for (q, p) in [(0, 0.0), (25, 0.01), (50, 0.02), (100, 0.04), (2500, 1.0), (9999, 1.0)] {
         near(raqm_probability(&mut dependent, q), p, "dependent");
         near(raqm_probability(&mut independent, q), 0.02, "independent");
+        // A number below p drops, p itself does not: an empty queue never drops.
+        let (queue, p) = (dependent.queue(q), dependent.probe("p"));
+        if p < 1.0 {
+            assert_eq!(dependent.arrive(at(0.0), &packet(1000), &queue, &[p]), Verdict::Pass);
+        }
+        if p > 0.0 {
+            let verdict = dependent.arrive(at(0.0), &packet(1000), &queue, &[p * 0.999_999]);
+            assert_eq!(verdict, Verdict::Drop(Cause::Early));
+        }
     }
 }
 
