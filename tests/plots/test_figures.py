@@ -137,7 +137,9 @@ def test_the_same_bytes_twice(name: str) -> None:
 
 def test_the_same_bytes_under_other_settings(name: str) -> None:
     expected = FIGURES[name]()
-    with mpl.rc_context({"font.size": 20, "svg.fonttype": "path", "xtick.direction": "inout", "svg.hashsalt": "x"}):
+    with mpl.rc_context(
+        {"font.size": 20, "svg.fonttype": "path", "xtick.direction": "inout", "svg.hashsalt": "x"}
+    ):
         assert FIGURES[name]() == expected
         assert mpl.rcParams["font.size"] == 20
 

@@ -82,3 +82,22 @@ def block_means(x: ArrayLike, y: ArrayLike, width: float) -> tuple[Floats, Float
     middles = (block[first] + 0.5) * width
     means = np.add.reduceat(ys, first) / counts
     return middles.astype(np.float64), means.astype(np.float64)
+
+
+def time_end(times: ArrayLike) -> float:
+    """Choose where a time axis ends: at the last sample, or at the full second that it nearly reaches.
+
+    Parameters
+    ----------
+    times
+        Of the samples, seconds.
+
+    Returns
+    -------
+    float
+        So that 119.99 s is drawn as 120 s.
+    """
+    seconds = np.asarray(times, dtype=np.float64)
+    last = float(seconds.max()) if len(seconds) else 0.0
+    full = float(np.ceil(last))
+    return full if last > 10 and full - last < 0.02 * last else last

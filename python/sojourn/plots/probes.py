@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from sojourn.plots.canvas import WIDTH, drawing, figure, plain_ticks, to_svg
-from sojourn.plots.decimate import decimate
+from sojourn.plots.decimate import decimate, time_end
 from sojourn.plots.theme import INK, MUTED, pale, strong, style
 from sojourn.report.numbers import scale
 
@@ -105,6 +105,7 @@ def probes(
             plain_ticks(panel.yaxis)
         if reference is not None:
             panels[0].axhline(reference, color=MUTED, linewidth=0.8, dashes=(4, 3))
-        panels[-1].set_xlim(left=min(0.0, float(time[0])) if len(time) else 0.0)
+        if len(time):
+            panels[-1].set_xlim(min(0.0, float(time[0])), time_end(time))
         panels[-1].set_xlabel("Time (s)")
         return to_svg(fig, title or f"State of {look.title} over time", f"Probes: {', '.join(shown)}.")

@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from sojourn.plots.canvas import WIDTH, drawing, figure, side_title, to_svg
-from sojourn.plots.decimate import block_means, decimate
+from sojourn.plots.decimate import block_means, decimate, time_end
 from sojourn.plots.theme import MUTED, SHADE, Style, pale, strong, styles
 
 
@@ -95,7 +95,10 @@ def queue_traces(
         last.set_xlabel("Time (s)")
         top = limit if limit is not None else _largest(frame, value)
         last.set_ylim(0, (top or 1.0) * 1.04)
-        last.set_xlim(left=start if start is not None else min(0.0, _first(frame)), right=end)
+        last.set_xlim(
+            left=start if start is not None else min(0.0, _first(frame)),
+            right=end if end is not None else time_end(frame["time_s"].to_numpy()),
+        )
         last.locator_params(axis="y", nbins=4, steps=[1, 2, 2.5, 5, 10])
         if reference is not None:
             axes[0].annotate(

@@ -19,6 +19,8 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 SMALL = 1e-4
 """Below this magnitude a number is written with a power of ten."""
+MOST_DIGITS = 5
+"""No interval makes a mean longer than so many significant digits; one that asks for more is ``< 0.0001``."""
 MOST_DECIMALS = 9
 """An interval that asks for more is written with a power of ten."""
 LARGE = 1e9
@@ -82,15 +84,15 @@ def estimate(mean: float | None, half_width: float | None, digits: int = 3) -> s
         return f"{number(mean, digits)}{PLUS_MINUS}∞"
     decimals = _interval_decimals(half_width)
     largest = max(abs(mean), half_width)
-    if SMALL <= largest < LARGE and decimals <= MOST_DECIMALS:
-        decimals = max(0, decimals)
-        return f"{_fixed(mean, decimals)}{PLUS_MINUS}{_fixed(half_width, decimals)}"
     exponent = _exponent(largest, digits)
-    decimals += exponent
-    if not 0 <= decimals <= MOST_DECIMALS or abs(exponent) > 300:
+    if SMALL <= largest < LARGE:
+        decimals = max(0, min(decimals, MOST_DIGITS - 1 - exponent))
+        return f"{_fixed(mean, decimals)}{PLUS_MINUS}{_margin(half_width, decimals)}"
+    if abs(exponent) > 300:
         return f"{number(mean, digits)}{PLUS_MINUS}{number(half_width, 1)}"
+    decimals = min(decimals + exponent, MOST_DIGITS - 1)
     unit = 10.0**exponent
-    shown = f"{_fixed(mean / unit, decimals)}{PLUS_MINUS}{_fixed(half_width / unit, decimals)}"
+    shown = f"{_fixed(mean / unit, decimals)}{PLUS_MINUS}{_margin(half_width / unit, decimals)}"
     return f"({shown}){_power(exponent)}"
 
 
@@ -246,6 +248,11 @@ def _exponent(value: float, digits: int) -> int:
 def _interval_decimals(half_width: float) -> int:
     mantissa, exponent = f"{half_width:.1e}".split("e")
     return -int(exponent) + (1 if mantissa[0] == "1" else 0)
+
+
+def _margin(half_width: float, decimals: int) -> str:
+    text = _fixed(half_width, decimals)
+    return text if any(c in "123456789" for c in text) else f"<{_fixed(10.0**-decimals, decimals)}"
 
 
 def _fixed(value: float, decimals: int) -> str:

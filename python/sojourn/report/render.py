@@ -247,6 +247,7 @@ def _environment() -> Environment:
         loader=Loader(), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     environment.filters["slug"] = lambda verdict: str(verdict).replace(" ", "-")
+    environment.tests["spaced"] = lambda text: " " in str(text)
     environment.filters["markup"] = markup.inline
     globals_: Mapping[str, object] = {"percent": lambda share: f"{100 * share:.4g}%"}
     environment.globals.update(globals_)

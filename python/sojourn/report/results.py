@@ -173,14 +173,16 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[
         "buffer": queue.get("limit"),
         "measured queue": plan.get("measure", {}).get("queue"),
         "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
-        "algorithms": [*labels(specs).values()],
+        "algorithms": ", ".join(labels(specs).values()),
     }
     shown = [{k: v for k, v in facts.items() if v} for facts in (run, net)]
     return [Columns([Facts(facts) for facts in shown if facts])]
 
 
 def _traffic(entry: Mapping[str, Any]) -> str:
-    words = [str(entry.get("count", 1)), "×", str(entry.get("kind", ""))]
+    count = entry.get("count", 1)
+    words = [f"{count} ×"] if count != 1 else []
+    words.append(str(entry.get("kind", "")))
     words += [str(entry[key]) for key in ("variant", "rate", "arrivals") if key in entry]
     name = entry.get("name")
     return f"{name}: {' '.join(words)}" if name else " ".join(words)
@@ -231,7 +233,7 @@ def _over_time(
     trace = trace.join(order, on="aqm").sort("_order", "time_s").drop("_order")
     found: list[Block] = [
         Figure(
-            plots.queue_traces(trace, end=_end(trace)),
+            plots.queue_traces(trace),
             f"Waiting packets over time, seed {seeds[0]}: samples (pale) and their means over 1 s (strong).",
         )
     ]
@@ -245,11 +247,6 @@ def _over_time(
                 Figure(figure, f"What {title} computed, beneath its queue; seed {seeds[0]}. {meaning}")
             )
     return found
-
-
-def _end(trace: pl.DataFrame) -> float | None:
-    last = trace["time_s"].max()
-    return float(last) if isinstance(last, int | float) else None
 
 
 def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
