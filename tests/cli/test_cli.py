@@ -261,7 +261,7 @@ def test_explain_knows_metrics_and_tcp(cli: Cli) -> None:
 
 def test_the_schema_is_printed(cli: Cli) -> None:
     printed = json.loads(cli("schema").stdout)
-    assert printed == json.loads((ROOT / "docs/scenario.schema.json").read_text())
+    assert printed == json.loads((ROOT / "docs/reference/scenario.schema.json").read_text())
 
 
 def test_version_and_help(cli: Cli) -> None:

@@ -120,7 +120,7 @@ def test_the_measured_queue_of_a_graph_takes_the_algorithm() -> None:
 
 
 def test_the_published_schema_is_the_current_one() -> None:
-    published = json.loads((ROOT / "docs/scenario.schema.json").read_text())
+    published = json.loads((ROOT / "docs/reference/scenario.schema.json").read_text())
     assert published == json.loads(json.dumps(json_schema())), "run `make docs`"
 
 

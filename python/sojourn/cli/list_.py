@@ -11,9 +11,10 @@ def list_algorithms(json: Json = False) -> None:
 
     algorithms = _core.algorithms()
     if json:
-        from sojourn.cli.reproduce import papers
+        from sojourn.papers import PAPERS
 
-        print_json({"algorithms": algorithms, "tcp": _core.tcp_schema(), "papers": papers()})
+        papers = {name: paper.title for name, paper in PAPERS.items()}
+        print_json({"algorithms": algorithms, "tcp": _core.tcp_schema(), "papers": papers})
         return
     import sys
 

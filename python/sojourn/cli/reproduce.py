@@ -9,14 +9,7 @@ import typer
 
 from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
 
-
-def papers() -> list[str]:
-    """Return the ids of the papers that can be reproduced."""
-    import pkgutil
-
-    import sojourn.papers
-
-    return sorted(one.name for one in pkgutil.iter_modules(sojourn.papers.__path__) if one.ispkg)
+REASON = 90
 
 
 def reproduce(
@@ -37,12 +30,12 @@ def reproduce(
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv and metrics.parquet."""
     from sojourn.errors import unknown
+    from sojourn.papers import PAPERS
 
-    known = papers()
-    if paper not in (*known, "all"):
-        raise unknown(paper, "a paper", [*known, "all"])
+    if paper not in (*PAPERS, "all"):
+        raise unknown(paper, "a paper", [*PAPERS, "all"])
     found = []
-    for name in known if paper == "all" else [paper]:
+    for name in PAPERS if paper == "all" else [paper]:
         place = out / name if out is not None and paper == "all" else out
         found.append(_one(name, experiment, quick, world, place, workers))
     if json:
@@ -56,14 +49,11 @@ def _one(
     name: str, experiment: str | None, quick: bool, world: str | None, out: Path | None, workers: int | None
 ) -> dict[str, object]:
     """Reproduce one paper, say what came of it, return the same as data."""
-    import importlib
+    from sojourn.papers import reproduce as run_paper
 
-    from sojourn.papers.reproduction import reproduce as run_paper
-
-    paper = importlib.import_module(f"sojourn.papers.{name}").PAPER
     with resumable(), progress(name) as move:
         result = run_paper(
-            paper,
+            name,
             experiment=experiment,
             world=world,
             quick=quick,
@@ -72,11 +62,12 @@ def _one(
             progress=move,
             announce=note,
         )
-    counts = dict(result.claims["verdict"].value_counts().iter_rows())
+    claims = result.claims.to_dicts()
+    verdicts = [one["verdict"] for one in claims]
     return {
         "paper": name,
-        "counts": counts,
-        "claims": result.claims.to_dicts(),
+        "counts": {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))},
+        "claims": claims,
         "directory": str(result.directory),
         "report": str(result.report),
     }
@@ -88,9 +79,10 @@ def _show(found: dict[str, object]) -> None:
     assert isinstance(claims, list)
     width = max((len(one["claim_id"]) for one in claims), default=0)
     for one in claims:
-        reason = f"  ({one['reason']})" if one["reason"] else ""
-        print(f"{one['claim_id']:<{width}}  {one['verdict']:<14}{reason}")
+        reason = one["reason"] or ""
+        reason = reason if len(reason) <= REASON else reason[: REASON - 3] + "..."
+        print(f"{one['claim_id']:<{width}}  {one['verdict']:<14}  {reason}".rstrip())
     counts = found["counts"]
     assert isinstance(counts, dict)
-    print(f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(counts.items())))
+    print(f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
     print(f"report: {found['report']}")

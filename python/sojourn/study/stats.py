@@ -176,7 +176,7 @@ def sign_test(differences: Sequence[float]) -> float:
     if n == 0:
         return 1.0
     tail = min(positive, n - positive)
-    return min(1.0, 2 * sum(math.comb(n, k) for k in range(tail + 1)) / 2**n)
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(tail + 1)) / 2.0**n)
 
 
 def share_interval(wins: int, n: int, level: float = 0.95) -> tuple[float, float]:
