@@ -1,9 +1,9 @@
 """From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
 
-`All` joins checks with "and", `Beside` shows a second check that does not decide, `Noted` adds a remark. `settle` is what is
-asked for one claim: it withholds the verdict where there are fewer seeds than the claim asks for.
-`judge_all` does so for every claim of a paper, under the primary reading and under each other reading,
-and corrects the probabilities for the number of claims (Holm).
+`All` joins checks with "and", `Beside` shows a second check that does not decide, `Noted` adds a remark.
+`settle` is what is asked for one claim: it withholds the verdict where there are fewer seeds than the
+claim asks for. `judge_all` does so for every claim of a paper, under the primary reading and under each
+other reading, and corrects the probabilities for the number of claims (Holm).
 """
 
 from __future__ import annotations

@@ -102,13 +102,10 @@ def verdicts(result: Reproduction) -> pl.DataFrame:
 
 def _reason(item: Judged) -> str:
     finding = item.finding
-    shown = f"{finding.measure} {finding.claimed}".strip()
-    words = [
-        finding.reason,
-        f"Shown: {shown}." if shown else "",
-        item.claim.remark and f"({item.claim.remark})",
-    ]
-    return " ".join(filter(None, words))
+    claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
+    remark = f"Remark of the catalogue: {item.claim.remark}." if item.claim.remark else ""
+    reason = finding.reason if finding.reason.endswith(".") else f"{finding.reason}."
+    return " ".join(filter(None, (reason, claimed, remark)))
 
 
 def _numbers(result: Reproduction) -> Iterator[Block]:
@@ -120,8 +117,7 @@ def _numbers(result: Reproduction) -> Iterator[Block]:
 
 def numbers(experiment: Experiment, runs: pl.DataFrame) -> Table:
     """Return the table of metrics of one experiment."""
-    order = {arm.name: place for place, arm in enumerate(experiment.arms)}
-    table = estimates(runs, list(COLUMNS)).sort(pl.col("arm").replace_strict(order, return_dtype=pl.Int64))
+    table = estimates(runs, list(COLUMNS))
     columns = {"arm": Column("arm"), "n": Column("seeds", kind="seed")}
     for name, (title, unit) in COLUMNS.items():
         columns[name] = Column(title, unit, f"{name}_ci95")

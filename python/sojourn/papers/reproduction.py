@@ -98,8 +98,17 @@ class Reproduction:
     def metrics(self) -> pl.DataFrame:
         """One row for each run and each use of it, as in ``metrics.parquet``."""
         frame = pl.DataFrame(self.campaign.rows, infer_schema_length=None)
-        keys = ("experiment_id", "reading", "arm", "seed")
-        return frame.sort(keys) if frame.height else frame
+        if not frame.height:
+            return frame
+        readings = ["", *(reading.id for reading in self.paper.readings)]
+        arms = [arm.name for experiment in self.paper.experiments for arm in experiment.arms]
+        experiments = [experiment.id for experiment in self.paper.experiments]
+        ranks = {"experiment_id": experiments, "reading": readings, "arm": list(dict.fromkeys(arms))}
+        order = [
+            pl.col(name).replace_strict({key: place for place, key in enumerate(keys)}, return_dtype=pl.Int64)
+            for name, keys in ranks.items()
+        ]
+        return frame.sort(*order, "seed")
 
     @property
     def report(self) -> Path:
@@ -202,14 +211,18 @@ def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
 
 
 def _first_jobs(paper: Paper, claims: frozenset[str], quick: bool) -> Iterator[Job]:
-    """Yield the primary runs, then those of the other readings."""
-    wanted, numbers = _sources(paper, claims), range(1, (QUICK_SEEDS if quick else SEEDS) + 1)
+    """Yield the primary runs, then those of the other readings: only of arms that a check looks at."""
+    wanted, judged = _sources(paper, claims), frozenset().union(*(paper.checks[n].sources for n in claims))
     cells: list[tuple[str, str, Arm]] = []
     for experiment in paper.experiments:
-        cells += [("", experiment.id, arm) for arm in experiment.arms]
+        cells += [("", experiment.id, arm) for arm in experiment.arms if (experiment.id, arm.name) in wanted]
     for reading in paper.readings:
-        cells += [(reading.id, e.id, arm) for e in paper.experiments for arm in reading.arms(e, quick)]
-    yield from seeds_for((cell for cell in cells if (cell[1], cell[2].name) in wanted), numbers, paper.traced)
+        for experiment in paper.experiments:
+            changed = reading.arms(experiment, quick)
+            cells += [
+                (reading.id, experiment.id, arm) for arm in changed if (experiment.id, arm.name) in judged
+            ]
+    yield from seeds_for(cells, range(1, (QUICK_SEEDS if quick else SEEDS) + 1), paper.traced)
 
 
 def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> Iterator[Job]:

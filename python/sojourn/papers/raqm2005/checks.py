@@ -19,8 +19,8 @@ from sojourn.study import stats
 
 OTHERS = ("PI", "REM")
 BUFFER = (
-    "The start fills the buffer, and the buffer ends every overshoot: 50 p for PI and RAQM, 49 p for REM, whose "
-    "limit counts the packet in service as in ns-2"
+    "The start fills the buffer, and the buffer ends every overshoot: 50 p for PI and RAQM, 49 p for REM, "
+    "whose limit counts the packet in service as in ns-2"
 )
 
 
@@ -142,10 +142,10 @@ def _gains_and_periods() -> dict[str, Check]:
 
 def _figures_in_words() -> dict[str, Check]:
     small, many, large = "raqm-fig5a", "raqm-fig5b", "raqm-fig6a"
-    slow = [
+    slow, slower = (
         Quantity("response_time", "PI", where, "s", note)
         for where, note in ((small, "N=40"), (many, "N=400"))
-    ]
+    )
     at_ends = Quantity("queue_at_ends[50,200]", "REM", large)
     spread = tuple(packets("queue_std[50,200]", name, large) for name in ("REM", "RAQM"))
     return {
@@ -156,7 +156,7 @@ def _figures_in_words() -> dict[str, Check]:
                         Below(packets("overshoot", "RAQM", many), packets("overshoot", other, many))
                         for other in OTHERS
                     ),
-                    Below(*slow, log=True),
+                    Below(slow, slower, log=True),
                 )
             ),
             BUFFER,

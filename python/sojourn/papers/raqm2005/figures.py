@@ -24,6 +24,7 @@ READINGS = {
     "r_0=0.98C": "raqm r₀=0.98C",
     "r_0=0.95C": "raqm r₀=0.95C",
     "loss-corrected": "raqm loss-corrected",
+    "admitted-bytes": "raqm admitted bytes",
     "queue-independent": "raqm without queue term",
 }
 
@@ -152,11 +153,7 @@ def tradeoff(result: Reproduction, metric: str, label: str, extra: tuple[str, ..
             rows.append({**row, "curve": name, "q_0": float(row["arm"].split("=")[1])})
     if len(rows) < len(TARGETS):
         return None
-    frame = pl.DataFrame(rows, infer_schema_length=None).sort("q_0", maintain_order=True)
-    order = list(dict.fromkeys(row["curve"] for row in rows))
-    frame = frame.sort(
-        pl.col("curve").replace_strict({n: i for i, n in enumerate(order)}), maintain_order=True
-    )
+    frame = pl.DataFrame(rows, infer_schema_length=None)
     return plots.tradeoff(frame, y=metric, by="curve", along="q_0", along_label="q₀", y_label=label)
 
 

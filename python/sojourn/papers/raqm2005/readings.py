@@ -54,24 +54,27 @@ def _unless_same(old: Arm, new: Arm) -> Arm | None:
 
 
 def _rates() -> list[Reading]:
+    quick = _FIGURES | _TARGETS
     return [
-        Reading(
-            "r_0=0.98C", "RAQM steers to 98 % of the link rate", raqm(gamma="0.98"), quick=_FIGURES | _TARGETS
-        ),
-        Reading(
-            "r_0=0.95C", "RAQM steers to 95 % of the link rate", raqm(gamma="0.95"), quick=_FIGURES | _TARGETS
-        ),
+        Reading("r_0=0.98C", "RAQM steers to 98 % of the link rate", raqm(gamma="0.98"), quick=quick),
+        Reading("r_0=0.95C", "RAQM steers to 95 % of the link rate", raqm(gamma="0.95"), quick=quick),
         Reading(
             "loss-corrected",
-            "RAQM steers to C / (1 - loss ratio of the period), so that a busy link is in balance",
+            "RAQM steers to C / (1 - loss ratio of the period)",
             raqm(loss_corrected="on"),
             quick=_FIGURES,
         ),
         Reading(
             "accepted-bytes",
-            "RAQM counts only bytes that were not dropped",
+            "RAQM counts only bytes that nobody drops",
             raqm(count="accepted"),
             quick=_FIGURES,
+        ),
+        Reading(
+            "admitted-bytes",
+            "RAQM counts the bytes that its own test lets pass, those that then overflow too",
+            raqm(count="admitted"),
+            quick=quick,
         ),
         Reading(
             "queue-independent",

@@ -1,0 +1,137 @@
+"""One experiment of the RAQM paper from end to end, small: two seeds, no other readings.
+
+Mutants (each was seen to fail a test here): claims of other experiments judged all the same; a run found
+in the store run again; arms of a claim that lie in another experiment left out; a seed missing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sojourn.errors import InputError
+from sojourn.papers import PAPERS, find, reproduction
+from sojourn.papers.claims import CLAIM_COLUMNS
+from sojourn.papers.paper import Paper
+from sojourn.papers.reproduction import Reproduction, reproduce
+
+EXPERIMENT = "raqm-fig5a"
+
+
+@pytest.fixture(scope="module")
+def paper() -> Paper:
+    return dataclasses.replace(find("raqm2005"), readings=[])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("raqm")
+
+
+@pytest.fixture(scope="module")
+def result(paper: Paper, folder: Path) -> Reproduction:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduction, "QUICK_SEEDS", 2)
+        return reproduce(paper, experiment=EXPERIMENT, quick=True, out=folder)
+
+
+def test_every_claim_has_a_row_and_only_those_asked_for_were_judged(result: Reproduction, paper: Paper):
+    claims = pl.read_csv(result.directory / "claims.csv", schema=CLAIM_COLUMNS)
+    assert claims["claim_id"].to_list() == [claim.id for claim in paper.claims]
+    assert claims.height == 50
+    mine = claims.filter(pl.col("experiment_id") == EXPERIMENT)
+    others = claims.filter(pl.col("experiment_id") != EXPERIMENT)
+    assert set(others["reason"]) == {"not run"}
+    assert set(others["verdict"]) == {"undecided"}
+    assert "not run" not in set(mine["reason"])
+    sampled = mine.filter(pl.col("claim_id") != "RAQM-48")
+    assert set(sampled["verdict"]) == {"undecided"}
+    assert all(reason.startswith("quick: 2 of 10 seeds") for reason in sampled["reason"])
+    assert set(sampled["n"]) == {2}
+
+
+def test_work_per_packet_is_decided_without_seeds(result: Reproduction):
+    row = result.claims.row(by_predicate=pl.col("claim_id") == "RAQM-48", named=True)
+    assert row["verdict"] == "reproduced"
+
+
+def test_metrics_hold_one_row_a_run(result: Reproduction):
+    metrics = pl.read_parquet(result.directory / "metrics.parquet")
+    assert metrics.height == 8
+    assert set(metrics["arm"]) == {"PI", "REM", "RAQM", "RAQM p_0=2e-5"}
+    assert set(metrics["seed"]) == {1, 2}
+    assert metrics["run_id"].n_unique() == 8
+    queue = metrics["queue_mean[0,200]"] - metrics["mean_queue_packets"]
+    assert queue.abs().max() < 0.01  # type: ignore[operator]  # the sample at the very end may be missing
+    assert (metrics["goodput"] <= 1).all()
+
+
+def test_the_report_stands_alone(result: Reproduction):
+    html = result.report.read_text(encoding="utf-8")
+    assert html.count("<svg") >= 2
+    assert "RAQM-18" in html
+    assert f"sojourn reproduce raqm2005 --experiment {EXPERIMENT} --quick" in html
+
+
+def test_the_same_call_runs_nothing_again_and_says_the_same(
+    result: Reproduction, paper: Paper, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reproduction, "QUICK_SEEDS", 2)
+    before = (result.directory / "claims.csv").read_bytes()
+    (result.directory / "claims.csv").unlink()
+    again = reproduce(paper, experiment=EXPERIMENT, quick=True, out=result.directory)
+    assert again.campaign.fresh == 0
+    assert len(again.campaign.runs) == 8
+    assert (result.directory / "claims.csv").read_bytes() == before
+
+
+def test_computed_experiments_need_no_run(paper: Paper, tmp_path: Path):
+    found = reproduce(paper, world="analytic", out=tmp_path)
+    assert not found.campaign.runs
+    verdicts = dict(found.claims.select("claim_id", "verdict").iter_rows())
+    assert [verdicts[f"RAQM-{i:02}"] for i in range(1, 15)].count("reproduced") == 13
+    assert verdicts["RAQM-10"] == "not reproduced"
+    assert set(found.claims.filter(pl.col("world") != "analytic")["reason"]) == {"not run"}
+
+
+def test_a_claim_over_two_experiments_gets_the_arms_of_both(paper: Paper):
+    claims = frozenset({"RAQM-36"})
+    sources = reproduction._sources(paper, claims)
+    assert ("raqm-fig5a", "PI") in sources
+    assert {("raqm-fig5b", name) for name in ("PI", "REM", "RAQM")} <= sources
+    assert ("raqm-fig5a", "RAQM") not in sources
+
+
+def test_what_does_not_exist_is_refused(paper: Paper, tmp_path: Path):
+    with pytest.raises(InputError, match=r"raqm-fig5b"):
+        reproduce(paper, experiment="raqm-fig5", out=tmp_path)
+    with pytest.raises(InputError, match="analytic, simulated"):
+        reproduce(paper, world="real", out=tmp_path)
+    with pytest.raises(InputError, match="raqm2005"):
+        find("raqm2006")
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_arms_of_all_checks_are_run():
+    paper = find("raqm2005")
+    arms = {(experiment.id, arm.name) for experiment in paper.experiments for arm in experiment.arms}
+    for name, check in paper.checks.items():
+        assert check.sources <= arms, name
+    assert set(paper.checks) == {claim.id for claim in paper.claims}
+    assert list(PAPERS) == ["raqm2005"]
+
+
+def test_every_reading_changes_something_and_keeps_the_names_of_arms():
+    paper = find("raqm2005")
+    for reading in paper.readings:
+        changed = [
+            (experiment.id, arm) for experiment in paper.experiments for arm in reading.arms(experiment)
+        ]
+        assert changed or reading.metrics, reading.id
+        originals = {(e.id, arm.name): arm for e in paper.experiments for arm in e.arms}
+        for experiment, arm in changed:
+            original = originals[experiment, arm.name]
+            assert (arm.spec, arm.scenario) != (original.spec, original.scenario), reading.id
