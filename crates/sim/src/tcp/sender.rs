@@ -277,12 +277,12 @@ impl Sender {
     fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         self.pipe = i64::from(self.top - self.una) - i64::from(THRESHOLD);
         if self.last_cut == Cut::Mark && i64::from(self.una) - 1 <= self.cut_until {
-            self.recover = self.cut_until;
+            self.last_cut = Cut::Loss;
         } else {
             self.halve(o);
             self.note_cut(Cut::Loss);
-            self.recover = self.cut_until;
         }
+        self.recover = self.cut_until;
         if !(o.variant == Variant::Reno && o.repeat_fast_retransmit) {
             self.gate = self.recover;
         }
