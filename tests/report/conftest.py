@@ -269,9 +269,9 @@ def verdicts() -> pl.DataFrame:
             section="3 Fig. 5a",
             effect=(16.42, 15.81, 17.03),
             measure="mean queue (packets)",
-            published="about 50",
+            published=50.0,
             n=10,
-            assumptions=["A-RAQM-1", "A-RAQM-2", "A-RAQM-5", "A-RAQM-8"],
+            assumptions=[f"A-RAQM-{i}" for i in range(1, 14)],
             reason="With dropped bytes counted and `r_0 = C` there is no equilibrium at q_0: p_k is clipped "
             "at 1 and the queue settles at q_0 times the loss ratio.",
             p=0.00001,
@@ -297,7 +297,12 @@ def verdicts() -> pl.DataFrame:
             p=0.041,
             p_holm=0.62,
             holm_changes=True,
-            sensitivity=[reading("SACK instead of Reno", "undecided")],
+            sensitivity=[
+                reading("SACK instead of Reno", "undecided"),
+                reading("r_0=0.95C", "reproduced"),
+                reading("loss-corrected", "reproduced"),
+                reading("core 1 ms", "not reproduced"),
+            ],
         ),
         claim(
             "RAQM-41",

@@ -262,6 +262,10 @@ def test_verdicts_are_told_without_colour(document: Document) -> None:
     assert "7 of 14 claims reproduced" in text
     assert "Holm would change it" in text
     assert "loss-corrected r_0 49.30 [48.90, 49.70] reproduced" in text
+    assert (
+        "Other readings reproduced r_0=0.95C , loss-corrected not reproduced core 1 ms undecided SACK" in text
+    )
+    assert "Published 50 " in text
     assert "16.42 mean queue (packets) [15.81, 17.03]" in text
 
 
@@ -333,7 +337,7 @@ def test_claims_of_the_csv_alone_suffice() -> None:
     )  # fmt: skip
     text = Page(report.render(Document("t", blocks=[Verdicts(frame)]))).text
     assert "1.50 [1.00, 2.00]" in text
-    assert "A-1 A-2" in text
+    assert "Assumes A-1 , A-2" in text
 
 
 def test_report_package_is_complete(registry: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.report.numbers import interval, number, probability, with_interval
+from sojourn.report.numbers import interval, probability, with_interval
 
 VERDICTS: Final = ("reproduced", "not reproduced", "undecided")
 """Every verdict there is, in the order of summaries."""
@@ -25,7 +25,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, every value written."""
+    """A claim, every value written; `agreeing`: its readings by verdict, where no effects are known."""
 
     claim_id: str
     verdict: str
@@ -41,6 +41,7 @@ class Claim:
     assumptions: tuple[str, ...]
     reason: str
     sensitivity: tuple[Reading, ...]
+    agreeing: tuple[tuple[str, tuple[str, ...]], ...]
     sensitivity_text: str
     p: str
     holm_changes: bool
@@ -101,7 +102,7 @@ def _claim(row: Mapping[str, Any]) -> Claim:
     if isinstance(assumptions, str):
         assumptions = [word.strip() for word in assumptions.replace(",", ";").split(";")]
     sensitivity = row.get("sensitivity")
-    readings = sensitivity if isinstance(sensitivity, list) else []
+    told = tuple(_reading(r) for r in (sensitivity if isinstance(sensitivity, list) else []))
     raw, corrected = row.get("p"), row.get("p_holm")
     shown_p = f"p = {probability(raw)}" if raw is not None else ""
     if corrected is not None:
@@ -117,11 +118,12 @@ def _claim(row: Mapping[str, Any]) -> Claim:
         effect=effect,
         measure=_text(row, "measure"),
         interval=ends,
-        published=_value(row.get("published")),
+        published=_published(row.get("published")),
         n="" if row.get("n") is None else str(row["n"]),
         assumptions=tuple(word for word in assumptions if word),
         reason=_text(row, "reason"),
-        sensitivity=tuple(_reading(r) for r in readings),
+        sensitivity=told,
+        agreeing=_agreeing(told),
         sensitivity_text=sensitivity if isinstance(sensitivity, str) else "",
         p=shown_p.replace("= <", "<"),
         holm_changes=bool(row.get("holm_changes")),
@@ -144,10 +146,18 @@ def _effect(row: Mapping[str, Any]) -> tuple[str, str]:
     return "" if effect is None else value, "" if low is None and high is None else ends
 
 
-def _value(value: object) -> str:
+def _agreeing(readings: tuple[Reading, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Gather readings by verdict where nothing but the verdict is known of them."""
+    if any(reading.effect for reading in readings):
+        return ()
+    groups = {v: tuple(r.reading for r in readings if r.verdict == v) for v in VERDICTS}
+    return tuple((verdict, names) for verdict, names in groups.items() if names)
+
+
+def _published(value: object) -> str:
     if value is None:
         return ""
-    return number(value) if isinstance(value, int | float) else str(value)
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _text(row: Mapping[str, Any], key: str) -> str:
