@@ -1,0 +1,8 @@
+//! Tests of the simulator from outside: one binary, one module a file.
+//!
+//! `MUTANTS.md` lists deliberate mistakes in the simulator and which of these tests found each.
+
+mod ns2_single_flow;
+mod plans;
+mod shortcuts;
+mod support;

@@ -1,0 +1,234 @@
+//! Random plans: small, short, and full of ties.
+//!
+//! Rates, sizes and delays are few and divide each other, so that packets of different ways meet in the same
+//! nanosecond again and again: what a simulator does then is where shortcuts go wrong.
+
+use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
+use proptest::{collection::vec, option, prelude::*, sample::select};
+use sojourn_aqm::registry;
+use sojourn_sim::{
+    Plan,
+    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Tcp, Topology, Trace, Traffic},
+};
+
+/// A plan of 1 to 3 s.
+pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
+    (
+        prop_oneof![dumbbell_and_traffic(), graph_and_traffic()],
+        (500u64..3000).prop_map(|ms| ms * MS),
+        prop_oneof![Just(0u64), 1..400u64].prop_map(|ms| ms * MS),
+        option::of(select(vec![10 * MS, 33 * MS, 100 * MS])),
+        any::<bool>(),
+    )
+        .prop_map(|((topology, traffic), duration, warmup, interval, ns2)| Plan {
+            duration,
+            warmup,
+            measure: matches!(topology, Topology::Graph(_)).then(|| "R0-R1".to_owned()),
+            topology,
+            traffic,
+            trace: Trace { interval, drops: true, cwnd: true },
+            ns2,
+        })
+}
+
+fn rate() -> impl Strategy<Value = u64> + Clone {
+    select(vec![MBIT, 2 * MBIT, 3 * MBIT, 10 * MBIT])
+}
+
+fn host_rate() -> impl Strategy<Value = u64> + Clone {
+    select(vec![2 * MBIT, 10 * MBIT, 100 * MBIT])
+}
+
+fn delay() -> impl Strategy<Value = u64> + Clone {
+    select(vec![0, MS, 2 * MS, 10 * MS])
+}
+
+/// Every algorithm of the registry as it is, and some that act within a second.
+fn spec() -> impl Strategy<Value = String> + Clone {
+    let busy = [
+        "droptail",
+        "droptail overflow head",
+        "droptail overflow random",
+        "red min_th 2p max_th 6p max_p 0.2 w_q 0.1",
+        "gred min_th 1p max_th 3p max_p 0.5 w_q 0.5 overflow head",
+        "red min_th 2p max_th 4p max_p 1 w_q 1 wait",
+        "pi q_ref 2p a 0.02 b 0.0199",
+        "rem b_star 2p gamma 0.1",
+        "avq gamma 0.9",
+        "gkvq theta 0.8",
+        "gkvq form until_empty theta 0.8",
+    ];
+    let all = registry::names().into_iter().map(str::to_owned).chain(busy.map(str::to_owned));
+    select(all.collect::<Vec<_>>())
+}
+
+fn any_queue() -> impl Strategy<Value = Queue> + Clone {
+    (select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]), spec(), any::<bool>())
+        .prop_map(|(limit, aqm, ecn)| Queue { ecn, ..queue(limit, &aqm) })
+}
+
+fn any_access() -> impl Strategy<Value = Access> {
+    // The last is so fast that an acknowledgement takes no time at all.
+    let rate = select(vec![2 * MBIT, 10 * MBIT, 100 * MBIT, 1_000_000 * MBIT]);
+    (rate, vec(delay(), 1..4), option::of(1u32..4)).prop_map(|(rate, delays, nodes)| Access {
+        rate,
+        delays,
+        nodes,
+    })
+}
+
+fn any_tcp() -> impl Strategy<Value = Tcp> {
+    (
+        select(vec!["default", "ns2", "ns2-2001"]),
+        select(vec!["reno", "newreno", "sack"]),
+        select(vec!["0s", "0s", "40ms", "100ms"]),
+        select(vec!["off", "on"]),
+        select(vec!["2", "6", "20", "10000"]),
+        select(vec!["on", "on", "off"]),
+        select(vec![460, 960]),
+    )
+        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, payload)| {
+            let set = [
+                ("variant", variant),
+                ("delayed_ack", delayed_ack),
+                ("ecn", ecn),
+                ("receiver_window", window),
+                ("syn", syn),
+                ("min_rto", "200ms"),
+            ];
+            tcp(payload, options(preset, &set))
+        })
+}
+
+fn any_kind() -> impl Strategy<Value = Kind> {
+    let size = select(vec![40, 500, 1000]);
+    let length = prop_oneof![
+        Just(Draw::Constant(5000.0)),
+        Just(Draw::Exponential(8000.0)),
+        Just(Draw::Constant(1.0)),
+    ];
+    prop_oneof![
+        4 => any_tcp().prop_map(Kind::Tcp),
+        2 => (2.0..40.0, length, any_tcp()).prop_map(|(arrivals, size, tcp)| Kind::TcpShort {
+            arrivals,
+            size: Some(size),
+            lifetime: None,
+            tcp
+        }),
+        1 => (2.0..20.0, any_tcp()).prop_map(|(arrivals, tcp)| Kind::TcpShort {
+            arrivals,
+            size: None,
+            lifetime: Some(Draw::Uniform(0.0, 0.3e9)),
+            tcp
+        }),
+        2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
+            .prop_map(|(rate, size, jitter)| Kind::UdpCbr { rate, size, jitter }),
+        1 => (rate(), size).prop_map(|(rate, size)| Kind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),
+    ]
+}
+
+fn any_traffic() -> impl Strategy<Value = Traffic> {
+    let start = prop_oneof![
+        2 => Just(Draw::Constant(0.0)),
+        1 => Just(Draw::Constant(10.0 * MS as f64)),
+        1 => Just(Draw::Uniform(0.0, 0.2 * SECOND as f64)),
+        1 => Just(Draw::Exponential(0.1 * SECOND as f64)),
+    ];
+    let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| ms * MS));
+    (any_kind(), 1u32..5, start, stop, any::<bool>(), 0u8..3).prop_map(
+        |(kind, count, start, stop, reverse, class)| Traffic {
+            start,
+            stop,
+            reverse,
+            class,
+            ..traffic("", count, kind)
+        },
+    )
+}
+
+fn several() -> impl Strategy<Value = Vec<Traffic>> {
+    vec(any_traffic(), 1..5).prop_map(|mut groups| {
+        for (i, group) in groups.iter_mut().enumerate() {
+            group.name = format!("t{i}");
+        }
+        groups
+    })
+}
+
+fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
+    let dumbbell = (rate(), delay(), any_access(), any_access(), any_queue(), option::of(any_queue()))
+        .prop_map(|(rate, delay, access, server, queue, reverse_queue)| Dumbbell {
+            rate,
+            delay,
+            access,
+            server,
+            queue,
+            reverse_queue,
+        });
+    (dumbbell, several(), vec(option::weighted(0.3, any_access()), 4))
+        .prop_map(|(dumbbell, mut groups, own)| {
+            for (group, own) in groups.iter_mut().zip(own) {
+                group.access = own;
+            }
+            (Topology::Dumbbell(dumbbell), groups)
+        })
+        .boxed()
+}
+
+/// Two directions between two nodes.
+fn duplex() -> impl Strategy<Value = [(u64, u64, Option<Queue>); 2]> {
+    let way = (rate(), delay(), option::weighted(0.4, any_queue()));
+    (way.clone(), way).prop_map(|(there, back)| [there, back])
+}
+
+/// Routers in a row, perhaps closed to a ring by one-way links; hosts hang on them by one or two links.
+fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
+    let host = (0usize..4, any::<bool>(), host_rate(), delay(), option::weighted(0.1, any_queue()));
+    let row = (vec(duplex(), 1..4), any_queue(), any::<bool>());
+    // Which hosts send to which: a cut through the list of hosts, and the direction across it.
+    let ends = vec((1usize..8, any::<bool>(), any::<bool>()), 4);
+    (row, vec(host, 2..6), several(), ends)
+        .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
+            let mut links = Vec::new();
+            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, u64, Option<Queue>)| {
+                links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, queue });
+            };
+            let routers = row.len() + 1;
+            for (i, [mut there, back]) in row.into_iter().enumerate() {
+                if i == 0 {
+                    there.2 = Some(first.clone());
+                }
+                let (a, b) = (format!("R{i}"), format!("R{}", i + 1));
+                add(&a, &b, there);
+                add(&b, &a, back);
+            }
+            if ring && routers > 2 {
+                add(&format!("R{}", routers - 1), "R0", (10 * MBIT, MS, None));
+            }
+            let mut names = Vec::new();
+            for (i, (router, far, rate, delay, queue)) in hosts.into_iter().enumerate() {
+                let (name, mut router) = (format!("h{i}"), format!("R{}", router % routers));
+                if far {
+                    let middle = format!("m{i}");
+                    add(&middle, &router, (rate, delay, queue.clone()));
+                    add(&router, &middle, (rate, delay, None));
+                    router = middle;
+                }
+                add(&name, &router, (rate, delay, queue));
+                add(&router, &name, (rate, delay, None));
+                names.push(name);
+            }
+            for (group, (cut, swap, to_router)) in groups.iter_mut().zip(ends) {
+                let (left, right) = names.split_at(1 + cut % (names.len() - 1));
+                (group.from, group.to) = (left.to_vec(), right.to_vec());
+                if to_router {
+                    group.to = vec!["R1".to_owned()]; // hosts may sit in the middle, too
+                }
+                if swap {
+                    std::mem::swap(&mut group.from, &mut group.to);
+                }
+            }
+            (Topology::Graph(links), groups)
+        })
+        .boxed()
+}

@@ -1,0 +1,29 @@
+//! Packets run ahead of the clock over links that never lose: the record must be the one that a simulator
+//! leaves which makes every step of every packet an event.
+
+use crate::{
+    plans::any_plan,
+    support::{cases, difference},
+};
+use proptest::prelude::*;
+use sojourn_sim::{Control, Simulation};
+
+proptest! {
+    #![proptest_config(cases(250))]
+
+    #[test]
+    fn shortcuts_change_nothing_but_the_number_of_events(plan in any_plan(), seed in 0u64..1000) {
+        let fast = match Simulation::new(&plan, seed) {
+            Ok(simulation) => simulation,
+            // An algorithm may refuse a link or a limit.
+            Err(error) => { prop_assume!(!error.key.ends_with(".aqm")); panic!("{error}") }
+        };
+        let plain = Simulation::plain(&plan, seed).unwrap();
+        let fast = fast.run(&Control::default()).unwrap();
+        let plain = plain.run(&Control::default()).unwrap();
+        prop_assert!(fast.events <= plain.events, "{} events, plainly {}", fast.events, plain.events);
+        if let Some(difference) = difference(&fast, &plain) {
+            prop_assert!(false, "{difference}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Short ways to say what a test simulates, and to look at what came out.
+
+use proptest::test_runner::{Config, RngSeed};
+use sojourn_sim::{
+    Control, Plan, Record, Simulation,
+    plan::{Access, Draw, Dumbbell, Kind, Queue, Tcp, Topology, Trace, Traffic},
+    tcp::{TcpOptions, schema},
+};
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000_000_000;
+pub(crate) const MBIT: u64 = 1_000_000;
+
+/// The same cases in every run, so that a failure is never somebody else's luck. `PROPTEST_RNG_SEED=N` and
+/// `PROPTEST_CASES=N` go exploring.
+pub(crate) fn cases(number: u32) -> Config {
+    let set = |name: &str| std::env::var_os(name).is_some();
+    let mut config = Config { failure_persistence: None, ..Config::default() };
+    if !set("PROPTEST_CASES") {
+        config.cases = number;
+    }
+    if !set("PROPTEST_RNG_SEED") {
+        config.rng_seed = RngSeed::Fixed(1);
+    }
+    config
+}
+
+/// Options of TCP: a preset, with some of them set.
+pub(crate) fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
+    let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+    schema::resolve(preset, &set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A connection with 40 bytes of header and 40-byte acknowledgements.
+pub(crate) fn tcp(payload: u32, options: TcpOptions) -> Tcp {
+    Tcp { payload, header: 40, ack: 40, options }
+}
+
+/// A queue with a limit.
+pub(crate) fn queue(limit: &str, aqm: &str) -> Queue {
+    Queue { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false }
+}
+
+/// Links of hosts, one host a flow.
+pub(crate) fn access(rate: u64, delays: &[u64]) -> Access {
+    Access { rate, delays: delays.to_vec(), nodes: None }
+}
+
+/// A group of sources that start at 0.
+pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
+    Traffic {
+        name: name.to_owned(),
+        kind,
+        count,
+        reverse: false,
+        access: None,
+        from: Vec::new(),
+        to: Vec::new(),
+        start: Draw::Constant(0.0),
+        stop: None,
+        class: 0,
+    }
+}
+
+/// The dumbbell of the reference traces: 100 Mbit/s and 5 ms on both sides of 10 Mbit/s and 15 ms, so that
+/// the round trip takes 50 ms and a 1000-byte packet 0.8 ms.
+pub(crate) fn dumbbell(queue: Queue) -> Dumbbell {
+    Dumbbell {
+        rate: 10 * MBIT,
+        delay: 15 * MS,
+        access: access(100 * MBIT, &[5 * MS]),
+        server: access(100 * MBIT, &[5 * MS]),
+        queue,
+        reverse_queue: None,
+    }
+}
+
+/// A dumbbell and its traffic, measured from the start, nothing traced.
+pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> Plan {
+    Plan {
+        duration,
+        warmup: 0,
+        topology: Topology::Dumbbell(dumbbell),
+        traffic,
+        measure: None,
+        trace: Trace::default(),
+        ns2: false,
+    }
+}
+
+/// Run `plan`; it must be possible, and packets must be conserved.
+pub(crate) fn run(plan: &Plan, seed: u64) -> Record {
+    let simulation = Simulation::new(plan, seed).unwrap_or_else(|error| panic!("{error}"));
+    simulation.run(&Control::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Everything in `record` but the number of events, one number a line: two records are the same if and only
+/// if their texts are (floats print so that they read back as themselves).
+pub(crate) fn text(record: &Record) -> String {
+    format!("{:#?}", Record { events: 0, ..record.clone() })
+}
+
+/// The first line in which two records differ, with the way to it.
+pub(crate) fn difference(a: &Record, b: &Record) -> Option<String> {
+    let (a, b) = (text(a), text(b));
+    let mut way: Vec<&str> = Vec::new();
+    let mut lines_of_b = b.lines();
+    for (number, line) in a.lines().enumerate() {
+        let other = lines_of_b.next();
+        if other != Some(line) {
+            let way = way.iter().map(|w| w.trim()).collect::<Vec<_>>().join(" ");
+            return Some(format!("line {number}, {way} {line:?} is {other:?}"));
+        }
+        if line.ends_with(['{', '[', '(']) {
+            way.push(line);
+        } else if line.trim_start().starts_with(['}', ']', ')']) {
+            way.pop();
+        }
+    }
+    lines_of_b.next().map(|line| format!("the second one goes on: {line:?}"))
+}
