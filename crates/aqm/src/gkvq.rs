@@ -166,6 +166,10 @@ impl Aqm for Gkvq {
         }
     }
 
+    fn on_idle(&mut self, now: Time) {
+        self.drain(now);
+    }
+
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         field("vq", self.vq);
         field("flag", f64::from(u8::from(self.flag)));

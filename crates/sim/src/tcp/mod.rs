@@ -7,7 +7,7 @@ mod rto;
 pub mod schema;
 mod sender;
 
-pub use options::{Exit, Halve, Scoreboard, TcpOptions, Timer, Variant};
+pub use options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Timer, Variant};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Ack, Segment, Sender, Tally};
 

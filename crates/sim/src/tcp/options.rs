@@ -48,6 +48,18 @@ pub enum Scoreboard {
     Sack1,
 }
 
+/// How marks are answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Marks {
+    /// At most one cut a window of data, whatever for; below one packet the timer paces (RFC 3168).
+    Rfc3168,
+    /// ns-2: a mark after a time-out cuts again; marks that go on at a window of one packet or less
+    /// double the time-out and keep it doubled; a time-out whose last cut was for a mark neither cuts
+    /// nor counts; CWR rides on retransmissions too.
+    Ns2,
+}
+
 /// How recovery ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,5 +97,6 @@ pub struct TcpOptions {
     pub repeat_fast_retransmit: bool,
     pub scoreboard: Scoreboard,
     pub ect_on_retransmissions: bool,
+    pub marks: Marks,
     pub sack_bytes: u32,
 }

@@ -66,20 +66,27 @@ impl Rto {
         self.timed = None;
     }
 
-    /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it.
-    pub(crate) fn acknowledged(&mut self, next: u32, now: u64) {
+    /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it, and
+    /// ends back-off unless it is `held`.
+    pub(crate) fn acknowledged(&mut self, next: u32, now: u64, held: bool) {
         if let Some((sequence, at)) = self.timed
             && sequence < next
         {
             self.timed = None;
-            self.backoff = 1;
+            if !held {
+                self.backoff = 1;
+            }
             self.sample(at, now);
         }
     }
 
-    /// The timer expired.
+    /// The next time-out is the plain one again.
+    pub(crate) fn end_back_off(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// Wait twice as long the next time.
     pub(crate) fn back_off(&mut self) {
-        self.timed = None;
         if self.base.max(self.min).saturating_mul(u64::from(self.backoff)) < self.max {
             self.backoff *= 2;
         }
@@ -147,7 +154,7 @@ mod tests {
             for (i, (sample, timeout, backed_off)) in rows.into_iter().enumerate() {
                 rto.sent(i as u32, now);
                 now += (sample * S as f64) as u64;
-                rto.acknowledged(i as u32 + 1, now);
+                rto.acknowledged(i as u32 + 1, now, false);
                 let near = |ns: u64, s: f64| (ns as f64 / S as f64 - s).abs() < 1e-8;
                 assert!(near(rto.timeout(), timeout), "{} {timeout}", rto.timeout());
                 let mut later = rto.clone();
@@ -167,10 +174,10 @@ mod tests {
         assert_eq!(rto.timeout(), options.max_rto);
         rto.sent(0, 0);
         rto.forget(); // retransmitted: no sample, no reset
-        rto.acknowledged(1, 5);
+        rto.acknowledged(1, 5, false);
         assert_eq!(rto.timeout(), options.max_rto);
         rto.sent(1, 0);
-        rto.acknowledged(2, S / 10);
+        rto.acknowledged(2, S / 10, false);
         assert_eq!(rto.timeout(), options.min_rto);
     }
 
@@ -179,10 +186,10 @@ mod tests {
         let options = schema::resolve("ns2", &[("min_rto".into(), "0s".into())]).unwrap();
         let mut rto = Rto::new(&options, 0.0);
         rto.sent(0, 9_000_000); // 9 ms into a 10 ms tick
-        rto.acknowledged(1, 60_000_000); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
+        rto.acknowledged(1, 60_000_000, false); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
         assert_eq!(rto.timeout(), 180_000_000);
         rto.sent(1, 60_000_000);
-        rto.acknowledged(2, 111_000_000); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
+        rto.acknowledged(2, 111_000_000, false); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
         assert_eq!(rto.timeout(), 150_000_000);
     }
 }

@@ -4,7 +4,7 @@
 //! `ns2` is version 2.35; `ns2-2004` its state from 2002 to 2007; `ns2-2001` what it did by default until
 //! late 2001.
 
-use super::options::{Exit, Halve, Scoreboard, TcpOptions, Timer, Variant};
+use super::options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Timer, Variant};
 use sojourn_aqm::{DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
 
 /// The presets of conventions, as scenario files name them.
@@ -69,7 +69,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 19] = [
+pub static OPTIONS: [TcpParam; 20] = [
     option(
         "variant",
         Kind::Choice(&["reno", "newreno", "sack"]),
@@ -230,6 +230,15 @@ pub static OPTIONS: [TcpParam; 19] = [
         "retransmissions are ECN-capable too",
         "RFC 3168, 6.1.5",
     ),
+    option(
+        "marks",
+        Kind::Choice(&["rfc3168", "ns2"]),
+        "rfc3168",
+        Some("ns2"),
+        "one cut a window of data whatever for, or as ns-2: again after a time-out, time-outs doubled while \
+         marks go on at one packet, those after a mark's cut not counted",
+        "RFC 3168, 6.1.2",
+    ),
     with(
         option("sack_bytes", Kind::Integer, "8", None, "what each SACK block adds to an ACK", "RFC 2018"),
         "B",
@@ -311,6 +320,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         repeat_fast_retransmit: flag("repeat_fast_retransmit")?,
         scoreboard: if word("scoreboard")? == "sack1" { Scoreboard::Sack1 } else { Scoreboard::Rfc6675 },
         ect_on_retransmissions: flag("ect_on_retransmissions")?,
+        marks: if word("marks")? == "ns2" { Marks::Ns2 } else { Marks::Rfc3168 },
         sack_bytes: count("sack_bytes")?,
     };
     if options.min_rto > options.max_rto {

@@ -7,7 +7,7 @@
 
 use super::{
     board::{Board, THRESHOLD},
-    options::{Exit, Halve, Scoreboard, TcpOptions, Variant},
+    options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Variant},
     rto::Rto,
 };
 use crate::net::Sack;
@@ -70,8 +70,10 @@ pub(crate) struct Sender {
     /// Marks and losses up to here do not cut the window again.
     cut_until: i64,
     last_cut: Cut,
-    /// The next new packet carries CWR.
+    /// The window was cut and the receiver has not been told (CWR).
     cwr: bool,
+    /// A mark met a window of one packet or less, and marks have gone on since (ns-2).
+    marked_at_one: bool,
     seen_partial: bool,
     /// The packet that the timer sent again last.
     timed_out: Option<u32>,
@@ -106,6 +108,7 @@ impl Sender {
             cut_until: -1,
             last_cut: Cut::Nothing,
             cwr: false,
+            marked_at_one: false,
             seen_partial: false,
             timed_out: None,
             lost_syn: false,
@@ -159,10 +162,18 @@ impl Sender {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
         }
-        if ack.echo && o.ecn {
+        // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
+        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.lost_syn;
+        let ack = Ack { echo: o.ecn && (ack.echo || negotiates), ..ack };
+        if ack.echo {
             self.on_echo(o, ack.next);
         }
+        let in_order = ack.next > self.una && !self.in_recovery;
         let news = match o.variant {
+            Variant::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
+                self.board.clear();
+                true
+            }
             Variant::Sack => !self.deaf && self.board.report(&ack.sack),
             _ => true,
         };
@@ -179,20 +190,23 @@ impl Sender {
         self.cwnd = self.cwnd.max(1.0);
         self.inflation = 0;
         if !nothing_lost {
-            self.tally.timeouts += 1;
             // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
             // was cut for a mark is not cut again.
             let again = o.halve == Halve::Flight && self.timed_out == Some(self.una);
-            let already_cut = self.last_cut == Cut::Mark && i64::from(self.una) <= self.cut_until;
+            let already_cut = self.last_cut == Cut::Mark
+                && (o.marks == Marks::Ns2 || i64::from(self.una) <= self.cut_until);
+            self.tally.timeouts += u64::from(!already_cut || o.marks == Marks::Rfc3168);
             self.timed_out = Some(self.una);
             if !already_cut && !again {
                 self.halve_ssthresh(o);
                 self.tally.cuts += 1;
             }
             self.lost_syn |= o.syn && self.una == 0;
+            self.rto.forget();
             self.rto.back_off();
         }
         self.cwnd = 1.0;
+        self.cwr = true;
         self.nxt = self.una;
         self.dupacks = 0;
         self.limited = 0;
@@ -215,11 +229,11 @@ impl Sender {
         let mut burst = 0;
         let is_partial = i64::from(self.una) <= self.recover && o.variant != Variant::Reno;
         if self.in_recovery && is_partial {
-            self.rto.forget();
             self.on_partial(o, acked, now, out);
             burst = if o.variant == Variant::Newreno { o.recovery_burst } else { 0 };
         } else {
-            self.rto.acknowledged(self.una, now);
+            self.marked_at_one &= ack.echo;
+            self.rto.acknowledged(self.una, now, self.marked_at_one);
             let ends_recovery = self.in_recovery;
             if ends_recovery {
                 self.leave_recovery(o);
@@ -230,7 +244,7 @@ impl Sender {
             self.limited = 0;
             if was_syn {
                 self.cwnd = if self.lost_syn { 1.0 } else { f64::from(window) };
-            } else if grows && !(ack.echo && o.ecn) {
+            } else if grows && !ack.echo {
                 self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
             }
             self.restart_timer(now);
@@ -266,7 +280,7 @@ impl Sender {
             let most = (self.cwnd as u32).saturating_add(self.dupacks).min(o.receiver_window);
             if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
                 self.limited += 1;
-                self.emit(self.nxt, now, out);
+                self.emit(o, self.nxt, now, out);
                 self.nxt += 1;
             }
         }
@@ -291,7 +305,7 @@ impl Sender {
         self.limited = 0;
         self.rto.forget();
         self.deadline = Some(now + self.rto.timeout());
-        self.emit(self.una, now, out);
+        self.emit(o, self.una, now, out);
         if o.variant == Variant::Sack {
             self.board.retransmitted(self.una);
             if o.scoreboard == Scoreboard::Rfc6675 {
@@ -307,6 +321,9 @@ impl Sender {
     fn on_partial(&mut self, o: &TcpOptions, acked: u32, now: u64, out: &mut Vec<Segment>) {
         if o.variant == Variant::Sack {
             self.pipe -= 2;
+            if o.scoreboard == Scoreboard::Sack1 {
+                self.rto.end_back_off();
+            }
             self.restart_timer(now);
             return;
         }
@@ -321,7 +338,7 @@ impl Sender {
             self.seen_partial = true;
             self.restart_timer(now);
         }
-        self.emit(self.una, now, out);
+        self.emit(o, self.una, now, out);
         self.nxt = self.nxt.max(self.una + 1);
     }
 
@@ -338,28 +355,38 @@ impl Sender {
         }
         if o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1 {
             self.gate = -1;
+            self.cut_until = -1;
             self.board.clear();
         }
     }
 
     /// The receiver saw a mark: one cut a window of data.
     fn on_echo(&mut self, o: &TcpOptions, next: u32) {
-        if i64::from(next) - 1 <= self.cut_until {
+        let by_ns2 = o.marks == Marks::Ns2;
+        let after_timeout = by_ns2 && self.last_cut == Cut::Timeout;
+        if i64::from(next) - 1 <= self.cut_until && !after_timeout {
             return;
         }
-        if self.cwnd <= 1.0 {
+        let at_one = self.cwnd <= 1.0;
+        if at_one && (self.marked_at_one || !by_ns2 && self.cwnd < 1.0) {
+            self.rto.back_off();
+        }
+        if by_ns2 {
+            self.marked_at_one = at_one;
+        }
+        if by_ns2 || !at_one {
+            self.halve(o);
+        } else {
             // No window left to halve: wait for the timer before the next packet (RFC 3168, 6.1.2).
-            if self.cwnd < 1.0 {
-                self.rto.back_off();
-            }
             self.cwnd = 0.5;
             self.ssthresh = 2.0;
+            self.cwr = true;
             self.tally.cuts += 1;
-        } else {
-            self.halve(o);
         }
         self.note_cut(Cut::Mark);
-        self.cwr = true;
+        if o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1 {
+            self.recover = self.cut_until;
+        }
     }
 
     fn halve(&mut self, o: &TcpOptions) {
@@ -370,6 +397,7 @@ impl Sender {
             Halve::Window => window / 2.0,
         };
         self.inflation = 0;
+        self.cwr = true;
         self.tally.cuts += 1;
     }
 
@@ -409,7 +437,7 @@ impl Sender {
         let limit = self.una.saturating_add(window).min(self.end);
         let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
         while self.nxt < limit {
-            self.emit(self.nxt, now, out);
+            self.emit(o, self.nxt, now, out);
             self.nxt += 1;
         }
     }
@@ -422,14 +450,14 @@ impl Sender {
             if let Some(hole) = self.board.hole(true) {
                 self.board.retransmitted(hole);
                 self.rto.forget();
-                self.emit(hole, now, out);
+                self.emit(o, hole, now, out);
             } else if may_send_new {
-                self.emit(self.nxt, now, out);
+                self.emit(o, self.nxt, now, out);
                 self.nxt += 1;
             } else if let Some(hole) = self.board.hole(false) {
                 self.board.retransmitted(hole);
                 self.rto.forget();
-                self.emit(hole, now, out);
+                self.emit(o, hole, now, out);
             } else {
                 break;
             }
@@ -442,9 +470,9 @@ impl Sender {
         while self.pipe < self.cwnd as i64 {
             if let Some(hole) = self.board.hole(false) {
                 self.board.retransmitted(hole);
-                self.emit(hole, now, out);
+                self.emit(o, hole, now, out);
             } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
-                self.emit(self.nxt, now, out);
+                self.emit(o, self.nxt, now, out);
                 self.nxt += 1;
             } else {
                 break;
@@ -453,15 +481,15 @@ impl Sender {
         }
     }
 
-    fn emit(&mut self, sequence: u32, now: u64, out: &mut Vec<Segment>) {
+    fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
         let is_retransmission = sequence < self.top;
-        let mut cwr = false;
+        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
+        self.cwr &= !cwr;
         if is_retransmission {
             self.tally.retransmitted += 1;
         } else {
             self.top = sequence + 1;
             self.rto.sent(sequence, now);
-            cwr = core::mem::take(&mut self.cwr);
         }
         self.tally.sent += 1;
         if self.deadline.is_none() {
