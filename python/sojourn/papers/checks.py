@@ -90,7 +90,9 @@ class Below:
         pairs = list(together(samples, (self.a, self.b)))
         known = {seed: self._sides(a, b) for seed, (a, b) in pairs if a is not None and b is not None}
         if len(known) < 2:
-            return Finding(U, n=len(known), measure=self._text, reason=too_few(len(pairs), len(known)))
+            return Finding(
+                U, n=len(known), measure=self._text, reason=too_few(len(pairs), len(known), (self.a, self.b))
+            )
         late_a, late_b = self.a.censored(samples), self.b.censored(samples)
         if any(late_a[seed] or late_b[seed] for seed in known):
             return self._by_sign(known, late_a, late_b)
@@ -196,7 +198,7 @@ class Within:
         inside = stats.equivalent(effect, self.low, self.high)
         finding = replace(finding, effect=effect.mean, low=effect.low, high=effect.high)
         if effect.low is None:
-            return replace(finding, reason=too_few(total, len(known)))
+            return replace(finding, reason=too_few(total, len(known), (self.a, self.b)))
         verdict, where = {True: (R, "inside"), False: (N, "outside"), None: (U, "across an end of")}[inside]
         return replace(finding, verdict=verdict, reason=f"interval {where} the margin")
 
@@ -239,7 +241,7 @@ class ShareOfSeeds:
             U, n=len(known), measure=measure, claimed=f"{self.statement} in {SHARE:.0%} of seeds"
         )
         if not known:
-            return replace(finding, reason=too_few(total, 0))
+            return replace(finding, reason=too_few(total, 0, self.terms))
         true = sum(self.holds(*row) for row in known)
         verdict = R if true >= math.ceil(SHARE * len(known) - 1e-9) else N
         reason = f"{self.statement}: true in {true} of {len(known)} seeds"
@@ -278,9 +280,12 @@ def complete(samples: Samples, terms: tuple[Term, ...]) -> tuple[int, list[list[
     return len(rows), [row for row in known if len(row) == len(terms)]
 
 
-def too_few(total: int, known: int) -> str:
+def too_few(total: int, known: int, terms: tuple[Term | None, ...] = ()) -> str:
     """Return why there is no interval."""
-    return "not run" if total == 0 else f"unknown in {total - known} of {total} seeds"
+    if total == 0:
+        return "not run"
+    causes = dict.fromkeys(cause for term in terms if (cause := getattr(term, "unknown", "")))
+    return "; ".join([f"unknown in {total - known} of {total} seeds", *causes])
 
 
 def unit(term: Term) -> str:

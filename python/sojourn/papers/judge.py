@@ -38,6 +38,10 @@ class All:
         """The most that a part asks for."""
         return max(part.seeds for part in self.parts)
 
+    def flat(self) -> list[Check]:
+        """Return the parts, those of joined parts in their place."""
+        return [one for part in self.parts for one in (part.flat() if isinstance(part, All) else [part])]
+
     def wanting(self, samples: Samples) -> frozenset[Source]:
         """Return the arms of the parts that more seeds may help, unless a part has failed already."""
         if self.judge(samples).verdict is not U:
@@ -50,7 +54,7 @@ class All:
         All must hold, so the weakest part carries a *reproduced* (largest p); one failure is enough, so
         the clearest part carries a *not reproduced* (smallest p).
         """
-        found = [part.judge(samples) for part in self.parts]
+        found = [part.judge(samples) for part in self.flat()]
         verdicts = {finding.verdict for finding in found}
         verdict = N if N in verdicts else U if U in verdicts else R
         deciding = [finding for finding in found if finding.verdict is verdict]

@@ -107,12 +107,15 @@ class Derived:
         for seeds of which an argument is unknown.
     unit : str
         Its unit.
+    unknown : str
+        What it means where the function returns None, for reasons.
     """
 
     label: str
     of: tuple[Quantity, ...]
     function: Callable[..., float | None]
     unit: str = ""
+    unknown: str = ""
 
     @property
     def sources(self) -> frozenset[Source]:

@@ -64,7 +64,7 @@ COMPUTED = (
 
 def packets(metric: str, arm: str, experiment: str) -> Quantity:
     """Return a quantity in packets."""
-    return Quantity(metric, arm, experiment, "p")
+    return Quantity(metric, arm, experiment, "packets")
 
 
 def seconds(metric: str, arm: str, experiment: str) -> Quantity:
@@ -221,7 +221,7 @@ def settles_at_the_loss_ratio(experiment: str) -> Check:
         Quantity("drop_ratio[100,200]", "RAQM", experiment),
     )
     label = "queue_mean[100,200](RAQM) - 50 p x drop_ratio[100,200](RAQM)"
-    distance = Derived(label, quantities, lambda queue, ratio: queue - 50 * ratio, "p")
+    distance = Derived(label, quantities, lambda queue, ratio: queue - 50 * ratio, "packets")
     return ShareOfSeeds(
         "|mean queue - 50 p x drop ratio| <= 5 p and p_k = 1 throughout",
         lambda away, least: abs(away) <= 5 and least >= 1,

@@ -58,11 +58,12 @@ def at_equal_queue(metric: str, a: str, b: str, experiment: str) -> tuple[Derive
 
         return average
 
-    label = f"{metric} at equal mean queue"
-    return (
-        Derived(f"{label}({a})", of, averaged(0)),
-        Derived(f"{label}({b})", of, averaged(1)),
+    apart = f"there is no mean queue that both {a} and {b} reach"
+    first, second = (
+        Derived(f"{metric} at equal mean queue({name})", of, averaged(which), unknown=apart)
+        for which, name in enumerate((a, b))
     )
+    return first, second
 
 
 def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
@@ -74,7 +75,9 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
             return None
         return float(np.interp(queue, queues, heights))
 
-    return Derived(f"{metric}({arm}) at a mean queue of {queue:g} p", cells(metric, arm, experiment), read)
+    label = f"{metric}({arm}) at a mean queue of {queue:g} packets"
+    apart = f"no target brings the mean queue of {arm} within {NEAR:.0%} of {queue:g} packets"
+    return Derived(label, cells(metric, arm, experiment), read, unknown=apart)
 
 
 def pooled(rows: Sequence[Sequence[float]], sign: int) -> tuple[list[float], list[float]]:
