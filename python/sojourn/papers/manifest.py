@@ -1,41 +1,68 @@
-"""How a reproduction was made: versions, command, host, seeds, time; ``manifest.json`` beside the results."""
+"""How a reproduction is made: versions, command, host, seeds, time; ``manifest.json`` beside the results.
+
+It is written when the work begins (status ``running``, with the command that continues it) and again when
+all is done (``complete``).
+"""
 
 from __future__ import annotations
 
 import json
 import platform
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
+from sojourn.study.store import write_whole
 
 if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.campaign import Campaign
+    from sojourn.papers.paper import Paper
+    from sojourn.papers.reproduction import Reproduction, Selection
+
+NAME = "manifest.json"
 
 
-def facts(result: Reproduction) -> dict[str, Any]:
-    """Return what the manifest holds."""
-    seeds = sorted({int(str(row["seed"])) for row in result.campaign.rows})
+def command(paper: Paper, selection: Selection) -> str:
+    """Return the command that makes or continues the same."""
+    return f"sojourn reproduce {paper.id} {selection.options}".strip()
+
+
+def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, Any]:
+    """Return what is known of the work so far."""
+    seeds = sorted({int(str(row["seed"])) for row in campaign.rows})
     return {
         "sojourn": _core.VERSION,
         "core": _core.CORE_VERSION,
-        "paper": result.paper.id,
-        "experiment": result.selection.experiment,
-        "world": result.selection.world,
-        "quick": result.selection.quick,
-        "command": result.command,
-        "status": "complete",
+        "paper": paper.id,
+        "experiment": selection.experiment,
+        "world": selection.world,
+        "quick": selection.quick,
+        "command": command(paper, selection),
         "seeds": [seeds[0], seeds[-1]] if seeds else [],
-        "runs": len(result.campaign.runs),
-        "fresh_runs": result.campaign.fresh,
+        "runs": len(campaign.runs),
+        "fresh_runs": campaign.fresh,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "host": platform.node(),
-        "finished": time.time(),
-        "wall_s": round(result.seconds, 3),
     }
 
 
-def manifest(result: Reproduction) -> str:
-    """Return the manifest as JSON."""
-    return json.dumps(facts(result), indent=1) + "\n"
+def begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
+    """Write down what is going on."""
+    _write(directory, {**facts(paper, selection, campaign), "status": "running"})
+
+
+def finish(result: Reproduction) -> None:
+    """Write down what was done."""
+    known = facts(result.paper, result.selection, result.campaign)
+    times = {
+        "finished": time.time(),
+        "wall_s": round(result.seconds, 3),
+        "cpu_s": round(time.process_time(), 3),
+    }
+    _write(result.directory, {**known, "status": "complete", **times})
+
+
+def _write(directory: Path, content: dict[str, Any]) -> None:
+    write_whole(directory / NAME, (json.dumps(content, indent=1) + "\n").encode())

@@ -155,8 +155,9 @@ def _parameters(result: Reproduction) -> Iterator[Block]:
 
 
 def _making(result: Reproduction) -> Iterator[Block]:
-    shown = {name: value for name, value in facts(result).items() if name not in ("finished", "command")}
-    yield Facts({name.replace("_", " "): value for name, value in shown.items()})
+    known = facts(result.paper, result.selection, result.campaign)
+    shown = {name.replace("_", " "): value for name, value in known.items() if name != "command"}
+    yield Facts({**shown, "wall time": f"{result.seconds:.0f} s"})
     yield Code(result.command, "The command that repeats it")
     if result.campaign.fresh < len(result.campaign.runs):
         kept = len(result.campaign.runs) - result.campaign.fresh

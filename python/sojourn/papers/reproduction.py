@@ -23,6 +23,7 @@ from sojourn.papers.campaign import Campaign, Job, seeds_for
 from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
 from sojourn.papers.experiment import Arm
 from sojourn.papers.judge import MOST_SEEDS, judge_all
+from sojourn.papers.manifest import begin, command, finish
 from sojourn.papers.paper import Paper
 from sojourn.papers.terms import Source
 from sojourn.study.execute import Progress
@@ -118,7 +119,7 @@ class Reproduction:
     @property
     def command(self) -> str:
         """The command that repeats it."""
-        return f"sojourn reproduce {self.paper.id} {self.selection.options}".strip()
+        return command(self.paper, self.selection)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many claims have a verdict."""
@@ -167,6 +168,7 @@ def reproduce(
     claims = _selected(paper, selection)
     directory = Path(out) if out is not None else default_directory(paper, selection)
     campaign = Campaign(directory, paper.measure, workers, progress)
+    _begin(directory, paper, selection, campaign)
     jobs = list(_first_jobs(paper, claims, quick))
     say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}")
     campaign.run(jobs)
@@ -180,6 +182,13 @@ def reproduce(
     say("writing the report")
     _write(result)
     return result
+
+
+def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
+    try:
+        begin(directory, paper, selection, campaign)
+    except OSError as error:
+        raise disk(error, directory) from None
 
 
 def default_directory(paper: Paper, selection: Selection) -> Path:
@@ -244,7 +253,6 @@ def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool
 
 
 def _write(result: Reproduction) -> None:
-    from sojourn.papers.manifest import manifest
     from sojourn.papers.report import page
 
     frame = result.metrics
@@ -254,7 +262,7 @@ def _write(result: Reproduction) -> None:
     try:
         write_whole(result.directory / "metrics.parquet", buffer.getvalue())
         write_whole(result.directory / "claims.csv", text.encode())
-        write_whole(result.directory / "manifest.json", manifest(result).encode())
         write_whole(result.report, page(result).encode())
+        finish(result)
     except OSError as error:
         raise disk(error, result.directory) from None
