@@ -7,6 +7,7 @@ in the store run again; arms of a claim that lie in another experiment left out;
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import polars as pl
@@ -86,6 +87,25 @@ def test_the_same_call_runs_nothing_again_and_says_the_same(
     assert again.campaign.fresh == 0
     assert len(again.campaign.runs) == 8
     assert (result.directory / "claims.csv").read_bytes() == before
+
+
+def test_what_a_kill_left_undone_is_all_that_is_run_again(
+    result: Reproduction, paper: Paper, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(reproduction, "QUICK_SEEDS", 2)
+    before = (result.directory / "claims.csv").read_bytes()
+    for lost in sorted((result.directory / "runs").iterdir())[:3]:
+        lost.unlink()
+    again = reproduce(paper, experiment=EXPERIMENT, quick=True, out=result.directory, workers=1)
+    assert again.campaign.fresh == 3
+    assert (result.directory / "claims.csv").read_bytes() == before
+
+
+def test_the_manifest_says_what_was_run(result: Reproduction):
+    manifest = json.loads((result.directory / "manifest.json").read_text())
+    assert manifest["status"] == "complete"
+    assert manifest["runs"] == 8
+    assert manifest["command"] == f"sojourn reproduce raqm2005 --experiment {EXPERIMENT} --quick"
 
 
 def test_computed_experiments_need_no_run(paper: Paper, tmp_path: Path):

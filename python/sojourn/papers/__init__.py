@@ -1,6 +1,10 @@
 """Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it.
 
-``PAPERS`` lists them by id. A paper is loaded only when it is asked for.
+``PAPERS`` lists them by id. A paper is loaded only when it is asked for. Read ``reproduction`` for the way
+from a paper to its report; ``experiment``, ``terms`` and ``checks`` are the words in which a paper is
+written down, and ``raqm2005`` shows how. To add one: a folder with ``data/`` (claims, assumptions, published
+numbers, each with its origin), ``scenarios/``, a ``paper.py`` with a function ``paper``, and a line in
+``PAPERS``.
 """
 
 from __future__ import annotations
