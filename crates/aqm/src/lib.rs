@@ -24,6 +24,7 @@ mod time;
 pub mod units;
 
 pub mod avq;
+pub mod codel;
 pub mod droptail;
 pub mod gkvq;
 pub mod gred;

@@ -1,6 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, avq, droptail, gkvq, gred, pi, raqm, red, rem};
+use crate::{Algorithm, avq, codel, droptail, gkvq, gred, pi, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -13,6 +13,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &avq::ALGORITHM,
     &gkvq::ALGORITHM,
     &raqm::ALGORITHM,
+    &codel::ALGORITHM,
 ];
 
 /// The algorithm called `name`.
