@@ -21,15 +21,15 @@ test: build ## Set up, then every check and every test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo test --workspace --release --locked --quiet
-	$(BIN)/ruff format --check python tests examples
-	$(BIN)/ruff check python tests examples
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/pytest
 
 lint: setup ## The quick checks only
 	cargo fmt --all --check
-	$(BIN)/ruff format --check python tests examples
-	$(BIN)/ruff check python tests examples
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed

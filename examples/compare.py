@@ -1,6 +1,6 @@
 """Which of three queues keeps the delay lowest at the same load? Twenty lines of Python.
 
-    .venv/bin/python examples/compare.py
+Run it: ``.venv/bin/python examples/compare.py``.
 """
 
 from pathlib import Path

@@ -180,7 +180,9 @@ def sign_test(differences: Sequence[float]) -> float:
 
 
 def share_interval(wins: int, n: int, level: float = 0.95) -> tuple[float, float]:
-    """Return the exact (Clopper-Pearson) interval of a share; it excludes 1/2 where `sign_test` is significant.
+    """Return the exact (Clopper-Pearson) interval of a share.
+
+    It excludes 1/2 where `sign_test` is significant.
 
     Examples
     --------
