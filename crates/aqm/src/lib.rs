@@ -23,11 +23,14 @@ mod ticks;
 mod time;
 pub mod units;
 
+pub mod ared;
 pub mod avq;
 pub mod codel;
 pub mod droptail;
+pub mod feng_ared;
 pub mod gkvq;
 pub mod gred;
+pub mod nlred;
 pub mod pi;
 pub mod raqm;
 pub mod red;

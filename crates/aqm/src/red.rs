@@ -40,7 +40,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-const GENTLE: Param = Param::new(
+pub(crate) const GENTLE: Param = Param::new(
     "gentle",
     Kind::Flag,
     Fixed("off"),
@@ -133,6 +133,8 @@ struct Config {
     /// Average from which every packet is signalled.
     certain: f64,
     max_p: f64,
+    /// NLRED: up to max_th the probability rises with the square.
+    quadratic: bool,
     wait: bool,
     counting: Counting,
     max_packet: f64,
@@ -143,10 +145,10 @@ struct Config {
 
 /// The state of RED.
 #[derive(Clone, Debug)]
-struct Red {
+pub(crate) struct Red {
     config: Config,
     /// Average of the waiting queue.
-    average: Average,
+    pub(crate) average: Average,
     /// Packets since the last signal; at its start value while avg is below min_th.
     count: i64,
     /// Bytes since the last signal (ns-2's byte mode).
@@ -161,42 +163,69 @@ struct Red {
 
 /// RED with or without the gentle line; `gred` builds through here too.
 pub(crate) fn build(settings: &Settings, gentle: bool) -> Result<Box<dyn Aqm>, SpecError> {
-    let thresholds = Thresholds::new(settings)?;
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let certain = match (gentle, settings.choice("gentle_end")) {
-        (false, _) => thresholds.max,
-        (true, "limit") => common::amount(common::limit(settings), thresholds.bytes, mean_packet),
-        (true, _) => 2.0 * thresholds.max,
-    };
-    if gentle && certain <= thresholds.max {
-        return Err(settings.error("gentle_end", "= limit is not above max_th", "a limit above max_th"));
-    }
-    let counting = match (settings.choice("listing"), settings.choice("count")) {
-        ("ns2", "after") => {
-            return Err(settings.error("count", "= after is not how ns-2 counts", "listing fj93"));
-        }
-        ("ns2", _) => Counting::Ns2,
-        (_, "after") => Counting::After,
-        _ => Counting::Before,
-    };
-    let average = Average::new(settings, thresholds.bytes, counting == Counting::Ns2)?;
-    let config = Config {
-        thresholds,
-        certain,
-        max_p: settings.number("max_p"),
-        wait: settings.flag("wait"),
-        counting,
-        max_packet: common::packet_bytes(settings, "max_packet")?,
-        mean_packet,
-        ecn: settings.ecn(),
-        mark_forced: settings.choice("ecn_forced") == "mark",
-    };
-    let count = counting.start();
-    let (crossed, untested) = (false, false);
-    Ok(Box::new(Red { config, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 }))
+    Ok(Box::new(Red::new(settings, Thresholds::new(settings)?, gentle)?))
 }
 
 impl Red {
+    /// RED with these thresholds; the rest as the settings say.
+    pub(crate) fn new(settings: &Settings, thresholds: Thresholds, gentle: bool) -> Result<Red, SpecError> {
+        let mean_packet = common::packet_bytes(settings, "mean_packet")?;
+        let certain = match (gentle, settings.choice("gentle_end")) {
+            (false, _) => thresholds.max,
+            (true, "limit") => common::amount(common::limit(settings), thresholds.bytes, mean_packet),
+            (true, _) => 2.0 * thresholds.max,
+        };
+        if gentle && certain <= thresholds.max {
+            return Err(settings.error("gentle_end", "= limit is not above max_th", "a limit above max_th"));
+        }
+        let counting = match (settings.choice("listing"), settings.choice("count")) {
+            ("ns2", "after") => {
+                return Err(settings.error("count", "= after is not how ns-2 counts", "listing fj93"));
+            }
+            ("ns2", _) => Counting::Ns2,
+            (_, "after") => Counting::After,
+            _ => Counting::Before,
+        };
+        let average = Average::new(settings, thresholds.bytes, counting == Counting::Ns2)?;
+        let config = Config {
+            thresholds,
+            certain,
+            max_p: settings.number("max_p"),
+            quadratic: false,
+            wait: settings.flag("wait"),
+            counting,
+            max_packet: common::packet_bytes(settings, "max_packet")?,
+            mean_packet,
+            ecn: settings.ecn(),
+            mark_forced: settings.choice("ecn_forced") == "mark",
+        };
+        let count = counting.start();
+        let (crossed, untested) = (false, false);
+        Ok(Red { config, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 })
+    }
+
+    /// The curve of NLRED, with this end below max_th.
+    pub(crate) fn bent(mut self, end: f64) -> Red {
+        self.config.max_p = end;
+        self.config.quadratic = true;
+        self
+    }
+
+    /// The thresholds, for those that adapt to them.
+    pub(crate) fn thresholds(&self) -> &Thresholds {
+        &self.config.thresholds
+    }
+
+    /// The present max_p.
+    pub(crate) fn max_p(&self) -> f64 {
+        self.config.max_p
+    }
+
+    /// The same, for those that adapt it.
+    pub(crate) fn max_p_mut(&mut self) -> &mut f64 {
+        &mut self.config.max_p
+    }
+
     /// ns-2 counts every arrival, and exempts from the test an arrival that finds at most one
     /// packet (byte) and the first one above min_th.
     fn count_as_ns2(&mut self, packet: &PacketView, queue: f64) {
@@ -214,12 +243,13 @@ impl Red {
 
     /// The base probability p_b of the present average.
     fn base(&self) -> f64 {
-        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, .. } = self.config;
+        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, quadratic, .. } = self.config;
         let avg = self.average.avg;
         if avg < min {
             0.0
         } else if avg < max {
-            max_p * (avg - min) / (max - min)
+            let linear = max_p * (avg - min) / (max - min);
+            if quadratic { linear * (avg - min) / (max - min) } else { linear }
         } else if avg < certain {
             max_p + (1.0 - max_p) * (avg - max) / (certain - max)
         } else {

@@ -71,7 +71,11 @@ pub(crate) struct Thresholds {
 impl Thresholds {
     /// Both in the same unit and in order.
     pub(crate) fn new(settings: &Settings) -> Result<Thresholds, SpecError> {
-        let min = settings.size("min_th").unwrap_or(Size::Packets(5.0));
+        Thresholds::above(settings, settings.size("min_th").unwrap_or(Size::Packets(5.0)))
+    }
+
+    /// The same where the lower one is known.
+    pub(crate) fn above(settings: &Settings, min: Size) -> Result<Thresholds, SpecError> {
         let (max, bytes) = match (min, settings.size("max_th")) {
             (Size::Packets(min), None) => (3.0 * min, false),
             (Size::Bytes(min), None) => (3.0 * min, true),
@@ -109,11 +113,11 @@ pub(crate) struct Average {
 }
 
 impl Average {
-    /// Zero, at a link that is idle.
+    /// Zero, at a link that is idle. A weight that is derived is Floyd's: a time constant of one second.
     pub(crate) fn new(settings: &Settings, bytes: bool, ns2: bool) -> Result<Average, SpecError> {
         let mean_packet = common::packet_bytes(settings, "mean_packet")?;
         Ok(Average {
-            w_q: settings.number("w_q"),
+            w_q: settings.number_or("w_q", automatic_weight(settings, mean_packet)),
             bytes,
             rate: settings.context.link_rate,
             packet_ns: 8e9 * mean_packet,
@@ -130,16 +134,27 @@ impl Average {
 
     /// An arrival sees `queue`; after idling, as many packets as the link could have sent saw none.
     pub(crate) fn update(&mut self, now: Time, queue: f64) {
-        let Some(since) = self.idle_since.take() else {
-            self.avg += self.w_q * (queue - self.avg);
-            return;
-        };
-        let idle = u128::from(now.since(since).0) * u128::from(self.rate);
-        self.avg *= libm::pow(1.0 - self.w_q, libm::floor(idle as f64 / self.packet_ns));
-        if self.ns2 {
+        let was_idle = self.idle_since.is_some();
+        if was_idle {
+            self.avg = self.at(now);
+            self.idle_since = None;
+        }
+        if self.ns2 || !was_idle {
             self.avg += self.w_q * (queue - self.avg);
         }
     }
+
+    /// The average as it stands: while the link idles it decays.
+    pub(crate) fn at(&self, now: Time) -> f64 {
+        let Some(since) = self.idle_since else { return self.avg };
+        let idle = u128::from(now.since(since).0) * u128::from(self.rate);
+        self.avg * libm::pow(1.0 - self.w_q, libm::floor(idle as f64 / self.packet_ns))
+    }
+}
+
+/// The weight that forgets in one second (ten round trips of 100 ms) of a busy link: 1 - exp(-1/C).
+fn automatic_weight(settings: &Settings, mean_packet: f64) -> f64 {
+    -libm::expm1(-8.0 * mean_packet / settings.context.link_rate as f64)
 }
 
 /// p_a from p_b: the longer ago the last signal, the likelier the next.

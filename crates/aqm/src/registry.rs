@@ -1,6 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, avq, codel, droptail, gkvq, gred, pi, raqm, red, rem};
+use crate::{Algorithm, ared, avq, codel, droptail, feng_ared, gkvq, gred, nlred, pi, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -8,11 +8,14 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &droptail::ALGORITHM,
     &red::ALGORITHM,
     &gred::ALGORITHM,
+    &ared::ALGORITHM,
+    &feng_ared::ALGORITHM,
     &rem::ALGORITHM,
     &pi::ALGORITHM,
     &avq::ALGORITHM,
     &gkvq::ALGORITHM,
     &raqm::ALGORITHM,
+    &nlred::ALGORITHM,
     &codel::ALGORITHM,
 ];
 

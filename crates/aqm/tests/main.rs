@@ -1,7 +1,10 @@
 //! Tests of the algorithms from outside: one binary, one module a file.
 
+mod ared;
 mod codel;
 mod contract;
+mod feng_ared;
+mod nlred;
 mod options;
 mod oracle_red;
 mod specs;

@@ -1,0 +1,210 @@
+//! **Self-configuring RED** (Feng and others) was the first RED that adapts `max_p`: it divides `max_p` when the
+//! average queue falls below `min_th` and multiplies it when the average rises above `max_th`.
+//!
+//! Falling below says that RED is too aggressive for the few flows there are, rising above that it is too timid.
+//! One step is taken on *entering* such a region, none while the average stays there. `ared` later replaced
+//! the big steps by small ones on a timer.
+//!
+//! # When it decides
+//! On arrival, as `red`, with the present `max_p`. `trigger thresholds`: once the average has moved, avg < min_th
+//! when it was not below before: max_p <- max_p / `alpha`; avg > max_th when it was not above before:
+//! max_p <- max_p `beta`; strictly between the two it is neither. `trigger overflow_idle`: an overflow multiplies,
+//! a link that runs idle divides. max_p stays in [`bottom`, `top`].
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | trigger | thresholds | told of in the BIO paper: overflow and idle (`trigger overflow_idle`) | the authors' own; the other is closer to BLUE |
+//! | letters | alpha divides, beta multiplies | the BIO paper: the other way round | the authors' own |
+//! | bounds of max_p | [0.0001, 1] | none | each idle period divides by 3: without a floor max_p is soon nothing and stays so until avg exceeds max_th |
+//! | alpha and beta in ns-2 | 3 and 2 | ns-2: takes those of Adaptive RED, 0.01 and 0.9, unless set | dividing by 0.01 is not what the authors mean |
+//! | first status | between | ns-3: above | no average has been seen yet; the first arrival at an idle link finds it below either way |
+//!
+//! # References
+//! W. Feng, D. Kandlur, D. Saha, K. Shin: A Self-Configuring RED Gateway, INFOCOM 1999. ns-2 `queue/red.cc`
+//! (`feng_adaptive_`).
+
+use crate::{
+    Algorithm, Aqm, Cause,
+    DefaultValue::Value as Fixed,
+    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    red::{self, Red},
+    red_family::{self, Thresholds},
+};
+use alloc::boxed::Box;
+
+const PAPER: &str = "Feng, Kandlur, Saha and Shin 1999";
+const FACTOR: Range = Range { min: 1.0, max: 1e6, above: true, below: false };
+
+const TRIGGER: Param = Param::new(
+    "trigger",
+    Kind::Choice(&["thresholds", "overflow_idle"]),
+    Fixed("thresholds"),
+    "What moves max_p: the average crossing a threshold, or overflows and idle periods",
+)
+.source(PAPER);
+const MAX_P: Param =
+    Param::new("max_p", Kind::Number, Fixed("0.1"), "Base probability just below max_th at the start")
+        .range(Range::SHARE)
+        .source("Floyd 1997");
+const ALPHA: Param = Param::new("alpha", Kind::Number, Fixed("3"), "What a decrease divides max_p by")
+    .range(FACTOR)
+    .source(PAPER);
+const BETA: Param = Param::new("beta", Kind::Number, Fixed("2"), "What an increase multiplies max_p by")
+    .range(FACTOR)
+    .source(PAPER);
+const BOTTOM: Param = Param::new("bottom", Kind::Number, Fixed("0.0001"), "Floor of max_p")
+    .range(Range::PROBABILITY)
+    .source("ours: the paper has none");
+const TOP: Param = Param::new("top", Kind::Number, Fixed("1"), "Cap of max_p")
+    .range(Range::SHARE)
+    .source("ours: a probability");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "feng_ared",
+    title: "Self-configuring RED (Feng)",
+    alias_of: None,
+    source: PAPER,
+    params: &[
+        red_family::MIN_TH,
+        red_family::MAX_TH,
+        MAX_P,
+        red_family::W_Q,
+        TRIGGER,
+        ALPHA,
+        BETA,
+        BOTTOM,
+        TOP,
+        red::GENTLE,
+        red::GENTLE_END,
+        red_family::WAIT,
+        red::COUNT,
+        red::LISTING,
+        red_family::MAX_PACKET,
+        red_family::MEAN_PACKET,
+        common::ECN,
+        red_family::ECN_FORCED,
+    ],
+    probes: &[
+        red::PROBES[0],
+        red::PROBES[1],
+        red::PROBES[2],
+        red::PROBES[3],
+        Probe { name: "max_p", unit: "", doc: "present max_p" },
+        Probe { name: "status", unit: "", doc: "where the average was last: -1 below, 0 between, 1 above" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("feng_ared.rs"),
+    build,
+};
+
+/// Where the average was last seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Status {
+    /// Below min_th.
+    Below,
+    /// Between the thresholds.
+    Between,
+    /// Above max_th.
+    Above,
+}
+
+/// The state of self-configuring RED.
+#[derive(Clone, Debug)]
+struct FengAred {
+    /// The queue that is tuned; max_p lives there.
+    red: Red,
+    /// Overflows and idle periods move max_p, not thresholds.
+    overflow_idle: bool,
+    alpha: f64,
+    beta: f64,
+    bottom: f64,
+    top: f64,
+    /// Where the average was last seen off the thresholds.
+    status: Status,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let (bottom, top) = (settings.number("bottom"), settings.number("top"));
+    if !(bottom..=top).contains(&settings.number("max_p")) {
+        return Err(settings.error("max_p", "is not between bottom and top", "bottom <= max_p <= top"));
+    }
+    Ok(Box::new(FengAred {
+        red: Red::new(settings, Thresholds::new(settings)?, settings.flag("gentle"))?,
+        overflow_idle: settings.choice("trigger") == "overflow_idle",
+        alpha: settings.number("alpha"),
+        beta: settings.number("beta"),
+        bottom,
+        top,
+        status: Status::Between,
+    }))
+}
+
+impl FengAred {
+    fn decrease(&mut self) {
+        *self.red.max_p_mut() = (self.red.max_p() / self.alpha).max(self.bottom);
+    }
+
+    fn increase(&mut self) {
+        *self.red.max_p_mut() = (self.red.max_p() * self.beta).min(self.top);
+    }
+
+    /// An average that enters a region moves max_p; one on a threshold stays where it was.
+    fn watch(&mut self) {
+        let avg = self.red.average.avg;
+        let Thresholds { min, max, .. } = *self.red.thresholds();
+        if min < avg && avg < max {
+            self.status = Status::Between;
+        } else if avg < min && self.status != Status::Below {
+            self.status = Status::Below;
+            self.decrease();
+        } else if avg > max && self.status != Status::Above {
+            self.status = Status::Above;
+            self.increase();
+        }
+    }
+}
+
+impl Aqm for FengAred {
+    fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
+        self.red.on_offered(now, packet, queue);
+        if !self.overflow_idle {
+            self.watch();
+        }
+    }
+
+    fn on_arrival(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        self.red.on_arrival(now, packet, queue, rng)
+    }
+
+    fn on_drop(&mut self, now: Time, packet: &PacketView, cause: Cause, queue: &QueueView) {
+        self.red.on_drop(now, packet, cause, queue);
+        if self.overflow_idle {
+            self.increase();
+        }
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.red.on_idle(now);
+        if self.overflow_idle {
+            self.decrease();
+        }
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        self.red.probe(field);
+        field("max_p", self.red.max_p());
+        field("status", f64::from(self.status as i8 - Status::Between as i8));
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
