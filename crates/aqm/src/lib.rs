@@ -25,6 +25,7 @@ pub mod units;
 
 pub mod ared;
 pub mod avq;
+pub mod blue;
 pub mod codel;
 pub mod droptail;
 pub mod feng_ared;

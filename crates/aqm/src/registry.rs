@@ -1,6 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, ared, avq, codel, droptail, feng_ared, gkvq, gred, nlred, pi, raqm, red, rem};
+use crate::{Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, nlred, pi, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -10,6 +10,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gred::ALGORITHM,
     &ared::ALGORITHM,
     &feng_ared::ALGORITHM,
+    &blue::ALGORITHM,
     &rem::ALGORITHM,
     &pi::ALGORITHM,
     &avq::ALGORITHM,

@@ -1,6 +1,7 @@
 //! Tests of the algorithms from outside: one binary, one module a file.
 
 mod ared;
+mod blue;
 mod codel;
 mod contract;
 mod feng_ared;

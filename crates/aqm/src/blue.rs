@@ -1,0 +1,180 @@
+//! **BLUE** keeps one signalling probability and moves it by events instead of queue lengths: up when the buffer
+//! overflows, down when the link falls idle, at most once in a `freeze_time`.
+//!
+//! Losses say that senders push too hard, idleness says that they push too little; how long the queue
+//! happens to be says neither. The probability therefore comes to rest where neither happens, and learns
+//! it from few events: slow to find, but with a state of two numbers.
+//!
+//! # When it decides
+//! Each arrival is signalled with probability p_m, cause `early`. An overflow raises p_m by `d1`; with a threshold `l`
+//! an arrival that finds more than `l` waiting does so too, before it is tested. A link that finds nothing
+//! to send lowers p_m by `d2`; `repeat_idle` goes on doing so while the link stays idle. Up and down share one
+//! clock: the next step comes more than `freeze_time` after the last.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | what raises p_m | overflow | Byun and Baras: also a queue above a threshold (`l 30p`) | Feng et al.: packet loss; the threshold form is theirs too, for links where a loss comes too late |
+//! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
+//! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
+//! | an idle link that drops its arrival | is found idle again, one more event | some event models: not | it is looked for a packet and none is found; else p_m = 1, reached just before the link fell idle, would last for ever |
+//! | short queues | no exception | ALTQ spares a queue of at most one packet | the paper knows none |
+//! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's; its advice is `d1` far above `d2` |
+//!
+//! # References
+//! W. Feng, D. Kandlur, D. Saha, K. Shin: BLUE: A New Class of Active Queue Management Algorithms, University of
+//! Michigan CSE-TR-387-99, 1999; The BLUE active queue management algorithms, IEEE/ACM ToN 10(4), 2002. Threshold form
+//! as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+};
+use alloc::boxed::Box;
+
+const D1: Param = Param::new("d1", Kind::Number, Fixed("0.0025"), "Step up of the probability")
+    .range(Range::SHARE)
+    .source("Feng et al. 1999");
+const D2: Param = Param::new("d2", Kind::Number, Fixed("0.00025"), "Step down of the probability")
+    .range(Range::SHARE)
+    .source("Feng et al. 1999");
+const FREEZE_TIME: Param =
+    Param::new("freeze_time", Kind::Span, Fixed("100ms"), "Least time between two steps, exclusive")
+        .unit("s")
+        .range(common::PERIOD)
+        .source("Feng et al. 1999");
+const L: Param = Param::new(
+    "l",
+    Kind::Size,
+    Derived("the buffer limit: only an overflow raises the probability"),
+    "Queue above which an arrival raises the probability too",
+)
+.unit("packets or bytes")
+.range(Range::NOT_NEGATIVE)
+.source("Feng et al. 1999");
+const REPEAT_IDLE: Param = Param::new(
+    "repeat_idle",
+    Kind::Flag,
+    Fixed("off"),
+    "Step down once in a freeze time for as long as the link stays idle",
+)
+.source("Feng et al. 1999: one event");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "blue",
+    title: "BLUE",
+    alias_of: None,
+    source: "Feng, Kandlur, Saha and Shin 1999",
+    params: &[D1, D2, FREEZE_TIME, L, REPEAT_IDLE, common::ECN],
+    probes: &[Probe { name: "p", unit: "", doc: "signalling probability p_m" }],
+    ns2_limit_counts_service: false,
+    file: include_str!("blue.rs"),
+    build,
+};
+
+/// The state of BLUE.
+#[derive(Clone, Debug)]
+struct Blue {
+    d1: f64,
+    d2: f64,
+    freeze_time: Span,
+    /// Threshold of the queue; `None` in the overflow form.
+    l: Option<Size>,
+    ecn: bool,
+    /// Signalling probability p_m.
+    p: f64,
+    /// When p_m was last moved; `None` before the first time.
+    last_update: Option<Time>,
+    /// The link has had nothing to send since the last packet that was let in.
+    is_idle: bool,
+    /// When to look again whether the link is still idle (`repeat_idle`).
+    look_again: Option<Time>,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let freeze_time = settings.span("freeze_time");
+    Ok(Box::new(Blue {
+        d1: settings.number("d1"),
+        d2: settings.number("d2"),
+        freeze_time,
+        l: settings.size("l"),
+        ecn: settings.ecn(),
+        p: 0.0,
+        last_update: None,
+        is_idle: false,
+        look_again: settings.flag("repeat_idle").then_some(Time::ZERO + freeze_time),
+    }))
+}
+
+impl Blue {
+    /// Move p_m, unless it has just been moved.
+    fn step(&mut self, now: Time, by: f64) {
+        if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {
+            self.p = (self.p + by).clamp(0.0, 1.0);
+            self.last_update = Some(now);
+        }
+    }
+
+    fn is_above(&self, queue: &QueueView) -> bool {
+        match self.l {
+            Some(Size::Packets(l)) => f64::from(queue.packets) > l,
+            Some(Size::Bytes(l)) => queue.bytes as f64 > l,
+            None => false,
+        }
+    }
+
+    /// The first moment at which p_m may move again.
+    fn thawed(&self, now: Time) -> Time {
+        let Some(last) = self.last_update.filter(|_| self.is_idle) else {
+            return now + self.freeze_time;
+        };
+        (last + self.freeze_time).max(now) + Span(1)
+    }
+}
+
+impl Aqm for Blue {
+    fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {
+        if self.is_above(queue) {
+            self.step(now, self.d1);
+        }
+    }
+
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        let verdict = if rng.uniform() < self.p {
+            Verdict::signal(packet, self.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        };
+        self.is_idle &= matches!(verdict, Verdict::Drop(_));
+        verdict
+    }
+
+    fn on_drop(&mut self, now: Time, _: &PacketView, _: Cause, _: &QueueView) {
+        self.step(now, self.d1);
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.is_idle = true;
+        self.step(now, -self.d2);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.look_again
+    }
+
+    fn on_timer(&mut self, now: Time, _: &QueueView) {
+        if self.is_idle {
+            self.step(now, -self.d2);
+        }
+        self.look_again = Some(self.thawed(now));
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
