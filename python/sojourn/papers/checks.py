@@ -90,9 +90,8 @@ class Below:
         pairs = list(together(samples, (self.a, self.b)))
         known = {seed: self._sides(a, b) for seed, (a, b) in pairs if a is not None and b is not None}
         if len(known) < 2:
-            return Finding(
-                U, n=len(known), measure=self._text, reason=too_few(len(pairs), len(known), (self.a, self.b))
-            )
+            reason = too_few(len(pairs), len(known), (self.a, self.b))
+            return Finding(U, n=len(known), measure=self._text("<"), reason=reason)
         late_a, late_b = self.a.censored(samples), self.b.censored(samples)
         if any(late_a[seed] or late_b[seed] for seed in known):
             return self._by_sign(known, late_a, late_b)
@@ -101,34 +100,27 @@ class Below:
     def _sides(self, a: float, b: float) -> tuple[float, float]:
         return a, self.factor * b + self.offset
 
-    @property
-    def _right(self) -> str:
-        scaled = self.b.label if self.factor == 1 else f"{self.factor:g} {self.b.label}"
-        return f"{scaled} {self.offset:+g}" if self.offset else scaled
-
-    @property
-    def _sign(self) -> str:
-        return "<" if self.strict else "<="
-
-    @property
-    def _text(self) -> str:
-        return f"{self.a.label} {self._sign} {self._right}"
+    def _text(self, sign: str) -> str:
+        """Return the two sides with `sign` between them, what they share said once."""
+        share = bool(self.a.who) and self.a.what == self.b.what
+        left, right = (self.a.who, self.b.who) if share else (self.a.label, self.b.label)
+        right = right if self.factor == 1 else f"{self.factor:g} x {right}"
+        right = f"({right} {self.offset:+g})" if self.offset else right
+        return f"{self.a.what}: {left} {sign} {right}" if share else f"{left} {sign} {right}"
 
     def _by_interval(self, a: tuple[float, ...], b: tuple[float, ...]) -> Finding:
         log = self.log and min(*a, *b) > 0
         effect, border = stats.paired(b, a, log=log), 1.0 if log else 0.0
-        if effect.mean is None or effect.low is None or effect.high is None:
-            return Finding(U, n=effect.n, measure=self._text, reason="no interval")
-        measure = (
-            f"{self.a.label} / {self._right}" if log else f"{self.a.label} - {self._right}{unit(self.a)}"
-        )
-        claimed = f"{self._sign} {border:g}"
+        measure = self._text("/") if log else self._text("-") + unit(self.a)
+        claimed = f"{'<' if self.strict else '<='} {border:g}"
         finding = Finding(U, effect.mean, effect.low, effect.high, effect.n, measure, claimed, effect.p)
+        if effect.low is None or effect.high is None:
+            return replace(finding, reason="no interval")
         if effect.low == effect.high == border:
             verdict = N if self.strict else R
             return replace(finding, verdict=verdict, p=None, reason=f"equal in all {effect.n} seeds")
         verdict = R if effect.high < border else N if effect.low > border else U
-        where = {R: "on the claim's side of", N: "on the other side of", U: "across"}[verdict]
+        where = {R: "below", N: "above", U: "across"}[verdict]
         return replace(finding, verdict=verdict, reason=f"interval {where} {border:g}")
 
     def _by_sign(
@@ -138,16 +130,16 @@ class Below:
         late_b: Mapping[int, bool],
     ) -> Finding:
         lost_a, lost_b = (sum(late[seed] for seed in known) for late in (late_a, late_b))
-        never = f"never reached by {self.a.label} in {lost_a}, by {self.b.label} in {lost_b} of {len(known)}"
+        never = f"never reached in {lost_a} and {lost_b} of {len(known)} seeds"
         told = {seed: a - b for seed, (a, b) in known.items() if not (late_a[seed] and late_b[seed])}
         differences = [difference for difference in told.values() if difference != 0]
         wins, n = sum(difference < 0 for difference in differences), len(differences)
-        finding = Finding(U, n=len(known), measure=f"share of seeds with {self._text}", claimed="> 0.5")
+        finding = Finding(U, n=len(known), measure=f"share of seeds with {self._text('<')}", claimed="> 0.5")
         if n == 0:
             return replace(finding, reason=never)
         low, high = stats.share_interval(wins, n)
         verdict = R if low > 0.5 else N if high < 0.5 else U
-        reason = f"sign test, {wins} of {n} untied pairs on the claim's side; {never}"
+        reason = f"so in {wins} of {n} seeds that tell; {never}"
         p = stats.sign_test(differences)
         return replace(finding, verdict=verdict, effect=wins / n, low=low, high=high, p=p, reason=reason)
 

@@ -123,13 +123,14 @@ class Noted:
 
 
 def brief(finding: Finding) -> str:
-    """Return a finding in one line: measure, effect with interval, verdict."""
+    """Return a finding in one line: measure, effect with interval, verdict, and why if that is not all."""
     if finding.effect is None:
         return finding.reason if finding.n == 0 else f"{finding.measure}: {finding.verdict}, {finding.reason}"
-    interval = (
-        "" if finding.low is None or finding.high is None else f" [{finding.low:.4g}, {finding.high:.4g}]"
-    )
-    return f"{finding.measure} = {finding.effect:.4g}{interval}: {finding.verdict}, {finding.reason}"
+    ends = (finding.low, finding.high)
+    interval = f" [{ends[0]:.4g}, {ends[1]:.4g}]" if ends[0] is not None and ends[1] is not None else ""
+    plain = finding.reason.startswith("interval")
+    why = finding.verdict if plain else f"{finding.verdict}, {finding.reason}"
+    return f"{finding.measure}: {finding.effect:.4g}{interval}, {why}"
 
 
 def settle(check: Check, samples: Samples, quick: bool = False) -> Finding:

@@ -103,9 +103,7 @@ def verdicts(result: Reproduction) -> pl.DataFrame:
 def _reason(item: Judged) -> str:
     finding = item.finding
     claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
-    remark = f"Remark of the catalogue: {item.claim.remark}." if item.claim.remark else ""
-    reason = finding.reason if finding.reason.endswith(".") else f"{finding.reason}."
-    return " ".join(filter(None, (reason, claimed, remark)))
+    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed)))
 
 
 def _numbers(result: Reproduction) -> Iterator[Block]:

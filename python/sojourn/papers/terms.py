@@ -30,8 +30,18 @@ class Term(Protocol):
     """One number a seed."""
 
     @property
+    def what(self) -> str:
+        """What the number is: ``mean queue``."""
+        ...
+
+    @property
+    def who(self) -> str:
+        """Whose it is: ``RAQM``; empty where ``what`` says it all."""
+        ...
+
+    @property
     def label(self) -> str:
-        """How the number is called in reasons and tables."""
+        """Both together."""
         ...
 
     @property
@@ -62,6 +72,8 @@ class Quantity:
         The experiment's id.
     unit : str
         Its unit, for tables.
+    title : str
+        The metric in words.
     note : str
         What tells it apart from the same metric of the same arm in another experiment.
     """
@@ -70,12 +82,23 @@ class Quantity:
     arm: str
     experiment: str
     unit: str = ""
+    title: str = ""
     note: str = ""
 
     @property
+    def what(self) -> str:
+        """The metric in words."""
+        return self.title or self.metric
+
+    @property
+    def who(self) -> str:
+        """The arm."""
+        return f"{self.arm} ({self.note})" if self.note else self.arm
+
+    @property
     def label(self) -> str:
-        """``queue_std(RAQM)``."""
-        return f"{self.metric}({self.arm}{self.note and ', '}{self.note})"
+        """``mean queue of RAQM``."""
+        return f"{self.what} of {self.who}"
 
     @property
     def sources(self) -> frozenset[Source]:
@@ -98,7 +121,7 @@ class Derived:
 
     Attributes
     ----------
-    label : str
+    what : str
         What it is.
     of : tuple of Quantity
         The arguments, in order.
@@ -107,15 +130,23 @@ class Derived:
         for seeds of which an argument is unknown.
     unit : str
         Its unit.
+    who : str
+        Whose it is, if `what` does not say.
     unknown : str
         What it means where the function returns None, for reasons.
     """
 
-    label: str
+    what: str
     of: tuple[Quantity, ...]
     function: Callable[..., float | None]
     unit: str = ""
+    who: str = ""
     unknown: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is, and whose."""
+        return f"{self.what} of {self.who}" if self.who else self.what
 
     @property
     def sources(self) -> frozenset[Source]:

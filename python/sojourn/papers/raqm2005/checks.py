@@ -18,6 +18,23 @@ from sojourn.papers.terms import Derived, Quantity, Samples, Source
 from sojourn.study import stats
 
 OTHERS = ("PI", "REM")
+#: Metrics in words; a window is 50 s to 200 s unless it is named.
+TITLES = {
+    "queue_mean[0,20]": "mean queue from 0 s to 20 s",
+    "queue_mean[50,200]": "mean queue",
+    "queue_mean[100,200]": "mean queue from 100 s",
+    "queue_std[50,200]": "std. dev. of the queue",
+    "queue_rms[50,200]": "rms distance from q_0",
+    "queue_rms[20,200]": "rms distance from q_0, from 20 s",
+    "queue_at_ends[50,200]": "share of time with the queue empty or at 95 p or more",
+    "drop_ratio[100,200]": "drop ratio from 100 s",
+    "p_k_min[100,200]": "least p_k from 100 s",
+    "overshoot": "overshoot",
+    "overshoot_duration": "duration of the overshoot",
+    "response_time": "response time",
+    "recovery_50s": "recovery from the change at 50 s",
+    "recovery_150s": "recovery from the change at 150 s",
+}
 BUFFER = (
     "The start fills the buffer, and the buffer ends every overshoot: 50 p for PI and RAQM, 49 p for REM, "
     "whose limit counts the packet in service as in ns-2"
@@ -64,12 +81,12 @@ COMPUTED = (
 
 def packets(metric: str, arm: str, experiment: str) -> Quantity:
     """Return a quantity in packets."""
-    return Quantity(metric, arm, experiment, "packets")
+    return Quantity(metric, arm, experiment, "packets", TITLES[metric])
 
 
 def seconds(metric: str, arm: str, experiment: str) -> Quantity:
     """Return a quantity in seconds."""
-    return Quantity(metric, arm, experiment, "s")
+    return Quantity(metric, arm, experiment, "s", TITLES[metric])
 
 
 def holds(experiment: str) -> Check:
@@ -143,10 +160,10 @@ def _gains_and_periods() -> dict[str, Check]:
 def _figures_in_words() -> dict[str, Check]:
     small, many, large = "raqm-fig5a", "raqm-fig5b", "raqm-fig6a"
     slow, slower = (
-        Quantity("response_time", "PI", where, "s", note)
+        Quantity("response_time", "PI", where, "s", TITLES["response_time"], note)
         for where, note in ((small, "N=40"), (many, "N=400"))
     )
-    at_ends = Quantity("queue_at_ends[50,200]", "REM", large)
+    at_ends = Quantity("queue_at_ends[50,200]", "REM", large, title=TITLES["queue_at_ends[50,200]"])
     spread = tuple(packets("queue_std[50,200]", name, large) for name in ("REM", "RAQM"))
     return {
         "RAQM-36": Noted(
@@ -182,7 +199,7 @@ def _targets() -> dict[str, Check]:
 
     def average(name: str) -> Derived:
         cells = tuple(goodput(name, target) for target in TARGETS)
-        return Derived(f"mean over q_0 of goodput({name})", cells, lambda *g: sum(g) / len(g))
+        return Derived("goodput averaged over q_0", cells, lambda *g: sum(g) / len(g), who=name)
 
     return {
         "RAQM-39": All(
@@ -218,10 +235,15 @@ def settles_at_the_loss_ratio(experiment: str) -> Check:
     """Return the derived claim: p_k settles at 1 and the queue at q_0 times the loss ratio."""
     quantities = (
         packets("queue_mean[100,200]", "RAQM", experiment),
-        Quantity("drop_ratio[100,200]", "RAQM", experiment),
+        Quantity("drop_ratio[100,200]", "RAQM", experiment, title=TITLES["drop_ratio[100,200]"]),
     )
-    label = "queue_mean[100,200](RAQM) - 50 p x drop_ratio[100,200](RAQM)"
-    distance = Derived(label, quantities, lambda queue, ratio: queue - 50 * ratio, "packets")
+    distance = Derived(
+        "mean queue - 50 packets x drop ratio, from 100 s",
+        quantities,
+        lambda queue, ratio: queue - 50 * ratio,
+        "packets",
+        who="RAQM",
+    )
     return ShareOfSeeds(
         "|mean queue - 50 p x drop ratio| <= 5 p and p_k = 1 throughout",
         lambda away, least: abs(away) <= 5 and least >= 1,

@@ -58,9 +58,10 @@ def at_equal_queue(metric: str, a: str, b: str, experiment: str) -> tuple[Derive
 
         return average
 
+    title = metric.replace("_", " ")
     apart = f"there is no mean queue that both {a} and {b} reach"
     first, second = (
-        Derived(f"{metric} at equal mean queue({name})", of, averaged(which), unknown=apart)
+        Derived(f"{title} at equal mean queue", of, averaged(which), who=name, unknown=apart)
         for which, name in enumerate((a, b))
     )
     return first, second
@@ -75,7 +76,7 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
             return None
         return float(np.interp(queue, queues, heights))
 
-    label = f"{metric}({arm}) at a mean queue of {queue:g} packets"
+    label = f"{metric} of {arm} at a mean queue of {queue:g} packets"
     apart = f"no target brings the mean queue of {arm} within {NEAR:.0%} of {queue:g} packets"
     return Derived(label, cells(metric, arm, experiment), read, unknown=apart)
 

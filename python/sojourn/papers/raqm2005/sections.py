@@ -103,10 +103,11 @@ def _words(result: Reproduction, table: pl.DataFrame) -> Iterator[str]:
     away = table.group_by("reading").agg(pl.col("queue_rms[50,200]").mean()).sort("queue_rms[50,200]")
     best, least = away.row(0)
     printed = dict(away.iter_rows())[""]
-    yield (
-        f"Nearest to the target on average is *{titles[best]}*: {least:.0f} p (rms over the figures), "
-        f"against {printed:.0f} p as printed{_others(result)}."
-    )
+    if away.height > 1:
+        yield (
+            f"Nearest to the target on average is *{titles[best]}*: {least:.0f} p (rms over the figures), "
+            f"against {printed:.0f} p as printed{_others(result)}."
+        )
     moves = _moves(result)
     if moves:
         yield f"Does q_0 set the queue? In Fig. 8 it goes from 20 to 90 packets. The mean queue goes {moves}."
