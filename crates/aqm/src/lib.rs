@@ -31,6 +31,7 @@ pub mod droptail;
 pub mod feng_ared;
 pub mod gkvq;
 pub mod gred;
+pub mod ldc;
 pub mod nlred;
 pub mod pi;
 pub mod raqm;

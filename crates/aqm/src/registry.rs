@@ -1,6 +1,8 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, nlred, pi, raqm, red, rem};
+use crate::{
+    Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, raqm, red, rem,
+};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -15,6 +17,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &pi::ALGORITHM,
     &avq::ALGORITHM,
     &gkvq::ALGORITHM,
+    &ldc::ALGORITHM,
     &raqm::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,

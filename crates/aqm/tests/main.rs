@@ -5,6 +5,7 @@ mod blue;
 mod codel;
 mod contract;
 mod feng_ared;
+mod ldc;
 mod nlred;
 mod options;
 mod oracle_red;

@@ -1,0 +1,237 @@
+//! **LDC (Load/Delay Controller)** adds two drop probabilities: one grows with the averaged queue against the queue
+//! that the target delay allows, one with the averaged load against the target load.
+//!
+//! Load warns before a queue has built up, the queue says what the delay is; both are cut off at
+//! their targets, so that each contributes at most its weight. A power of 3 keeps both small until
+//! the target is near. All is computed once in `tau`, nothing but a byte count per packet.
+//!
+//! # When it decides
+//! Every `tau`, with A the bytes that arrived in it, C the output rate and q the waiting bytes: R = A/(tau C),
+//! R_avg <- (1 - w_r) R_avg + w_r R, Q_avg <- (1 - w_q) Q_avg + w_q q, and with Q_target = d_target C
+//! P = w_d min(1, (Q_avg/Q_target)^n) + w_l min(1, (R_avg/r_target)^n). Each arrival of the next `tau` is signalled with
+//! probability P, cause `early`. Arrivals that are dropped belong to A.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | which sample `w_r` weighs | the current one | section 4.1 of the paper can be read as: 0.998 on the history | its table 2 and section 5.3 say "weights for the current sample" |
+//! | output rate | the configured rate | what the queue really sent (`output measured`) | on an idle link the measured rate falls with the load, and their ratio says nothing |
+//! | averaging of rates | the ratio is averaged | `output measured`: both rates are averaged, then divided | with a constant output rate it is the same |
+//! | `tau` | 2 ms, literally | about 10 packet times | on a slow link most ticks see no packet: R jumps between 0 and 40 at 0.1 Mbit/s, and the load part acts on packets closer than 2 ms only; a longer `tau` repairs it |
+//! | `d_target` | 4 s, for every link | 0.2 s at 1 Mbit/s in the paper's FTP runs | its table 2, for links of 0.1 Mbit/s: a target delay is a choice, set it for each link |
+//!
+//! # References
+//! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE ITCom, 2002.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
+};
+use alloc::boxed::Box;
+
+const PAPER: &str = "Kwon and Fahmy 2002, table 2";
+
+const D_TARGET: Param = Param::new("d_target", Kind::Span, Fixed("4s"), "Target of the queueing delay")
+    .unit("s")
+    .range(common::PERIOD)
+    .source(PAPER);
+const R_TARGET: Param = Param::new("r_target", Kind::Number, Fixed("0.95"), "Target of the load factor")
+    .range(Range::SHARE)
+    .source(PAPER);
+const W_D: Param = Param::new("w_d", Kind::Number, Fixed("0.75"), "Weight of the delay part")
+    .range(Range::PROBABILITY)
+    .source(PAPER);
+const W_L: Param = Param::new("w_l", Kind::Number, Derived("1 - w_d"), "Weight of the load part")
+    .range(Range::PROBABILITY)
+    .source(PAPER);
+const N: Param = Param::new("n", Kind::Number, Fixed("3"), "Exponent of both parts, better below 4")
+    .range(Range { min: 1.0, max: 100.0, above: false, below: false })
+    .source(PAPER);
+const TAU: Param = Param::new("tau", Kind::Span, Fixed("2ms"), "Time between two computations")
+    .unit("s")
+    .range(common::PERIOD)
+    .source(PAPER);
+const W_Q: Param =
+    Param::new("w_q", Kind::Number, Fixed("0.002"), "Weight of the current queue in its average")
+        .range(Range::SHARE)
+        .source(PAPER);
+const W_R: Param =
+    Param::new("w_r", Kind::Number, Fixed("0.998"), "Weight of the current load in its average")
+        .range(Range::SHARE)
+        .source(PAPER);
+const OUTPUT: Param = Param::new(
+    "output",
+    Kind::Choice(&["configured", "measured"]),
+    Fixed("configured"),
+    "Output rate C: as configured, or as measured in every tau at whose end packets wait",
+)
+.source("Kwon and Fahmy 2002, section 3.2");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "ldc",
+    title: "Load/Delay Controller",
+    alias_of: None,
+    source: "Kwon and Fahmy 2002",
+    params: &[D_TARGET, R_TARGET, W_D, W_L, N, TAU, W_Q, W_R, common::RATE, OUTPUT, common::ECN],
+    probes: &[
+        Probe { name: "p", unit: "", doc: "drop probability of this interval" },
+        Probe { name: "p_delay", unit: "", doc: "its delay part, weighted" },
+        Probe { name: "p_load", unit: "", doc: "its load part, weighted" },
+        Probe { name: "q_avg", unit: "B", doc: "averaged queue" },
+        Probe { name: "r_avg", unit: "", doc: "averaged load factor" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("ldc.rs"),
+    build,
+};
+
+/// What was configured; rates in bytes/s.
+#[derive(Clone, Debug)]
+struct Config {
+    d_target: f64,
+    r_target: f64,
+    w_d: f64,
+    n: f64,
+    tau: f64,
+    w_q: f64,
+    w_r: f64,
+    measured: bool,
+    ecn: bool,
+}
+
+/// The state of LDC.
+#[derive(Clone, Debug)]
+struct Ldc {
+    config: Config,
+    /// When to compute.
+    ticks: Ticks,
+    /// Bytes that arrived in this interval, dropped ones included.
+    arrived: u64,
+    /// Bytes that left in this interval.
+    departed: u64,
+    /// Output rate C; averaged where it is measured.
+    output: f64,
+    /// Averaged input rate (`output measured`).
+    input: f64,
+    /// Averaged queue, bytes.
+    q_avg: f64,
+    /// Averaged load factor.
+    r_avg: f64,
+    /// The two parts of the probability, weighted.
+    parts: (f64, f64),
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let w_d = settings.number("w_d");
+    let sum = w_d + settings.number_or("w_l", 1.0 - w_d);
+    if (sum - 1.0).abs() > 1e-9 {
+        return Err(settings.error("w_l", "and w_d do not add up to 1", "w_d + w_l = 1"));
+    }
+    let tau = settings.span("tau");
+    let config = Config {
+        d_target: settings.span("d_target").as_secs_f64(),
+        r_target: settings.number("r_target"),
+        w_d,
+        n: settings.number("n"),
+        tau: tau.as_secs_f64(),
+        w_q: settings.number("w_q"),
+        w_r: settings.number("w_r"),
+        measured: settings.choice("output") == "measured",
+        ecn: settings.ecn(),
+    };
+    Ok(Box::new(Ldc {
+        config,
+        ticks: Ticks::every(tau),
+        arrived: 0,
+        departed: 0,
+        output: settings.rate("rate") as f64 / 8.0,
+        input: 0.0,
+        q_avg: 0.0,
+        r_avg: 0.0,
+        parts: (0.0, 0.0),
+    }))
+}
+
+/// The mean of `average` and `sample` that gives the sample the weight `w`.
+fn averaged(average: f64, w: f64, sample: f64) -> f64 {
+    (1.0 - w) * average + w * sample
+}
+
+/// `x` over its target, 1 where there is no room at all.
+fn ratio(x: f64, target: f64) -> f64 {
+    if x < target { x / target } else { 1.0 }
+}
+
+impl Ldc {
+    /// Equation 1: input over output.
+    fn measure_load(&mut self, is_backlogged: bool) {
+        let Config { tau, w_r, measured, .. } = self.config;
+        let input = self.arrived as f64 / tau;
+        if measured {
+            self.input = averaged(self.input, w_r, input);
+            if is_backlogged {
+                self.output = averaged(self.output, w_r, self.departed as f64 / tau);
+            }
+            self.r_avg = if self.output > 0.0 { (self.input / self.output).min(f64::MAX) } else { f64::MAX };
+        } else {
+            self.r_avg = averaged(self.r_avg, w_r, input / self.output);
+        }
+        (self.arrived, self.departed) = (0, 0);
+    }
+
+    /// Equation 3: the two parts of the drop probability.
+    fn update(&mut self) {
+        let Config { d_target, r_target, w_d, n, .. } = self.config;
+        self.parts = (
+            w_d * libm::pow(ratio(self.q_avg, d_target * self.output), n),
+            (1.0 - w_d) * libm::pow(ratio(self.r_avg, r_target), n),
+        );
+    }
+
+    fn p(&self) -> f64 {
+        (self.parts.0 + self.parts.1).min(1.0)
+    }
+}
+
+impl Aqm for Ldc {
+    fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {
+        self.arrived += u64::from(packet.bytes);
+    }
+
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        if rng.uniform() < self.p() {
+            Verdict::signal(packet, self.config.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    fn on_departure(&mut self, _: Time, packet: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
+        self.departed += u64::from(packet.bytes);
+        Verdict::Pass
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.ticks.due())
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        self.q_avg = averaged(self.q_avg, self.config.w_q, queue.bytes as f64);
+        self.measure_load(queue.packets > 0);
+        self.update();
+        self.ticks.advance(now);
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p());
+        field("p_delay", self.parts.0);
+        field("p_load", self.parts.1);
+        field("q_avg", self.q_avg);
+        field("r_avg", self.r_avg);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
