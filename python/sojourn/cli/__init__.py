@@ -75,7 +75,7 @@ def call(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _say(str(disk(error, error.filename or "the disk")), 1)
+        return _say(str(disk(error, error.filename or "the output")), 1)
     except MemoryError:
         return _say("not enough memory for what was asked", 1)
     except Exception as error:  # noqa: BLE001 - the last resort: one line, not a traceback
