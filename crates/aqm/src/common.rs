@@ -42,6 +42,9 @@ pub(crate) const PACKET_BYTES: Range = Range { min: 1.0, max: 4_294_967_295.0, a
 /// What a timer's period may be, in seconds.
 pub(crate) const PERIOD: Range = Range { min: 1e-6, max: 1e6, above: false, below: false };
 
+/// What a controller's gain may be.
+pub(crate) const GAIN: Range = Range { min: 0.0, max: 1e9, above: false, below: false };
+
 /// A packet size that must be written in bytes: `mean_packet 500` would silently mean 500 packets.
 pub(crate) fn packet_bytes(settings: &Settings, name: &str) -> Result<f64, SpecError> {
     match settings.size(name) {

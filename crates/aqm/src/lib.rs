@@ -34,6 +34,7 @@ pub mod gred;
 pub mod ldc;
 pub mod nlred;
 pub mod pi;
+pub mod pie;
 pub mod raqm;
 pub mod red;
 pub mod rem;

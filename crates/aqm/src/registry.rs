@@ -1,8 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{
-    Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, raqm, red, rem,
-};
+use crate::{Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, pie, raqm, red, rem};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -21,6 +19,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &raqm::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,
+    &pie::ALGORITHM,
 ];
 
 /// The algorithm called `name`.

@@ -9,6 +9,7 @@ mod ldc;
 mod nlred;
 mod options;
 mod oracle_red;
+mod pie;
 mod specs;
 mod support;
 mod vectors;

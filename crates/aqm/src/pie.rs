@@ -1,0 +1,387 @@
+//! **PIE (Proportional Integral controller Enhanced)** is the PI controller on the queueing *delay*, with a step that
+//! shrinks where the probability is small and an allowance for bursts, so that one setting suits most links.
+//!
+//! The classic controller needs gains for a link and its load; PIE divides them by 2048 to 1 as p grows from
+//! nothing to 10 %, since a step that is right at 1 % would make p jump at 0.01 %.
+//!
+//! # When it decides
+//! Every `t_update`, with d the delay now: s = alpha (d - target) + beta (d - d_old), divided by 2048, 512, 128, 32, 8, 2 or
+//! 1 for p below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 or above; from p = 0.1 on s is at most 0.02 (`step_cap`); p <- p + s;
+//! if both delays are 0, p <- 0.98 p. Each arrival is signalled with probability p, cause `early`, except while the burst
+//! allowance lasts, while d_old < target / 2 and p < 0.2, or where at most two mean packets wait. The
+//! allowance is `max_burst`, runs out with time and is renewed when p is 0 and the delay below half the target.
+//! ECN-capable packets are marked only while p < `mark_ecnth`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | delay d | of the last departure, 0 once none wait | RFC 8033 offers it beside the rate estimate (`delay rate`); head of the queue, backlog / link rate (`delay head`, `delay backlog`) | it needs no estimate; Linux's default |
+//! | decay of p | both delays 0 | RFC 8033, appendix B: both below half the target (`decay half_target`); Linux: 1/64 | RFC 8033, section 4.2 and appendix A |
+//! | randomness | one draw each | RFC 8033, 5.4, Linux: never before p has summed up to 0.85, always at 8.5 (`derandomize`) | RFC 8033, appendix A |
+//! | p at delays above 250 ms | the controller's | Linux: 0.02 more a step (`jump`) | not in RFC 8033 |
+//! | burst allowance | runs out by t_update at each update | Linux with timestamps: by the time between departures; ns-3: three states, renewed after 1.5 s | RFC 8033 |
+//! | turning off | never | RFC 8033, 5.3: optionally off until a third of the buffer is full | a queue below half the target is left alone anyway |
+//! | mark_ecnth | p < 0.1 | Linux: p <= 0.1 | RFC 8033, 5.1 |
+//! | alpha, beta | 0.125 and 1.25 per second | Linux: 2 and 20 sixteenths | the same numbers |
+//! | DQ_THRESHOLD | 16 KiB | also read as 16,000 bytes | the listing: 2^14 bytes; the estimate's weight is 2^14 / 2^16 |
+//!
+//! # References
+//! R. Pan et al.: PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013. RFC 8033. Linux
+//! `sch_pie.c`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
+    Range, Settings, SpecError, Ticks, Time, Verdict, common,
+};
+use alloc::boxed::Box;
+
+const TARGET: Param =
+    Param::new("target", Kind::Span, Fixed("15ms"), "Queueing delay to be held (QDELAY_REF)")
+        .unit("s")
+        .range(Range::NOT_NEGATIVE)
+        .source("RFC 8033, 4.2")
+        .tc("target");
+const T_UPDATE: Param =
+    Param::new("t_update", Kind::Span, Fixed("15ms"), "Time between two updates of the probability")
+        .unit("s")
+        .range(common::PERIOD)
+        .source("RFC 8033, 4.2")
+        .tc("tupdate");
+const ALPHA: Param =
+    Param::new("alpha", Kind::Number, Fixed("0.125"), "Gain on the delay's distance from the target")
+        .unit("1/s")
+        .range(common::GAIN)
+        .source("RFC 8033, 4.2")
+        .tc("alpha");
+const BETA: Param = Param::new("beta", Kind::Number, Fixed("1.25"), "Gain on the delay's change")
+    .unit("1/s")
+    .range(common::GAIN)
+    .source("RFC 8033, 4.2")
+    .tc("beta");
+const MAX_BURST: Param =
+    Param::new("max_burst", Kind::Span, Fixed("150ms"), "How long a burst may last without a signal")
+        .unit("s")
+        .range(Range::NOT_NEGATIVE)
+        .source("RFC 8033, 4.4");
+const MARK_ECNTH: Param = Param::new(
+    "mark_ecnth",
+    Kind::Number,
+    Fixed("0.1"),
+    "Probability from which ECN-capable packets are dropped too",
+)
+.range(Range::PROBABILITY)
+.source("RFC 8033, 5.1");
+const DELAY: Param = Param::new(
+    "delay",
+    Kind::Choice(&["last", "head", "backlog", "rate"]),
+    Fixed("last"),
+    "The delay now: of the last departure, of the head, backlog / link rate, backlog / departure rate",
+)
+.source("RFC 8033, 5.2; the default of Linux")
+.tc("dq_rate_estimator");
+const DQ_THRESHOLD: Param = Param::new(
+    "dq_threshold",
+    Kind::Size,
+    Fixed("16KiB"),
+    "Bytes over which the departure rate is measured (`delay rate`)",
+)
+.unit("B")
+.range(common::PACKET_BYTES)
+.source("RFC 8033, 5.2");
+const STEP_CAP: Param =
+    Param::new("step_cap", Kind::Flag, Fixed("on"), "From p = 0.1 on p rises by at most 0.02 a step")
+        .source("RFC 8033, 5.5");
+const DECAY: Param = Param::new(
+    "decay",
+    Kind::Choice(&["empty", "half_target"]),
+    Fixed("empty"),
+    "When p shrinks by 2 % more: both delays 0, or both below half the target",
+)
+.source("RFC 8033, appendix A; the other is appendix B");
+const DERANDOMIZE: Param = Param::new(
+    "derandomize",
+    Kind::Flag,
+    Fixed("off"),
+    "No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5",
+)
+.source("RFC 8033, appendix A; 5.4 allows it");
+const JUMP: Param =
+    Param::new("jump", Kind::Flag, Fixed("off"), "Above a delay of 250 ms p rises by 0.02 more a step")
+        .source("RFC 8033; Linux has it");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "pie",
+    title: "Proportional Integral controller Enhanced",
+    alias_of: None,
+    source: "RFC 8033",
+    params: PARAMS,
+    probes: PROBES,
+    ns2_limit_counts_service: false,
+    file: include_str!("pie.rs"),
+    build: |settings| Ok(Box::new(Pie::new(settings)?)),
+};
+
+pub(crate) const PARAMS: &[Param] = &[
+    TARGET,
+    T_UPDATE,
+    ALPHA,
+    BETA,
+    MAX_BURST,
+    MARK_ECNTH,
+    DELAY,
+    DQ_THRESHOLD,
+    STEP_CAP,
+    DECAY,
+    DERANDOMIZE,
+    JUMP,
+    common::MEAN_PACKET,
+    common::ECN,
+];
+
+pub(crate) const PROBES: &[Probe] = &[
+    Probe { name: "p", unit: "", doc: "drop probability" },
+    Probe { name: "delay", unit: "s", doc: "delay of the last update" },
+    Probe { name: "burst", unit: "s", doc: "burst allowance left" },
+    Probe { name: "dq_time", unit: "s", doc: "average time of dq_threshold bytes (`delay rate`)" },
+    Probe { name: "accu", unit: "", doc: "sum of p since the last drop (`derandomize`)" },
+];
+
+/// Where the delay comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Delay {
+    Last,
+    Head,
+    Backlog,
+    Rate,
+}
+
+/// What was configured; times in seconds.
+#[derive(Clone, Debug)]
+struct Config {
+    target: f64,
+    t_update: f64,
+    alpha: f64,
+    beta: f64,
+    max_burst: f64,
+    mark_ecnth: f64,
+    delay: Delay,
+    dq_threshold: f64,
+    step_cap: bool,
+    half_target: bool,
+    derandomize: bool,
+    jump: bool,
+    mean_packet: f64,
+    ecn: bool,
+}
+
+/// Time that `dq_threshold` bytes take to leave, measured while at least as many wait.
+#[derive(Clone, Debug, Default)]
+struct DepartureRate {
+    /// Since when, and bytes since then, while a measurement runs.
+    measuring: Option<(Time, f64)>,
+    /// The average; 0 before the first measurement.
+    average: f64,
+}
+
+impl DepartureRate {
+    /// `bytes` leave and `left` stay.
+    fn departure(&mut self, now: Time, bytes: f64, left: f64, threshold: f64) {
+        if self.measuring.is_none() && left >= threshold {
+            self.measuring = Some((now, 0.0));
+        }
+        let Some((since, count)) = &mut self.measuring else { return };
+        *count += bytes;
+        if *count < threshold {
+            return;
+        }
+        let time = now.since(*since).as_secs_f64();
+        let weight = (threshold / 65_536.0).min(1.0);
+        self.average = if self.average == 0.0 { time } else { (1.0 - weight) * self.average + weight * time };
+        self.measuring = (left >= threshold).then_some((now, 0.0));
+    }
+}
+
+/// The state of PIE.
+#[derive(Clone, Debug)]
+pub(crate) struct Pie {
+    config: Config,
+    /// When to update.
+    updates: Ticks,
+    /// Drop probability.
+    p: f64,
+    /// Delay now, as last known.
+    delay: f64,
+    /// Delay of the last update.
+    delay_old: f64,
+    /// Burst allowance left.
+    burst: f64,
+    /// The departure rate (`delay rate`).
+    rate: DepartureRate,
+    /// Sum of p since the last drop (`derandomize`).
+    accu: f64,
+}
+
+impl Pie {
+    pub(crate) fn new(settings: &Settings) -> Result<Pie, SpecError> {
+        let config = Config {
+            target: settings.span("target").as_secs_f64(),
+            t_update: settings.span("t_update").as_secs_f64(),
+            alpha: settings.number("alpha"),
+            beta: settings.number("beta"),
+            max_burst: settings.span("max_burst").as_secs_f64(),
+            mark_ecnth: settings.number("mark_ecnth"),
+            delay: match settings.choice("delay") {
+                "head" => Delay::Head,
+                "backlog" => Delay::Backlog,
+                "rate" => Delay::Rate,
+                _ => Delay::Last,
+            },
+            dq_threshold: common::packet_bytes(settings, "dq_threshold")?,
+            step_cap: settings.flag("step_cap"),
+            half_target: settings.choice("decay") == "half_target",
+            derandomize: settings.flag("derandomize"),
+            jump: settings.flag("jump"),
+            mean_packet: common::packet_bytes(settings, "mean_packet")?,
+            ecn: settings.ecn(),
+        };
+        Ok(Pie {
+            updates: Ticks::every(settings.span("t_update")),
+            p: 0.0,
+            delay: 0.0,
+            delay_old: 0.0,
+            burst: config.max_burst,
+            rate: DepartureRate::default(),
+            accu: 0.0,
+            config,
+        })
+    }
+
+    /// The delay at an update.
+    fn measure(&self, now: Time, queue: &QueueView) -> f64 {
+        match self.config.delay {
+            Delay::Last => self.delay,
+            Delay::Head => queue.contents.at(0).map_or(0.0, |head| now.since(head.arrived).as_secs_f64()),
+            Delay::Backlog => queue.bytes as f64 * 8.0 / queue.link_rate.max(1) as f64,
+            Delay::Rate => queue.bytes as f64 * self.rate.average / self.config.dq_threshold,
+        }
+    }
+
+    /// The step of p before its bounds: the smaller p, the finer.
+    fn step(&self) -> f64 {
+        let Config { alpha, beta, target, step_cap, jump, .. } = self.config;
+        const FINER: [(f64, f64); 6] =
+            [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
+        let divisor = FINER.iter().find(|(below, _)| self.p < *below).map_or(1.0, |(_, divisor)| *divisor);
+        let step = (alpha * (self.delay - target) + beta * (self.delay - self.delay_old)) / divisor;
+        let step = if step_cap && self.p >= 0.1 { step.min(0.02) } else { step };
+        if jump && self.delay > 0.25 { step + 0.02 } else { step }
+    }
+
+    fn update(&mut self) {
+        self.p += self.step();
+        let half = self.config.target / 2.0;
+        let decays = if self.config.half_target {
+            self.delay < half && self.delay_old < half
+        } else {
+            self.delay == 0.0 && self.delay_old == 0.0
+        };
+        if decays {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        self.delay_old = self.delay;
+        self.burst = (self.burst - self.config.t_update).max(0.0);
+    }
+
+    /// A quiet queue earns a new allowance.
+    fn renew_allowance(&mut self) {
+        let half = self.config.target / 2.0;
+        if self.p == 0.0 && self.delay < half && self.delay_old < half {
+            self.burst = self.config.max_burst;
+        }
+    }
+
+    /// Whether this arrival is spared.
+    fn spares(&self, queue: &QueueView) -> bool {
+        self.burst > 0.0
+            || self.delay_old < self.config.target / 2.0 && self.p < 0.2
+            || queue.bytes as f64 <= 2.0 * self.config.mean_packet
+    }
+
+    /// The draw, or what stands in for it.
+    fn hits(&mut self, rng: &mut dyn Random) -> bool {
+        if !self.config.derandomize {
+            return rng.uniform() < self.p;
+        }
+        self.accu = if self.p == 0.0 { 0.0 } else { self.accu + self.p };
+        let hit = self.accu >= 8.5 || self.accu >= 0.85 && rng.uniform() < self.p;
+        if hit {
+            self.accu = 0.0;
+        }
+        hit
+    }
+}
+
+impl Aqm for Pie {
+    fn on_arrival(
+        &mut self,
+        _: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        self.renew_allowance();
+        if self.spares(queue) || !self.hits(rng) {
+            return Verdict::Pass;
+        }
+        Verdict::signal(packet, self.config.ecn && self.p < self.config.mark_ecnth, Cause::Early)
+    }
+
+    fn on_departure(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        _: &mut dyn Random,
+    ) -> Verdict {
+        match self.config.delay {
+            Delay::Last if queue.packets == 0 => self.delay = 0.0,
+            Delay::Last => self.delay = now.since(packet.arrived).as_secs_f64(),
+            Delay::Rate => self.rate.departure(
+                now,
+                f64::from(packet.bytes),
+                queue.bytes as f64,
+                self.config.dq_threshold,
+            ),
+            Delay::Head | Delay::Backlog => {}
+        }
+        Verdict::Pass
+    }
+
+    fn on_drop(&mut self, _: Time, _: &PacketView, _: Cause, _: &QueueView) {
+        self.accu = 0.0;
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.updates.due())
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        self.delay = self.measure(now, queue);
+        self.update();
+        self.updates.advance(now);
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p);
+        field("delay", self.delay_old);
+        field("burst", self.burst);
+        field("dq_time", self.rate.average);
+        field("accu", self.accu);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
