@@ -26,6 +26,7 @@ pub mod units;
 pub mod ared;
 pub mod avq;
 pub mod blue;
+pub mod choke;
 pub mod codel;
 pub mod droptail;
 pub mod feng_ared;

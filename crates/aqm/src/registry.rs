@@ -1,6 +1,9 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, ared, avq, blue, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, pie, raqm, red, rem};
+use crate::{
+    Algorithm, ared, avq, blue, choke, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, pie, raqm,
+    red, rem,
+};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -17,6 +20,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gkvq::ALGORITHM,
     &ldc::ALGORITHM,
     &raqm::ALGORITHM,
+    &choke::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,
     &pie::ALGORITHM,

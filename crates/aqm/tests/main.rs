@@ -2,6 +2,7 @@
 
 mod ared;
 mod blue;
+mod choke;
 mod codel;
 mod contract;
 mod feng_ared;

@@ -1,0 +1,175 @@
+//! **CHOKe** compares each arrival with a packet picked at random from the queue and, if both belong to the same
+//! flow, drops both; whatever passes that test meets RED.
+//!
+//! Who holds much of the queue is picked often: the queue itself is the record of who uses how much, so
+//! that a flow that does not slow down is held back without any state per flow.
+//!
+//! # When it decides
+//! On arrival, where RED's average is at `min_th` or above and something waits: position floor(q u) is picked, up to
+//! `candidates` times until a flow matches; a match drops arrival and victim (cause `flow-limit`), and leaves RED's
+//! counter alone. Otherwise the packet is RED's: signalled with p_a between the thresholds (`early`), always
+//! from `max_th` on (`forced`). A matching pair is dropped with ECN too. A flow with share s of the queue loses
+//! an arrival with probability s + (1 - s) p_a, and two packets a match.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | picking | one number for each candidate | Linux: again, where its array has a hole | our queue has no holes |
+//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | one answer names one victim; what the variant is for, a higher chance of a match, is kept |
+//! | what a flow is | the simulator's or gateway's flow | Linux: addresses, ports and protocol, on a hash match | the same packets |
+//! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
+//!
+//! # References
+//! R. Pan, B. Prabhakar, K. Psounis: CHOKe, a stateless active queue management scheme for approximating fair bandwidth
+//! allocation, INFOCOM 2000. Linux `sch_choke.c`.
+
+use crate::{
+    Algorithm, Aqm, Cause,
+    DefaultValue::Value as Fixed,
+    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    red_family::{Average, Thresholds, spread},
+    red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
+};
+use alloc::boxed::Box;
+
+const CANDIDATES: Param = Param::new(
+    "candidates",
+    Kind::Integer,
+    Fixed("1"),
+    "Most packets that an arrival is compared with, each picked at random",
+)
+.unit("packets")
+.range(Range { min: 1.0, max: 1000.0, above: false, below: false })
+.source("Pan, Prabhakar and Psounis 2000: m");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "choke",
+    title: "CHOKe",
+    alias_of: None,
+    source: "Pan, Prabhakar and Psounis 2000",
+    params: &[MIN_TH, MAX_TH, MAX_P, W_Q, CANDIDATES, WAIT, MAX_PACKET, MEAN_PACKET, common::ECN, ECN_FORCED],
+    probes: &[
+        Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
+        Probe { name: "p", unit: "", doc: "RED's base probability p_b that belongs to avg" },
+        Probe { name: "p_a", unit: "", doc: "what the last arrival met of RED, 0 where it did not" },
+        Probe { name: "count", unit: "packets", doc: "packets since RED's last signal; -1 below min_th" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("choke.rs"),
+    build,
+};
+
+/// The state of CHOKe: RED's.
+#[derive(Clone, Debug)]
+struct Choke {
+    thresholds: Thresholds,
+    max_p: f64,
+    candidates: i64,
+    wait: bool,
+    max_packet: f64,
+    ecn: bool,
+    mark_forced: bool,
+    /// Average of the waiting queue.
+    average: Average,
+    /// Packets since RED's last signal; -1 while avg is below min_th.
+    count: i64,
+    /// What the last arrival met of RED.
+    p_a: f64,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let thresholds = Thresholds::new(settings)?;
+    let average = Average::new(settings, thresholds.bytes, false)?;
+    Ok(Box::new(Choke {
+        thresholds,
+        max_p: settings.number("max_p"),
+        candidates: settings.integer("candidates"),
+        wait: settings.flag("wait"),
+        max_packet: common::packet_bytes(settings, "max_packet")?,
+        ecn: settings.ecn(),
+        mark_forced: settings.choice("ecn_forced") == "mark",
+        average,
+        count: -1,
+        p_a: 0.0,
+    }))
+}
+
+impl Choke {
+    /// The position of a packet of the same flow, if one is picked.
+    fn pick(&self, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Option<u32> {
+        let candidates = if queue.packets > 0 { self.candidates } else { 0 };
+        (0..candidates)
+            .map(|_| (f64::from(queue.packets) * rng.uniform()) as u32)
+            .find(|position| queue.contents.at(*position).is_some_and(|other| other.flow == packet.flow))
+    }
+
+    /// RED's base probability p_b.
+    fn base(&self) -> f64 {
+        let Thresholds { min, max, .. } = self.thresholds;
+        let avg = self.average.avg;
+        if avg < max { (self.max_p * (avg - min) / (max - min)).max(0.0) } else { 1.0 }
+    }
+
+    /// RED, above min_th.
+    fn red(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Verdict {
+        if self.average.avg >= self.thresholds.max {
+            self.p_a = 1.0;
+            self.count = 0;
+            return Verdict::signal(packet, self.ecn && self.mark_forced, Cause::Forced);
+        }
+        self.count += 1;
+        let scale = if self.thresholds.bytes { f64::from(packet.bytes) / self.max_packet } else { 1.0 };
+        self.p_a = spread(self.base() * scale, self.count as f64, self.wait);
+        if rng.uniform() < self.p_a {
+            self.count = 0;
+            Verdict::signal(packet, self.ecn, Cause::Early)
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+impl Aqm for Choke {
+    fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {
+        let queue = self.average.amount(queue);
+        self.average.update(now, queue);
+    }
+
+    fn on_arrival(
+        &mut self,
+        _: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        self.p_a = 0.0;
+        if self.average.avg < self.thresholds.min {
+            self.count = -1;
+            return Verdict::Pass;
+        }
+        match self.pick(packet, queue, rng) {
+            Some(victim) => Verdict::DropBoth { victim, cause: Cause::FlowLimit },
+            None => self.red(packet, rng),
+        }
+    }
+
+    fn on_drop(&mut self, _: Time, _: &PacketView, _: Cause, _: &QueueView) {
+        self.count = 0;
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        self.average.idle_since = Some(now);
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("avg", self.average.avg);
+        field("p", self.base());
+        field("p_a", self.p_a);
+        field("count", self.count as f64);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
