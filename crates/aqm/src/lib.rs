@@ -39,6 +39,7 @@ pub mod pie;
 pub mod raqm;
 pub mod red;
 pub mod rem;
+pub mod sfb;
 
 pub use aqm::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,

@@ -2,7 +2,7 @@
 
 use crate::{
     Algorithm, ared, avq, blue, choke, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, pie, raqm,
-    red, rem,
+    red, rem, sfb,
 };
 use alloc::vec::Vec;
 
@@ -14,6 +14,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &ared::ALGORITHM,
     &feng_ared::ALGORITHM,
     &blue::ALGORITHM,
+    &sfb::ALGORITHM,
     &rem::ALGORITHM,
     &pi::ALGORITHM,
     &avq::ALGORITHM,

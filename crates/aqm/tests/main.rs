@@ -11,6 +11,7 @@ mod nlred;
 mod options;
 mod oracle_red;
 mod pie;
+mod sfb;
 mod specs;
 mod support;
 mod vectors;
