@@ -140,7 +140,7 @@ impl Verdict {
 /// Every handler has a default that does nothing, so an algorithm implements only the events that it
 /// uses. `now` never runs backwards. For an arriving packet the queue calls, in this order,
 /// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
-/// the arrival itself was the victim, [`Aqm::on_arrival`].
+/// the arrival itself was the victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
 pub trait Aqm: Send {
     /// A packet is offered to the queue, whether or not it will fit. Estimators that must see every
     /// arrival (a rate, an average queue) are updated here.
@@ -170,6 +170,10 @@ pub trait Aqm: Send {
 
     /// A packet was dropped by the queue, not by this algorithm's verdict (`cause` is `Overflow`).
     fn on_drop(&mut self, _now: Time, _packet: &PacketView, _cause: Cause, _queue: &QueueView) {}
+
+    /// The arriving packet found no room; [`Aqm::on_drop`] has told so. For the few that draw random numbers
+    /// for every arrival, refused ones too (SRED's list of flows).
+    fn on_refused(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView, _rng: &mut dyn Random) {}
 
     /// The transmitter finished a packet and found nothing to send.
     fn on_idle(&mut self, _now: Time) {}

@@ -13,6 +13,7 @@ extern crate alloc;
 
 mod aqm;
 mod common;
+mod flow_table;
 pub mod inspect;
 mod random;
 mod red_family;
@@ -25,11 +26,13 @@ pub mod units;
 
 pub mod ared;
 pub mod avq;
+pub mod avqred;
 pub mod blue;
 pub mod choke;
 pub mod codel;
 pub mod droptail;
 pub mod feng_ared;
+pub mod fred;
 pub mod gkvq;
 pub mod gred;
 pub mod ldc;
@@ -40,6 +43,7 @@ pub mod raqm;
 pub mod red;
 pub mod rem;
 pub mod sfb;
+pub mod sred;
 
 pub use aqm::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,

@@ -1,8 +1,8 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
 use crate::{
-    Algorithm, ared, avq, blue, choke, codel, droptail, feng_ared, gkvq, gred, ldc, nlred, pi, pie, raqm,
-    red, rem, sfb,
+    Algorithm, ared, avq, avqred, blue, choke, codel, droptail, feng_ared, fred, gkvq, gred, ldc, nlred, pi,
+    pie, raqm, red, rem, sfb, sred,
 };
 use alloc::vec::Vec;
 
@@ -13,6 +13,8 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gred::ALGORITHM,
     &ared::ALGORITHM,
     &feng_ared::ALGORITHM,
+    &fred::ALGORITHM,
+    &sred::ALGORITHM,
     &blue::ALGORITHM,
     &sfb::ALGORITHM,
     &rem::ALGORITHM,
@@ -21,6 +23,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &gkvq::ALGORITHM,
     &ldc::ALGORITHM,
     &raqm::ALGORITHM,
+    &avqred::ALGORITHM,
     &choke::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,

@@ -1,18 +1,24 @@
 //! Tests of the algorithms from outside: one binary, one module a file.
 
 mod ared;
+mod avqred;
 mod blue;
 mod choke;
 mod codel;
 mod contract;
 mod feng_ared;
+mod fred;
 mod ldc;
 mod nlred;
 mod options;
+mod oracle_avqred;
+mod oracle_fred;
 mod oracle_red;
+mod oracle_sred;
 mod pie;
 mod sfb;
 mod specs;
+mod sred;
 mod support;
 mod vectors;
 mod world;

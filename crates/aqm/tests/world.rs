@@ -141,6 +141,7 @@ impl World {
         self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
         if !self.fits(&packet) {
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
+            self.ask(|aqm, now, queue, rng| aqm.on_refused(now, &packet, queue, rng));
             self.log.push(Event::Overflow);
             return;
         }

@@ -123,6 +123,8 @@ impl Port {
             &view_of(&self.waiting, self.bytes, self.limit, self.link_rate),
         );
         if !self.fits(packet.bytes) && !self.make_room(now, &packet, number, told) {
+            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+            self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
             self.idle_again(now);
             return;
         }

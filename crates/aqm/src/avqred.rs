@@ -1,0 +1,268 @@
+//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of an imaginary queue that is drained at the smoothed
+//! rate at which the real one really sends.
+//!
+//! Where the rate of a link or a processor shifts, a fixed virtual capacity is wrong; this one is measured. RED sees
+//! the virtual queue as it is, not averaged, and with max_p = 1, so that neither w_q nor max_p is left to tune, and
+//! the real queue may be as short as one likes.
+//!
+//! # When it decides
+//! On arrival. More than `interval` after the last measurement, over the time dt since: out = bits sent / dt,
+//! v_capacity <- alpha out + (1 - alpha) v_capacity, kept in [min_capacity, max_capacity], and the virtual queue VQ
+//! loses gamma v_capacity dt. With x = VQ / `unit`: strictly between the thresholds p_b = (x - min_th)/(max_th - min_th),
+//! spread by RED's counter (`early`); from max_th on every packet is signalled (`forced`). A packet that is let in,
+//! marked or not, adds its size to VQ.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing literal`) | else arrivals less than 1 ms apart, the usual case, never drain VQ |
+//! | who adds to VQ | every packet that is let in | the print: only those that find VQ at or below min_th (`listing literal`) | else VQ cannot pass min_th by more than a packet, and max_th is out of reach |
+//! | p_a at count p_b >= 1 | 1 | the print: p_b/(1 - count p_b), infinite or negative (`listing literal`) | a probability |
+//! | clock | nanoseconds | the print: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
+//! | VQ / 1500 | real | the print does not say | whole packets would make p_b jump by 1/11 |
+//! | v_capacity at the start | min_capacity | not printed | the paper says that a low min_capacity delays finding the rate |
+//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper: 25 and 13 Mbit/s | those are the processor of its gateway; the ratio is kept |
+//! | desired utilisation | `gamma`, 1 | in the text, not in the print | the print drains at v_capacity itself |
+//! | the fluid model of the paper | not this | drops at the rate p_b | RED's counter makes it 2 p_b, and 1 above the midpoint of the thresholds |
+//!
+//! # References
+//! D. J. Byun, J. S. Baras: A New Rate-based Active Queue Management: Adaptive Virtual Queue RED, CNSR 2007.
+
+use crate::{
+    Algorithm, Aqm, Cause,
+    DefaultValue::{Derived, Value as Fixed},
+    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict,
+    common,
+    red_family::spread,
+};
+use alloc::boxed::Box;
+
+const PAPER: &str = "Byun and Baras 2007";
+
+const ALPHA: Param =
+    Param::new("alpha", Kind::Number, Fixed("0.05"), "Weight of the last measured rate in v_capacity")
+        .range(Range::SHARE)
+        .source(PAPER);
+const MIN_CAPACITY: Param =
+    Param::new("min_capacity", Kind::Rate, Derived("13/25 of max_capacity"), "Least virtual capacity")
+        .unit("bit/s")
+        .source("the ratio of Byun and Baras 2007");
+const MAX_CAPACITY: Param =
+    Param::new("max_capacity", Kind::Rate, Derived("the configured link rate"), "Largest virtual capacity")
+        .unit("bit/s")
+        .source("the scenario");
+const MIN_TH: Param =
+    Param::new("min_th", Kind::Size, Fixed("10p"), "Virtual queue up to which nothing is dropped")
+        .unit("units or bytes")
+        .range(Range::POSITIVE)
+        .source(PAPER);
+const MAX_TH: Param =
+    Param::new("max_th", Kind::Size, Fixed("21p"), "Virtual queue from which every packet is signalled")
+        .unit("units or bytes")
+        .range(Range::POSITIVE)
+        .source(PAPER);
+const UNIT: Param =
+    Param::new("unit", Kind::Size, Fixed("1500B"), "What the thresholds count the virtual queue in")
+        .unit("B")
+        .range(common::PACKET_BYTES)
+        .source(PAPER);
+const INTERVAL: Param =
+    Param::new("interval", Kind::Span, Fixed("1ms"), "A measurement takes longer than this")
+        .unit("s")
+        .range(common::PERIOD)
+        .source(PAPER);
+const GAMMA: Param = Param::new(
+    "gamma",
+    Kind::Number,
+    Fixed("1"),
+    "Desired utilisation: the virtual queue is drained at gamma v_capacity",
+)
+.range(Range::SHARE)
+.source("ours: the text names it, the listing does not");
+const LISTING: Param = Param::new(
+    "listing",
+    Kind::Choice(&["cleaned", "literal"]),
+    Fixed("cleaned"),
+    "The algorithm that is meant, or the letter of the print, which cannot work (for demonstration)",
+)
+.source("see the differences");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "avqred",
+    title: "Adaptive Virtual Queue RED",
+    alias_of: None,
+    source: PAPER,
+    params: &[ALPHA, MIN_CAPACITY, MAX_CAPACITY, MIN_TH, MAX_TH, UNIT, INTERVAL, GAMMA, LISTING, common::ECN],
+    probes: &[
+        Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
+        Probe { name: "v_capacity", unit: "bit/s", doc: "virtual capacity" },
+        Probe { name: "p", unit: "", doc: "base probability p_b that the last arrival found" },
+        Probe { name: "p_a", unit: "", doc: "probability that the last arrival met" },
+        Probe { name: "count", unit: "packets", doc: "packets since the last signal; -1 up to min_th" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("avqred.rs"),
+    build,
+};
+
+/// What was configured.
+#[derive(Clone, Debug)]
+struct Config {
+    alpha: f64,
+    /// Bounds of the virtual capacity, bit/s.
+    min_capacity: f64,
+    max_capacity: f64,
+    /// Thresholds in units, and the unit in bytes.
+    min_th: f64,
+    max_th: f64,
+    unit: f64,
+    interval: Span,
+    gamma: f64,
+    literal: bool,
+    ecn: bool,
+}
+
+/// The state of AVQRED.
+#[derive(Clone, Debug)]
+struct Avqred {
+    config: Config,
+    /// Length of the virtual queue, bytes.
+    vq: f64,
+    /// Its capacity, bit/s.
+    v_capacity: f64,
+    /// Packets since the last signal; -1 up to min_th.
+    count: i64,
+    /// When the last measurement ended.
+    last_measure: Time,
+    /// Bytes sent since.
+    sent: u64,
+    /// Base probability that the last arrival found.
+    p_b: f64,
+    /// Probability that it met.
+    p_a: f64,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let unit = common::packet_bytes(settings, "unit")?;
+    let threshold = |name| settings.size(name).map_or(0.0, |size| common::amount(size, false, unit));
+    let (min_th, max_th) = (threshold("min_th"), threshold("max_th"));
+    if max_th <= min_th {
+        return Err(settings.error("max_th", "is not above min_th", "max_th > min_th"));
+    }
+    let max_capacity = settings.rate("max_capacity") as f64;
+    let min_capacity = match settings.get("min_capacity") {
+        Some(_) => settings.rate("min_capacity") as f64,
+        None => max_capacity * 13.0 / 25.0,
+    };
+    if min_capacity > max_capacity {
+        return Err(settings.error("min_capacity", "is above max_capacity", "min_capacity <= max_capacity"));
+    }
+    let config = Config {
+        alpha: settings.number("alpha"),
+        min_capacity,
+        max_capacity,
+        min_th,
+        max_th,
+        unit,
+        interval: settings.span("interval"),
+        gamma: settings.number("gamma"),
+        literal: settings.choice("listing") == "literal",
+        ecn: settings.ecn(),
+    };
+    Ok(Box::new(Avqred {
+        vq: 0.0,
+        v_capacity: config.min_capacity,
+        count: -1,
+        last_measure: Time::ZERO,
+        sent: 0,
+        p_b: 0.0,
+        p_a: 0.0,
+        config,
+    }))
+}
+
+impl Avqred {
+    /// The rate of the real queue sets the capacity of the virtual one, which drains it.
+    fn measure(&mut self, now: Time) {
+        let Config { alpha, min_capacity, max_capacity, interval, gamma, literal, .. } = self.config;
+        let elapsed = now.since(self.last_measure);
+        if elapsed > interval {
+            let seconds = elapsed.as_secs_f64();
+            let rate = self.sent as f64 * 8.0 / seconds;
+            self.sent = 0;
+            self.v_capacity =
+                (alpha * rate + (1.0 - alpha) * self.v_capacity).clamp(min_capacity, max_capacity);
+            self.vq = (self.vq - gamma * self.v_capacity / 8.0 * seconds).max(0.0);
+            self.last_measure = now;
+        }
+        if literal {
+            self.last_measure = now;
+        }
+    }
+
+    /// p_a from p_b by RED's counter, or by the letter.
+    fn spread(&self) -> f64 {
+        let count = self.count as f64;
+        if self.config.literal {
+            (self.p_b / (1.0 - count * self.p_b)).clamp(0.0, 1.0)
+        } else {
+            spread(self.p_b, count, false)
+        }
+    }
+
+    /// RED on the virtual queue `x`.
+    fn decide(&mut self, packet: &PacketView, x: f64, rng: &mut dyn Random) -> Verdict {
+        let Config { min_th, max_th, ecn, .. } = self.config;
+        if x <= min_th {
+            (self.p_b, self.p_a, self.count) = (0.0, 0.0, -1);
+            Verdict::Pass
+        } else if x < max_th {
+            self.count += 1;
+            self.p_b = (x - min_th) / (max_th - min_th);
+            self.p_a = self.spread();
+            if rng.uniform() >= self.p_a {
+                return Verdict::Pass;
+            }
+            self.count = 0;
+            Verdict::signal(packet, ecn, Cause::Early)
+        } else {
+            (self.p_b, self.p_a, self.count) = (1.0, 1.0, 0);
+            Verdict::signal(packet, ecn, Cause::Forced)
+        }
+    }
+}
+
+impl Aqm for Avqred {
+    fn on_offered(&mut self, now: Time, _: &PacketView, _: &QueueView) {
+        self.measure(now);
+    }
+
+    fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
+        let x = self.vq / self.config.unit;
+        let verdict = self.decide(packet, x, rng);
+        let enters =
+            !matches!(verdict, Verdict::Drop(_)) && (!self.config.literal || x <= self.config.min_th);
+        if enters {
+            self.vq += f64::from(packet.bytes);
+        }
+        verdict
+    }
+
+    fn on_departure(&mut self, _: Time, packet: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
+        self.sent += u64::from(packet.bytes);
+        Verdict::Pass
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("vq", self.vq);
+        field("v_capacity", self.v_capacity);
+        field("p", self.p_b);
+        field("p_a", self.p_a);
+        field("count", self.count as f64);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}

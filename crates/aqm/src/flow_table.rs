@@ -1,0 +1,128 @@
+//! A small table of what is known of each flow: grows with the flows in it at one time, not with all ever seen.
+//!
+//! Open addressing with linear probing; removal closes the gap, so that nothing piles up. It allocates only when
+//! more flows are in it than ever before.
+
+use crate::FlowId;
+use alloc::vec::Vec;
+
+/// A map from flows to `T`.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowTable<T> {
+    /// None or a power of two of them, at most half of them taken.
+    slots: Vec<Option<(FlowId, T)>>,
+    len: usize,
+}
+
+impl<T: Copy> FlowTable<T> {
+    /// Without flows and without memory.
+    pub(crate) const fn new() -> FlowTable<T> {
+        FlowTable { slots: Vec::new(), len: 0 }
+    }
+
+    /// How many flows are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    fn mask(&self) -> usize {
+        self.slots.len().wrapping_sub(1)
+    }
+
+    /// Where the search for `flow` begins.
+    fn home(&self, flow: FlowId) -> usize {
+        let mixed = u64::from(flow.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize & self.mask()
+    }
+
+    /// The slot that holds `flow`, or the free one where it belongs. There must be slots.
+    fn slot(&self, flow: FlowId) -> usize {
+        let mut at = self.home(flow);
+        while self.slots[at].is_some_and(|(other, _)| other != flow) {
+            at = (at + 1) & self.mask();
+        }
+        at
+    }
+
+    /// What is known of `flow`.
+    pub(crate) fn get(&self, flow: FlowId) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        self.slots[self.slot(flow)].map(|(_, value)| value)
+    }
+
+    /// From now on `value` is known of `flow`.
+    pub(crate) fn set(&mut self, flow: FlowId, value: T) {
+        if 2 * (self.len + 1) > self.slots.len() {
+            self.grow();
+        }
+        let at = self.slot(flow);
+        self.len += usize::from(self.slots[at].is_none());
+        self.slots[at] = Some((flow, value));
+    }
+
+    /// Twice the room, everybody in a new place.
+    fn grow(&mut self) {
+        let mut old = Vec::new();
+        old.resize((2 * self.slots.len()).max(16), None);
+        core::mem::swap(&mut old, &mut self.slots);
+        for (flow, value) in old.into_iter().flatten() {
+            let at = self.slot(flow);
+            self.slots[at] = Some((flow, value));
+        }
+    }
+
+    /// Nothing is known of `flow` any more. Those behind it that it had pushed on move up.
+    pub(crate) fn remove(&mut self, flow: FlowId) {
+        if self.get(flow).is_none() {
+            return;
+        }
+        let (mask, mut gap) = (self.mask(), self.slot(flow));
+        let mut at = gap;
+        loop {
+            at = (at + 1) & mask;
+            let Some((other, _)) = self.slots[at] else { break };
+            let distance = |from: usize| at.wrapping_sub(from) & mask;
+            if distance(self.home(other)) >= distance(gap) {
+                self.slots[gap] = self.slots[at];
+                gap = at;
+            }
+        }
+        self.slots[gap] = None;
+        self.len -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Random, Stream};
+    use alloc::collections::BTreeMap;
+
+    #[test]
+    fn it_is_a_map() {
+        let mut rng = Stream::new(1, "flow table");
+        let (mut table, mut map) = (FlowTable::new(), BTreeMap::new());
+        let mut most = 0;
+        for step in 0..200_000u32 {
+            let spread = if step % 2 == 0 { 40.0 } else { 4e9 };
+            let known = map.keys().nth((rng.uniform() * 30.0) as usize).copied();
+            let flow = known.filter(|_| rng.uniform() < 0.6).unwrap_or((rng.uniform() * spread) as u32);
+            if rng.uniform() < 0.5 {
+                table.set(FlowId(flow), step);
+                map.insert(flow, step);
+            } else {
+                table.remove(FlowId(flow));
+                map.remove(&flow);
+            }
+            most = most.max(map.len());
+            assert_eq!(table.get(FlowId(flow)), map.get(&flow).copied());
+            assert_eq!(table.len(), map.len());
+            if step % 64 == 0 {
+                assert!(map.iter().all(|(flow, value)| table.get(FlowId(*flow)) == Some(*value)));
+            }
+        }
+        assert!(table.slots.len() <= (4 * most).max(16), "its memory follows what was in it at once");
+    }
+}
