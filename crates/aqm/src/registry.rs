@@ -1,9 +1,6 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{
-    Algorithm, ared, avq, avqred, blue, choke, codel, droptail, feng_ared, fred, gkvq, gred, ldc, nlred, pi,
-    pie, raqm, red, rem, sfb, sred,
-};
+use crate::{Algorithm, ared, avq, avqred, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred, ldc, nlred, pi, pi2, pie, raqm, red, rem, sfb, sred};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -28,6 +25,8 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &nlred::ALGORITHM,
     &codel::ALGORITHM,
     &pie::ALGORITHM,
+    &pi2::ALGORITHM,
+    &cobalt::ALGORITHM,
 ];
 
 /// The algorithm called `name`.

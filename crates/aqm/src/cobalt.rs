@@ -1,0 +1,229 @@
+//! **COBALT**, the algorithm of CAKE, is a CoDel whose count also falls, step by step, while the delay is below target,
+//! with a small BLUE beside it that drops from senders who do not listen.
+//!
+//! The two need each other: CoDel holds responsive flows and BLUE, which learns only from a full or an empty
+//! queue, wakes up when signals alone have failed.
+//!
+//! # When it decides
+//! On departure. While a head has waited longer than `target`, a packet is marked or dropped whenever `drop_next` has come,
+//! which moves by interval / sqrt(count) with each; below target, count falls by one for every such time. After
+//! that, BLUE's probability p drops the packet, ECN or not. p rises by `p_inc` when a packet found the buffer
+//! full and falls by `p_dec` when a departure found nothing, at most once per `target`. The cause is `early`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | after a pause | the first late head starts the spacing | CAKE compares with the `drop_next` of before that start, so the next head is signalled at once | the spacing begins with interval / sqrt(count), as CAKE's own comment says |
+//! | 1 / sqrt(count) | exact integer square root | CAKE: a cache and one Newton step on 32 bits | the step lags behind count |
+//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target at least 1.5 (`floor 1.5`) | CAKE knows its tins' rates; a slow link here needs `floor` |
+//! | overload by delay | none | ns-3: p rises too once a head has waited 400 ms (`blue_delay 400ms`) | CAKE |
+//! | queues | one queue | CAKE: a COBALT for each of its queues | that is the scheduler's part |
+//!
+//! # References
+//! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3 `CobaltQueueDisc`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel, common,
+};
+use alloc::boxed::Box;
+
+const TARGET: Param = Param::new("target", Kind::Span, Fixed("5ms"), "Delay that may stand")
+    .unit("s")
+    .range(Range::NOT_NEGATIVE)
+    .source("Linux sch_cake.c");
+const INTERVAL: Param =
+    Param::new("interval", Kind::Span, Fixed("100ms"), "Time to the first signal, and scale of the spacing")
+        .unit("s")
+        .range(common::PERIOD)
+        .source("Linux sch_cake.c");
+const P_INC: Param =
+    Param::new("p_inc", Kind::Number, Fixed("0.00390625"), "BLUE: rise of p when the buffer is full (1/256)")
+        .range(Range::PROBABILITY)
+        .source("Linux sch_cake.c");
+const P_DEC: Param = Param::new(
+    "p_dec",
+    Kind::Number,
+    Fixed("0.000244140625"),
+    "BLUE: fall of p when a departure finds nothing (1/4096)",
+)
+.range(Range::PROBABILITY)
+.source("Linux sch_cake.c");
+const BLUE_DELAY: Param = Param::new(
+    "blue_delay",
+    Kind::Span,
+    Derived("at no delay"),
+    "BLUE: p also rises when a head has waited longer than this",
+)
+.unit("s")
+.range(Range::NOT_NEGATIVE)
+.source("Linux sch_cake.c has none; ns-3: 400 ms");
+const FLOOR: Param =
+    Param::new("floor", Kind::Number, Fixed("0"), "Least target, in times of a mean packet on the link")
+        .range(Range { min: 0.0, max: 1000.0, above: false, below: false })
+        .source("Linux sch_cake.c: 1.5 of the tin's rate");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "cobalt",
+    title: "COBALT (CoDel and BLUE alternate)",
+    alias_of: None,
+    source: "Linux sch_cake.c; Høiland-Jørgensen, Täht and Morton 2018",
+    params: &[TARGET, INTERVAL, P_INC, P_DEC, BLUE_DELAY, FLOOR, common::ECN],
+    probes: &[
+        Probe { name: "p", unit: "", doc: "drop probability of BLUE" },
+        Probe { name: "dropping", unit: "", doc: "1 while the delay is above target" },
+        Probe { name: "count", unit: "packets", doc: "signals that set the present rate" },
+        Probe {
+            name: "drop_next",
+            unit: "s",
+            doc: "when the next signal, or the next fall of count, is due",
+        },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("cobalt.rs"),
+    build,
+};
+
+/// The state of COBALT, with CAKE's names.
+#[derive(Clone, Debug)]
+struct Cobalt {
+    target: Span,
+    interval: Span,
+    p_inc: f64,
+    p_dec: f64,
+    blue_delay: Option<Span>,
+    ecn: bool,
+    /// Drop probability of BLUE.
+    p: f64,
+    /// When p last moved; `None` before.
+    blue_timer: Option<Time>,
+    /// The delay is above target.
+    dropping: bool,
+    /// Signals that set the present rate.
+    count: u32,
+    /// When the next signal, or the next fall of count, is due.
+    drop_next: Time,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    let least = settings.context.packet_time().as_secs_f64() * settings.number("floor");
+    Ok(Box::new(Cobalt {
+        target: Span(settings.span("target").0.max(Span::from_secs_f64(least).0)),
+        interval: settings.span("interval"),
+        p_inc: settings.number("p_inc"),
+        p_dec: settings.number("p_dec"),
+        blue_delay: settings.get("blue_delay").map(|_| settings.span("blue_delay")),
+        ecn: settings.ecn(),
+        p: 0.0,
+        blue_timer: None,
+        dropping: false,
+        count: 0,
+        drop_next: Time::ZERO,
+    }))
+}
+
+impl Cobalt {
+    /// BLUE moves, unless it has just moved.
+    fn blue(&mut self, now: Time, step: f64) {
+        if self.blue_timer.is_none_or(|last| now.since(last) > self.target) {
+            self.p = (self.p + step).clamp(0.0, 1.0);
+            self.blue_timer = Some(now);
+        }
+    }
+
+    fn is_due(&self, now: Time) -> bool {
+        self.count > 0 && now >= self.drop_next
+    }
+
+    /// The next thing is due so much later.
+    fn schedule(&mut self, after: Time) {
+        self.drop_next = after + codel::gap(self.interval, self.count);
+    }
+
+    /// Count falls with the time, at the rate at which it would have risen.
+    fn relax(&mut self) {
+        self.count -= 1;
+        self.schedule(self.drop_next);
+    }
+
+    /// Above target spacing begins; below it ends.
+    fn follow(&mut self, now: Time, sojourn: Span) {
+        let over = sojourn > self.target;
+        if over && !self.dropping {
+            self.schedule(now);
+            self.count = self.count.max(1);
+        }
+        self.dropping = over;
+    }
+
+    /// CoDel's half: the verdict on this head.
+    fn signal(&mut self, now: Time, packet: &PacketView) -> Verdict {
+        let due = self.is_due(now);
+        self.follow(now, now.since(packet.arrived));
+        if due && self.dropping {
+            self.count = self.count.saturating_add(1);
+            self.schedule(self.drop_next);
+            return Verdict::signal(packet, self.ecn, Cause::Early);
+        }
+        if due {
+            self.relax();
+            while self.is_due(now) {
+                self.relax();
+            }
+        }
+        Verdict::Pass
+    }
+}
+
+impl Aqm for Cobalt {
+    fn on_departure(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        _: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        if self.blue_delay.is_some_and(|limit| now.since(packet.arrived) > limit) {
+            self.blue(now, self.p_inc);
+        }
+        let mut verdict = self.signal(now, packet);
+        if self.p > 0.0 && rng.uniform() < self.p {
+            verdict = Verdict::Drop(Cause::Early);
+        }
+        if self.count == 0 {
+            self.drop_next = now + self.interval;
+        } else if now > self.drop_next && !matches!(verdict, Verdict::Drop(_)) {
+            self.drop_next = now;
+        }
+        verdict
+    }
+
+    fn on_drop(&mut self, now: Time, _: &PacketView, _: Cause, _: &QueueView) {
+        self.blue(now, self.p_inc);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    fn on_idle(&mut self, now: Time) {
+        if self.p > 0.0 {
+            self.blue(now, -self.p_dec);
+        }
+        self.dropping = false;
+        if self.is_due(now) {
+            self.relax();
+        }
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.p);
+        field("dropping", f64::from(u8::from(self.dropping)));
+        field("count", f64::from(self.count));
+        field("drop_next", self.drop_next.as_secs_f64());
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,289 @@
+//! **PI2** is one plain PI controller on the queueing delay whose output is *squared* before it drops: senders like Reno
+//! and CUBIC react to the square root of the drop probability, so the loop is linear in p' and needs no gain tables.
+//!
+//! It does with one multiplication what PIE's table of divisors approximates. `dualpi2` couples the same controller to
+//! a second queue for scalable senders.
+//!
+//! # When it decides
+//! Every `t_update`, with d how long the head has waited (0 if nobody waits): p' <- p' + alpha (d - target) +
+//! beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with probability p = p'^2, by two draws that must
+//! both lie below p'; cause `early`. ECN-capable packets are marked while p < `p_c_max`, above it dropped.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | gains | from `rtt_max`: 0.15 and 3 per second | Linux: 0.16 and 3.2, every 16 ms | RFC 9332's rule; Linux rounds |
+//! | draw | two random numbers | RFC 9332, appendix A: a counter that sums p (`draw counter`) | what RFC 9332 specifies; the counter bunches nothing, but its phase locks to regular traffic |
+//! | where it signals | at departure | Linux: at arrival on request (`at arrival`) | RFC 9332 |
+//! | short queues | signalled like any | Linux: spares 2 packets of the MTU (`spare 3028B`) | RFC 9332 |
+//! | ECT(1) | as ECT(0) | `dualpi2`: its own queue | one queue has one probability |
+//!
+//! # References
+//! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe: PI2: A Linearized AQM for both Classic and Scalable TCP, CoNEXT
+//! 2016. RFC 9332. Linux `sch_dualpi2.c`.
+
+use crate::{
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, Span, SpecError, Ticks, Time, Verdict, common, units::Size,
+};
+use alloc::boxed::Box;
+
+pub(crate) const TARGET: Param = Param::new("target", Kind::Span, Fixed("15ms"), "Queueing delay to be held")
+    .unit("s")
+    .range(Range::NOT_NEGATIVE)
+    .source("RFC 9332, appendix A.1")
+    .tc("target");
+pub(crate) const RTT_MAX: Param =
+    Param::new("rtt_max", Kind::Span, Fixed("100ms"), "Largest RTT that must be stable")
+        .unit("s")
+        .range(common::PERIOD)
+        .source("RFC 9332, appendix A.1")
+        .tc("max_rtt");
+pub(crate) const T_UPDATE: Param = Param::new(
+    "t_update",
+    Kind::Span,
+    Derived("the smaller of target and rtt_max / 3"),
+    "Time between two updates of p'",
+)
+.unit("s")
+.range(common::PERIOD)
+.source("RFC 9332, appendix A.1")
+.tc("tupdate");
+pub(crate) const ALPHA: Param = Param::new(
+    "alpha",
+    Kind::Number,
+    Derived("0.1 t_update / rtt_max^2"),
+    "Gain on the delay's distance from the target",
+)
+.unit("1/s")
+.range(common::GAIN)
+.source("RFC 9332, appendix A.1")
+.tc("alpha");
+pub(crate) const BETA: Param =
+    Param::new("beta", Kind::Number, Derived("0.3 / rtt_max"), "Gain on the delay's change")
+        .unit("1/s")
+        .range(common::GAIN)
+        .source("RFC 9332, appendix A.1")
+        .tc("beta");
+pub(crate) const K: Param =
+    Param::new("k", Kind::Number, Fixed("2"), "Coupling: scalable packets meet k p', classic ones p'^2")
+        .range(Range { min: 1.0, max: 100.0, above: false, below: false })
+        .source("RFC 9332, appendix A.1")
+        .tc("coupling_factor");
+pub(crate) const P_C_MAX: Param = Param::new(
+    "p_c_max",
+    Kind::Number,
+    Derived("1 / k^2"),
+    "Classic probability from which ECN-capable packets are dropped too",
+)
+.range(Range::SHARE)
+.source("RFC 9332, appendix A.1");
+pub(crate) const DRAW: Param = Param::new(
+    "draw",
+    Kind::Choice(&["random", "counter"]),
+    Fixed("random"),
+    "Signals at random, or whenever the sum of the probabilities passes 1",
+)
+.source("RFC 9332, appendix A.1");
+const AT: Param = Param::new(
+    "at",
+    Kind::Choice(&["departure", "arrival"]),
+    Fixed("departure"),
+    "Where the signal is given",
+)
+.source("RFC 9332, appendix A.1");
+const SPARE: Param =
+    Param::new("spare", Kind::Size, Fixed("0B"), "Nothing is signalled where so much waits, or less")
+        .unit("packets or bytes")
+        .range(Range::NOT_NEGATIVE)
+        .source("RFC 9332; Linux: 2 packets of the MTU");
+
+/// The registry entry.
+pub static ALGORITHM: Algorithm = Algorithm {
+    name: "pi2",
+    title: "PI squared",
+    alias_of: None,
+    source: "De Schepper et al. 2016; RFC 9332",
+    params: &[TARGET, RTT_MAX, T_UPDATE, ALPHA, BETA, K, P_C_MAX, DRAW, AT, SPARE, common::ECN],
+    probes: &[
+        Probe { name: "p", unit: "", doc: "drop probability p'^2" },
+        Probe { name: "p_prime", unit: "", doc: "output p' of the controller" },
+        Probe { name: "delay", unit: "s", doc: "delay at the last update" },
+    ],
+    ns2_limit_counts_service: false,
+    file: include_str!("pi2.rs"),
+    build,
+};
+
+/// The controller that `pi2` and `dualpi2` share; times in seconds.
+#[derive(Clone, Debug)]
+pub(crate) struct Controller {
+    target: f64,
+    alpha: f64,
+    beta: f64,
+    /// When to update.
+    updates: Ticks,
+    /// Its output p'.
+    pub(crate) p_prime: f64,
+    /// Delay at the last update.
+    pub(crate) delay_old: f64,
+}
+
+impl Controller {
+    pub(crate) fn new(settings: &Settings) -> Controller {
+        let (target, rtt_max) = (settings.span("target"), settings.span("rtt_max"));
+        let t_update = match settings.get("t_update") {
+            Some(_) => settings.span("t_update"),
+            None => Span(target.0.min(rtt_max.0 / 3).max(1000)),
+        };
+        let rtt_max = rtt_max.as_secs_f64();
+        Controller {
+            target: target.as_secs_f64(),
+            alpha: settings.number_or("alpha", 0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max)),
+            beta: settings.number_or("beta", 0.3 / rtt_max),
+            updates: Ticks::every(t_update),
+            p_prime: 0.0,
+            delay_old: 0.0,
+        }
+    }
+
+    pub(crate) fn due(&self) -> Time {
+        self.updates.due()
+    }
+
+    /// One step, with the delay of now.
+    pub(crate) fn update(&mut self, now: Time, delay: f64) {
+        let p = self.p_prime + self.alpha * (delay - self.target) + self.beta * (delay - self.delay_old);
+        self.p_prime = p.clamp(0.0, 1.0);
+        self.delay_old = delay;
+        self.updates.advance(now);
+    }
+
+    /// The classic probability p'^2.
+    pub(crate) fn classic(&self) -> f64 {
+        self.p_prime * self.p_prime
+    }
+}
+
+/// Whether an event of probability p happens: by a draw, or by a counter that sums p.
+#[derive(Clone, Debug)]
+pub(crate) enum Draw {
+    Random,
+    Counter(f64),
+}
+
+impl Draw {
+    pub(crate) fn new(settings: &Settings) -> Draw {
+        if settings.choice("draw") == "counter" { Draw::Counter(0.0) } else { Draw::Random }
+    }
+
+    /// Something of probability p.
+    pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
+        match self {
+            Draw::Random => rng.uniform() < p,
+            Draw::Counter(sum) => {
+                *sum += p;
+                let hit = *sum > 1.0;
+                if hit {
+                    *sum -= 1.0;
+                }
+                hit
+            }
+        }
+    }
+
+    /// Something of probability p_prime^2.
+    pub(crate) fn hits_squared(&mut self, p_prime: f64, rng: &mut dyn Random) -> bool {
+        match self {
+            Draw::Random => rng.uniform().max(rng.uniform()) < p_prime,
+            Draw::Counter(_) => self.hits(p_prime * p_prime, rng),
+        }
+    }
+}
+
+/// 1 / k^2, if `p_c_max` is not set.
+pub(crate) fn p_c_max(settings: &Settings) -> f64 {
+    let k = settings.number("k");
+    settings.number_or("p_c_max", 1.0 / (k * k))
+}
+
+/// The state of PI2.
+#[derive(Clone, Debug)]
+struct Pi2 {
+    controller: Controller,
+    draw: Draw,
+    p_c_max: f64,
+    at_arrival: bool,
+    /// Where so much waits, or less, nothing is signalled.
+    spare: Size,
+    ecn: bool,
+}
+
+fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    Ok(Box::new(Pi2 {
+        controller: Controller::new(settings),
+        draw: Draw::new(settings),
+        p_c_max: p_c_max(settings),
+        at_arrival: settings.choice("at") == "arrival",
+        spare: settings.size("spare").unwrap_or(Size::Bytes(0.0)),
+        ecn: settings.ecn(),
+    }))
+}
+
+impl Pi2 {
+    fn decide(&mut self, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
+        let spared = match self.spare {
+            Size::Packets(packets) => packets > 0.0 && f64::from(queue.packets) <= packets,
+            Size::Bytes(bytes) => bytes > 0.0 && queue.bytes as f64 <= bytes,
+        };
+        if spared || !self.draw.hits_squared(self.controller.p_prime, rng) {
+            return Verdict::Pass;
+        }
+        Verdict::signal(packet, self.ecn && self.controller.classic() < self.p_c_max, Cause::Early)
+    }
+}
+
+/// How long the head of `queue` has waited, in seconds; 0 if nobody waits.
+pub(crate) fn head_delay(now: Time, queue: &QueueView) -> f64 {
+    queue.contents.at(0).map_or(0.0, |head| now.since(head.arrived).as_secs_f64())
+}
+
+impl Aqm for Pi2 {
+    fn on_arrival(
+        &mut self,
+        _: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        if self.at_arrival { self.decide(packet, queue, rng) } else { Verdict::Pass }
+    }
+
+    fn on_departure(
+        &mut self,
+        _: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        if self.at_arrival { Verdict::Pass } else { self.decide(packet, queue, rng) }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.controller.due())
+    }
+
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        self.controller.update(now, head_delay(now, queue));
+    }
+
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        field("p", self.controller.classic());
+        field("p_prime", self.controller.p_prime);
+        field("delay", self.controller.delay_old);
+    }
+
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(self.clone())
+    }
+}
