@@ -53,6 +53,13 @@ impl Board {
         *self.flag(sequence) |= RETRANSMITTED;
     }
 
+    /// What was sent again in an earlier recovery counts for nothing in this one.
+    pub(crate) fn forget_retransmissions(&mut self) {
+        for flag in &mut self.flags {
+            *flag &= SACKED;
+        }
+    }
+
     /// Forget everything (after a time-out).
     pub(crate) fn clear(&mut self) {
         self.flags.clear();
@@ -95,6 +102,12 @@ impl Board {
         None
     }
 
+    /// The highest packet below `nxt` that has not arrived.
+    pub(crate) fn last_missing(&self, nxt: u32) -> Option<u32> {
+        let known = self.flags.iter().rposition(|flag| flag & SACKED == 0).map(|i| self.base + i as u32);
+        if nxt > self.base + self.flags.len() as u32 { Some(nxt - 1) } else { known }
+    }
+
     fn flag(&mut self, sequence: u32) -> &mut u8 {
         let i = (sequence - self.base) as usize;
         if i >= self.flags.len() {
@@ -128,6 +141,7 @@ mod tests {
         assert_eq!((board.hole(true), board.hole(false)), (None, Some(14)));
         board.advance(14);
         assert_eq!((board.pipe(20), board.hole(false)), (5, Some(14)));
+        assert_eq!([20, 16, 15].map(|nxt| board.last_missing(nxt)), [Some(19), Some(14), Some(14)]);
         board.clear();
         assert_eq!((board.pipe(20), board.hole(false)), (6, None));
     }

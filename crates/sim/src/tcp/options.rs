@@ -83,6 +83,7 @@ pub struct TcpOptions {
     pub initial_window: u32,
     pub receiver_window: u32,
     pub limited_transmit: bool,
+    pub limited_retransmit: bool,
     /// 0: never delayed.
     pub delayed_ack: u64,
     pub initial_rto: u64,

@@ -85,6 +85,16 @@ impl Rto {
         self.backoff = 1;
     }
 
+    /// Data begin after a SYN that timed out: wait at least three seconds (RFC 6298, 5.7).
+    pub(crate) fn after_lost_syn(&mut self) {
+        if let Estimate::Exact(None) = self.estimate
+            && self.base < 3_000_000_000
+        {
+            self.base = 3_000_000_000;
+            self.backoff = 1;
+        }
+    }
+
     /// Wait twice as long the next time.
     pub(crate) fn back_off(&mut self) {
         if self.base.max(self.min).saturating_mul(u64::from(self.backoff)) < self.max {

@@ -69,7 +69,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 20] = [
+pub static OPTIONS: [TcpParam; 21] = [
     option(
         "variant",
         Kind::Choice(&["reno", "newreno", "sack"]),
@@ -121,6 +121,14 @@ pub static OPTIONS: [TcpParam; 20] = [
         "RFC 3042",
     )
     .ns2_2001("off"),
+    option(
+        "limited_retransmit",
+        Kind::Flag,
+        "off",
+        Some("on"),
+        "where a time-out has gone back, limited transmit sends old packets again too",
+        "RFC 3042: new data only",
+    ),
     with(
         option(
             "delayed_ack",
@@ -308,6 +316,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         initial_window: count("initial_window")?,
         receiver_window: count("receiver_window")?,
         limited_transmit: flag("limited_transmit")?,
+        limited_retransmit: flag("limited_retransmit")?,
         delayed_ack: span("delayed_ack")?,
         initial_rto: span("initial_rto")?,
         min_rto: span("min_rto")?,

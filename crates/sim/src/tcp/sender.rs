@@ -75,6 +75,8 @@ pub(crate) struct Sender {
     /// A mark met a window of one packet or less, and marks have gone on since (ns-2).
     marked_at_one: bool,
     seen_partial: bool,
+    /// RescueRxt: once more than this is acknowledged, the last packet may be sent again (RFC 6675).
+    rescue: u32,
     /// The packet that the timer sent again last.
     timed_out: Option<u32>,
     /// The SYN was lost: the first window is one packet.
@@ -104,12 +106,13 @@ impl Sender {
             limited: 0,
             in_recovery: false,
             recover: -1,
-            gate: -1,
+            gate: -2,
             cut_until: -1,
             last_cut: Cut::Nothing,
             cwr: false,
             marked_at_one: false,
             seen_partial: false,
+            rescue: 0,
             timed_out: None,
             lost_syn: false,
             deaf: false,
@@ -242,8 +245,11 @@ impl Sender {
             self.inflation = 0;
             self.dupacks = 0;
             self.limited = 0;
-            if was_syn {
-                self.cwnd = if self.lost_syn { 1.0 } else { f64::from(window) };
+            if was_syn && self.lost_syn {
+                self.cwnd = 1.0;
+                self.rto.after_lost_syn();
+            } else if was_syn {
+                self.cwnd = f64::from(window);
             } else if grows && !ack.echo {
                 self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
             }
@@ -274,9 +280,12 @@ impl Sender {
             (Variant::Sack, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board.first_is_lost(),
             _ => self.dupacks == THRESHOLD,
         };
-        if lost && i64::from(self.una) - 1 > self.gate {
+        if lost && self.is_past_gate(o) {
             self.enter_recovery(o, now, out);
-        } else if self.dupacks < THRESHOLD && o.limited_transmit {
+        } else if self.dupacks < THRESHOLD
+            && o.limited_transmit
+            && (o.limited_retransmit || self.nxt == self.top)
+        {
             let most = (self.cwnd as u32).saturating_add(self.dupacks).min(o.receiver_window);
             if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
                 self.limited += 1;
@@ -284,6 +293,14 @@ impl Sender {
                 self.nxt += 1;
             }
         }
+    }
+
+    /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)
+    /// for `gate` itself.
+    fn is_past_gate(&self, o: &TcpOptions) -> bool {
+        let by_rfc6675 = o.variant == Variant::Sack && o.scoreboard == Scoreboard::Rfc6675;
+        let acknowledged = i64::from(self.una) - 1;
+        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate }
     }
 
     /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
@@ -302,11 +319,15 @@ impl Sender {
         }
         self.in_recovery = true;
         self.seen_partial = false;
+        self.rescue = self.una;
         self.limited = 0;
         self.rto.forget();
         self.deadline = Some(now + self.rto.timeout());
         self.emit(o, self.una, now, out);
         if o.variant == Variant::Sack {
+            if o.scoreboard == Scoreboard::Rfc6675 {
+                self.board.forget_retransmissions();
+            }
             self.board.retransmitted(self.una);
             if o.scoreboard == Scoreboard::Rfc6675 {
                 self.send_allowed(o, 0, now, out);
@@ -354,7 +375,7 @@ impl Sender {
             };
         }
         if o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1 {
-            self.gate = -1;
+            self.gate = -2;
             self.cut_until = -1;
             self.board.clear();
         }
@@ -442,7 +463,7 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost.
+    /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost, then the last packet.
     fn send_by_pipe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let mut pipe = self.board.pipe(self.nxt);
         while pipe < self.cwnd as u32 {
@@ -458,6 +479,12 @@ impl Sender {
                 self.board.retransmitted(hole);
                 self.rto.forget();
                 self.emit(o, hole, now, out);
+            } else if self.una > self.rescue.saturating_add(1)
+                && let Some(last) = self.board.last_missing(self.nxt)
+            {
+                self.rescue = u32::MAX;
+                self.rto.forget();
+                self.emit(o, last, now, out);
             } else {
                 break;
             }
@@ -498,3 +525,6 @@ impl Sender {
         out.push(Segment { sequence, is_retransmission, cwr });
     }
 }
+
+#[cfg(test)]
+mod tests;

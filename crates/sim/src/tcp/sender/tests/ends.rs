@@ -1,0 +1,90 @@
+//! Transfers with an end, and ends that come early; and any transfer over any bad wire.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn a_transfer_ends_with_its_last_acknowledgement() {
+    let mut path = Path::new(options("default", &[]), 4, 7, &[]);
+    path.start();
+    path.drain();
+    assert!(path.sender.is_done());
+    assert_eq!((path.sender.top, path.sender.deadline(), path.sender.tally.sent), (7, None, 7));
+}
+
+#[test]
+fn one_that_is_stopped_sends_nothing_new_but_repairs_what_was_lost() {
+    let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[2]);
+    path.start();
+    path.next();
+    let top = path.sender.top;
+    path.sender.stop();
+    assert!(!path.sender.is_done());
+    let sent: Vec<u32> = path.drain().iter().flat_map(Turn::sequences).collect();
+    assert_eq!(sent, [2]);
+    assert!(path.sender.is_done());
+    assert_eq!((path.sender.end(), path.sender.deadline()), (top, None));
+}
+
+#[test]
+fn one_that_is_stopped_with_nothing_on_its_way_is_done() {
+    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[]);
+    path.sender.stop();
+    assert!(path.sender.is_done(), "it never began");
+    assert_eq!(path.start().sequences(), [0u32; 0]);
+
+    let mut path = Path::new(options("default", &[]), 4, 3, &[]);
+    path.start();
+    path.drain();
+    path.sender.stop();
+    assert_eq!((path.sender.end(), path.sender.deadline()), (3, None));
+}
+
+#[test]
+fn the_receivers_window_bounds_what_is_outstanding() {
+    let mut path = Path::new(options("default", &[("receiver_window", "5")]), 10, 200, &[]);
+    path.start();
+    while path.next().is_some() {
+        assert!(path.outstanding() <= 5);
+    }
+    assert!(path.sender.is_done());
+}
+
+proptest! {
+    #![proptest_config(cases(2000))]
+
+    /// Whatever is lost, marked, or in which flavour of TCP: the transfer ends, the receiver has everything,
+    /// and the sender's numbers stay in order.
+    #[test]
+    fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack"]),
+                           preset in prop::sample::select(vec!["default", "ns2", "ns2-2001"]),
+                           receiver in prop::sample::select(vec!["1", "3", "10", "10000"]),
+                           syn in prop::sample::select(vec!["on", "off"]),
+                           window in 1u32..20,
+                           end in 1u32..80,
+                           lose in prop::collection::btree_set((0u32..80, 0u32..3), 0..60),
+                           mark in prop::collection::btree_set((0u32..80, 0u32..2), 0..20)) {
+        let o = options(preset, &[("variant", variant), ("receiver_window", receiver), ("syn", syn), ("ecn", "on")]);
+        let most = o.receiver_window;
+        let mut path = Path::new(o, window, end, &[]);
+        (path.lose, path.mark) = (lose, mark);
+        path.start();
+        let mut turns = 0;
+        while !path.sender.is_done() {
+            turns += 1;
+            prop_assert!(turns < 5000, "it does not end");
+            let turn = path.next().unwrap_or_else(|| path.expire());
+            let s = &path.sender;
+            prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.top <= s.end);
+            prop_assert!(path.outstanding() <= most, "{} outstanding", path.outstanding());
+            prop_assert!(s.cwnd.is_finite() && s.cwnd > 0.0 && s.ssthresh >= 1.0);
+            prop_assert!(s.is_done() == s.deadline().is_none(), "a timer runs until the end");
+            for segment in &turn.sent {
+                prop_assert!(segment.sequence < s.end);
+            }
+        }
+        prop_assert_eq!(path.receiver.next(), end);
+        prop_assert_eq!(path.sender.tally.sent, path.copies.values().map(|n| u64::from(*n)).sum::<u64>());
+        prop_assert_eq!(path.sender.tally.retransmitted, path.sender.tally.sent - u64::from(end));
+    }
+}

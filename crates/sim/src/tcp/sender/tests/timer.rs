@@ -1,0 +1,192 @@
+//! Time-outs: go-back-N, what happens to the threshold, back-off, a lost SYN.
+
+use super::*;
+
+/// Packets 0 to `window - 1` sent without a SYN, `lose` lost.
+fn sent(set: &[(&str, &str)], window: u32, lose: &[u32]) -> Path {
+    let mut all = vec![("syn", "off")];
+    all.extend(set);
+    let mut path = Path::new(options("default", &all), window, u32::MAX, lose);
+    path.start();
+    path
+}
+
+#[test]
+fn a_timeout_goes_back_to_the_first_missing_packet() {
+    let mut path = sent(&[], 4, &[0, 1, 2, 3]);
+    assert!(path.drain().is_empty());
+    assert_eq!(path.sender.deadline(), Some(S), "before the first sample");
+    let turn = path.expire();
+    assert_eq!((turn.sequences(), path.windows()), (vec![0], (1.0, 2.0)));
+    assert_eq!(path.next().unwrap().sequences(), [1, 2], "slow start, again from there");
+    assert_eq!(path.windows(), (2.0, 2.0));
+    let turn = path.next().unwrap();
+    assert_eq!(turn.sequences(), [3], "at the threshold: one for one");
+    assert_eq!(path.next().unwrap().sequences(), [4], "and at last something new");
+}
+
+#[test]
+fn an_acknowledgement_that_jumps_takes_the_next_packet_along() {
+    let mut path = sent(&[("limited_transmit", "off")], 4, &[0, 2]);
+    path.drain(); // two duplicates: not enough
+    assert_eq!(path.expire().sequences(), [0]);
+    let turn = path.next().unwrap();
+    assert_eq!(turn.ack, 1);
+    assert_eq!(turn.sequences(), [2, 3], "2 is missing, and 3 goes again as nobody knows that it came");
+    let turn = path.next().unwrap();
+    assert_eq!((turn.ack, turn.sequences()), (3, vec![4, 5]));
+}
+
+#[test]
+fn the_threshold_is_held_while_the_same_packet_times_out_again() {
+    let mut path = sent(&[], 16, &(0..16).collect::<Vec<_>>());
+    path.lose.extend([(0, 1), (0, 2)]);
+    for timeout in 1..=3 {
+        path.expire();
+        assert_eq!(path.windows(), (1.0, 8.0), "time-out {timeout}");
+    }
+    // Another packet is another loss: ns-2's rule cuts every time.
+    let mut path = Path::new(options("ns2", &[("syn", "off")]), 16, u32::MAX, &(0..16).collect::<Vec<_>>());
+    path.lose.insert((0, 1));
+    path.start();
+    path.expire();
+    assert_eq!(path.windows(), (1.0, 8.0));
+    path.expire();
+    assert_eq!(path.windows(), (1.0, 2.0));
+}
+
+#[test]
+fn each_timeout_doubles_the_wait_up_to_the_ceiling() {
+    let mut path = sent(&[("max_rto", "10s")], 1, &[]);
+    path.lose.extend((0..8).map(|copy| (0, copy)));
+    path.acks.clear(); // the first copy, too, is lost
+    path.receiver = Receiver::default();
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        let before = path.now;
+        path.expire();
+        waits.push((path.now - before) / S);
+    }
+    assert_eq!(waits, [1, 2, 4, 8, 10, 10]);
+    assert_eq!(path.sender.tally.timeouts, 6);
+}
+
+/// Karn: the answer to a retransmission is no sample, so the back-off stays until a new packet is timed.
+#[test]
+fn back_off_stays_until_a_new_packet_was_timed() {
+    let mut path = sent(&[("min_rto", "0s"), ("initial_window", "1")], 1, &[0]);
+    path.expire();
+    path.next();
+    let wait = |path: &Path| path.sender.deadline().unwrap() - path.now;
+    assert_eq!(wait(&path), 2 * S, "0 was retransmitted; 1 and 2 are new");
+    path.next();
+    assert!(wait(&path) < S / 100, "1 was answered in a millisecond");
+}
+
+#[test]
+fn new_acknowledgements_restart_the_timer_and_duplicates_do_not() {
+    let mut path = sent(&[], 8, &[3]);
+    path.next();
+    assert_eq!(path.sender.deadline(), Some(path.now + S));
+    path.next();
+    assert_eq!(path.sender.deadline(), Some(path.now + S));
+    path.next();
+    let restarted = path.now + S;
+    path.next();
+    path.next(); // two duplicates
+    assert_eq!(path.sender.deadline(), Some(restarted));
+    path.next(); // fast retransmit
+    assert_eq!(path.sender.deadline(), Some(path.now + S));
+}
+
+/// RFC 6582: the timer is restarted by the first partial acknowledgement only.
+#[test]
+fn newreno_is_impatient() {
+    let mut path = sent(&[("limited_transmit", "off")], 16, &[1, 4, 7]);
+    let mut deadlines = Vec::new();
+    let mut last = 0;
+    while let Some(turn) = path.next() {
+        if path.sender.in_recovery && turn.duplicate == 0 {
+            deadlines.push((turn.ack, path.sender.deadline() == Some(path.now + S), last));
+        }
+        last = path.sender.deadline().unwrap();
+        if path.sender.una > 16 {
+            break;
+        }
+    }
+    let restarted: Vec<_> = deadlines.iter().map(|(ack, restarted, _)| (*ack, *restarted)).collect();
+    assert_eq!(restarted, [(3, true), (6, false)]);
+}
+
+/// RFC 5681, 3.1: one packet after a lost SYN; RFC 6298, 5.7: at least three seconds for it.
+#[test]
+fn a_lost_syn_costs_the_first_window() {
+    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[0]);
+    assert_eq!(path.start().sequences(), [0]);
+    assert_eq!(path.sender.deadline(), Some(S));
+    assert_eq!(path.expire().sequences(), [0]);
+    assert_eq!(path.sender.deadline(), Some(path.now + 2 * S));
+    assert_eq!(path.next().unwrap().sequences(), [1]);
+    assert_eq!(path.sender.cwnd, 1.0);
+    assert_eq!(path.sender.deadline(), Some(path.now + 3 * S));
+    assert_eq!(path.next().unwrap().sequences(), [2, 3], "slow start");
+
+    let mut path = Path::new(options("ns2", &[]), 2, u32::MAX, &[0]);
+    path.lose.insert((0, 1));
+    path.start();
+    path.expire();
+    assert_eq!(path.now, 3 * S);
+    path.expire();
+    assert_eq!(path.now, 9 * S, "3 s, then 6");
+    assert_eq!(path.next().unwrap().sequences(), [1]);
+    assert_eq!(path.windows(), (1.0, 2.0));
+}
+
+#[test]
+fn a_syn_that_arrives_opens_the_first_window() {
+    let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[]);
+    assert_eq!(path.start().sequences(), [0]);
+    assert_eq!(path.next().unwrap().sequences(), [1, 2, 3, 4]);
+    assert_eq!(path.sender.cwnd, 4.0);
+}
+
+/// After a time-out, duplicates of packets from before it do not start a recovery (RFC 6582, 3.2).
+#[test]
+fn duplicates_after_a_timeout_repair_nothing() {
+    for variant in ["reno", "newreno", "sack"] {
+        let mut path = sent(&[("variant", variant)], 8, &[0]);
+        let late: Vec<Ack> = path.acks.drain(..).collect();
+        path.expire();
+        let repair = path.acks.drain(..).collect::<Vec<_>>();
+        for ack in late {
+            let turn = path.deliver(ack);
+            assert!(!turn.sequences().contains(&0), "{variant}");
+        }
+        assert!(!path.sender.in_recovery, "{variant}");
+        assert_eq!(path.sender.tally.cuts, 1, "{variant}");
+        path.acks.extend(repair);
+        path.drain_to(40);
+    }
+}
+
+/// RFC 3042 sends new data; ns-2 sends whatever is next, which after a time-out is old.
+#[test]
+fn limited_transmit_after_a_timeout_sends_nothing_old() {
+    for (repeats, sent) in [("off", vec![]), ("on", vec![1])] {
+        let mut path = self::sent(&[("limited_retransmit", repeats)], 8, &[0]);
+        let late = path.acks.pop_front().unwrap();
+        path.expire();
+        assert_eq!(path.deliver(late).sequences(), sent);
+    }
+}
+
+impl Path {
+    /// Go on until `una` has passed `sequence`.
+    fn drain_to(&mut self, sequence: u32) {
+        while self.sender.una <= sequence {
+            if self.next().is_none() {
+                self.expire();
+            }
+        }
+    }
+}

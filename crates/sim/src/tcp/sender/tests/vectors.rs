@@ -1,0 +1,171 @@
+//! The cards' vectors TV2, TV3, TV4 and ns-2's Reno, row by row.
+
+use super::*;
+use crate::tcp::initial_window;
+
+/// NewReno of TV2: one loss repaired a round trip.
+const NEWRENO: &str = "
+ACK 1 | 16.0625 | 8 | no | 17 | 16
+3rd dup ACK 1 | 11 | 8 | yes | 2 (rtx) | 16
+dup ACK 1 no. 9 | 17 | 8 | yes | 18 | 17
+dup ACK 1 no. 10 | 18 | 8 | yes | 19 | 18
+dup ACK 1 no. 11 | 19 | 8 | yes | 20 | 19
+dup ACK 1 no. 12 | 20 | 8 | yes | 21 | 20
+dup ACK 1 no. 13 | 21 | 8 | yes | 22 | 21
+dup ACK 1 no. 14 | 22 | 8 | yes | 23 | 22
+partial ACK 4 | 20 | 8 | yes | 5 (rtx), 24 | 20
+dup ACK 4 no. 1 | 21 | 8 | yes | 25 | 21
+dup ACK 4 no. 2 | 22 | 8 | yes | 26 | 22
+dup ACK 4 no. 3 | 23 | 8 | yes | 27 | 23
+dup ACK 4 no. 4 | 24 | 8 | yes | 28 | 24
+dup ACK 4 no. 5 | 25 | 8 | yes | 29 | 25
+dup ACK 4 no. 6 | 26 | 8 | yes | 30 | 26
+ACK 23, leave recovery | 8 | 8 | no | 31 | 8
+ACK 24 | 8.125 | 8 | no | 32 | 8
+";
+
+/// Reno of TV2: RFC 5681 allows a second fast retransmit in the same window.
+const RENO: &str = "
+ACK 1 | 16.0625 | 8 | no | 17 | 16
+3rd dup ACK 1 | 11 | 8 | yes | 2 (rtx) | 16
+dup ACK 1 no. 9 | 17 | 8 | yes | 18 | 17
+dup ACK 1 no. 10 | 18 | 8 | yes | 19 | 18
+dup ACK 1 no. 11 | 19 | 8 | yes | 20 | 19
+dup ACK 1 no. 12 | 20 | 8 | yes | 21 | 20
+dup ACK 1 no. 13 | 21 | 8 | yes | 22 | 21
+dup ACK 1 no. 14 | 22 | 8 | yes | 23 | 22
+ACK 4, leave recovery | 8 | 8 | no | - | 19
+3rd dup ACK 4 | 12 | 9 | yes | 5 (rtx) | 19
+ACK 23, leave recovery | 9 | 9 | no | 24, 25, 26, 27, 28, 29, 30, 31, 32 | 9
+ACK 24 | 9.11111111 | 9 | no | 33 | 9
+ACK 25 | 9.22086721 | 9 | no | 34 | 9
+ACK 26 | 9.32931688 | 9 | no | 35 | 9
+ACK 27 | 9.43650586 | 9 | no | 36 | 9
+ACK 28 | 9.54247729 | 9 | no | 37 | 9
+ACK 29 | 9.64727188 | 9 | no | 38 | 9
+";
+
+/// A window of 16, threshold 8, packets 1 to 16 on their way, of which 2 and 5 are lost.
+fn two_losses(o: TcpOptions) -> Path {
+    let mut path = Path::new(o, 16, u32::MAX, &[2, 5]);
+    path.start();
+    path.next(); // of the SYN
+    path.sender.ssthresh = 8.0;
+    assert_eq!(path.outstanding(), 16);
+    path
+}
+
+/// The rows of the card: acknowledgements that do more than inflate the window.
+fn table(path: &mut Path, rows: usize) -> String {
+    let mut table = String::from("\n");
+    while table.lines().count() <= rows {
+        let before = (path.sender.ssthresh, path.sender.in_recovery);
+        let turn = path.next().expect("acknowledgements do not run dry");
+        let (cwnd, ssthresh) = path.windows();
+        let in_recovery = path.sender.in_recovery;
+        if turn.duplicate > 0 && turn.sent.is_empty() && before == (ssthresh, in_recovery) {
+            continue;
+        }
+        let event = match (turn.duplicate, before.1, in_recovery) {
+            (3, false, true) => format!("3rd dup ACK {}", turn.ack),
+            (0, true, true) => format!("partial ACK {}", turn.ack),
+            (0, true, false) => format!("ACK {}, leave recovery", turn.ack),
+            (0, ..) => format!("ACK {}", turn.ack),
+            (number, ..) => format!("dup ACK {} no. {number}", turn.ack),
+        };
+        let name = |s: &Segment| format!("{}{}", s.sequence, if s.is_retransmission { " (rtx)" } else { "" });
+        let sent = turn.sent.iter().map(name).collect::<Vec<_>>().join(", ");
+        let sent = if sent.is_empty() { "-" } else { &sent };
+        let cwnd = (cwnd * 1e8).round() / 1e8;
+        let recovery = if in_recovery { "yes" } else { "no" };
+        let outstanding = path.outstanding();
+        table += &format!("{event} | {cwnd} | {ssthresh} | {recovery} | {sent} | {outstanding}\n");
+    }
+    table
+}
+
+#[test]
+fn newreno_repairs_one_loss_a_round_trip() {
+    let mut path = two_losses(options("default", &[("limited_transmit", "off")]));
+    assert_eq!(table(&mut path, NEWRENO.lines().count() - 1), NEWRENO);
+}
+
+#[test]
+fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
+    let mut path = two_losses(options("default", &[("variant", "reno"), ("limited_transmit", "off")]));
+    assert_eq!(table(&mut path, RENO.lines().count() - 1), RENO);
+}
+
+/// Card T2, as seen in the installed ns: two losses in a window of 16 give 8, 8.125 on the partial
+/// acknowledgement, then a time-out.
+#[test]
+fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
+    let mut path = Path::new(options("ns2", &[("variant", "reno")]), 16, u32::MAX, &[1, 4]);
+    path.start();
+    path.next(); // of the SYN
+    path.sender.ssthresh = 8.0;
+    let mut repaired = Vec::new();
+    let mut windows = vec![path.sender.cwnd];
+    while let Some(turn) = path.next() {
+        repaired.extend(turn.sent.iter().filter(|s| s.is_retransmission).map(|s| s.sequence));
+        if windows.last() != Some(&path.sender.cwnd) {
+            windows.push(path.sender.cwnd);
+        }
+    }
+    assert_eq!(
+        (repaired, windows),
+        (vec![1], vec![16.0, 8.0, 8.125]),
+        "the second loss is not repaired fast"
+    );
+    let turn = path.expire();
+    assert_eq!((turn.sequences(), path.windows()), (vec![4], (1.0, 4.0)));
+    assert_eq!(path.sender.tally.timeouts, 1);
+}
+
+/// TV3: slow start to a threshold of 4, then congestion avoidance, an acknowledgement for every packet.
+#[test]
+fn the_window_opens_by_one_then_by_its_inverse() {
+    let windows =
+        [2.0, 3.0, 4.0, 4.25, 4.48529412, 4.70824494, 4.92063831, 5.12386397, 5.31902918, 5.50703342];
+    let mut path = Path::new(options("default", &[("syn", "off")]), 1, u32::MAX, &[]);
+    path.start();
+    path.sender.ssthresh = 4.0;
+    for (i, window) in windows.into_iter().enumerate() {
+        path.next();
+        assert!((path.sender.cwnd - window).abs() < 5e-9, "{} after ACK {}", path.sender.cwnd, i + 1);
+        assert_eq!(path.outstanding(), window as u32);
+    }
+}
+
+/// TV4: RFC 3390 by the size of a packet, RFC 6928 on request.
+#[test]
+fn the_first_window_depends_on_the_packet_size() {
+    let o = options("default", &[]);
+    let windows = [536, 1000, 1095, 1096, 1460, 2190, 2191].map(|payload| initial_window(&o, payload));
+    assert_eq!(windows, [4, 4, 4, 3, 3, 3, 2]);
+    assert_eq!(initial_window(&options("default", &[("initial_window", "10")]), 1460), 10);
+    assert_eq!(initial_window(&options("ns2", &[]), 1000), 2);
+    assert_eq!(initial_window(&options("ns2-2001", &[]), 1000), 1);
+}
+
+/// RFC 5681, 3.2: what limited transmit has sent is not counted in the flight that is halved.
+#[test]
+fn limited_transmit_sends_two_new_packets_that_do_not_count() {
+    let mut path = two_losses(options("default", &[]));
+    path.next();
+    let turns: Vec<_> = (0..3).map(|_| path.next().unwrap()).collect();
+    assert_eq!(turns[0].sequences(), [18]);
+    assert_eq!(turns[1].sequences(), [19]);
+    assert_eq!(turns[2].sequences(), [2], "the third duplicate repairs");
+    // 2 to 19 are outstanding, 18 packets; two came from limited transmit.
+    assert_eq!(path.windows(), (11.0, 8.0));
+}
+
+/// The receiver's window bounds limited transmit, too.
+#[test]
+fn limited_transmit_respects_the_receiver() {
+    let mut path = two_losses(options("default", &[("receiver_window", "17")]));
+    path.next();
+    assert_eq!(path.next().unwrap().sequences(), [18]);
+    assert_eq!(path.next().unwrap().sequences(), [0u32; 0], "17 are outstanding");
+}
