@@ -112,6 +112,7 @@ mod tests {
             mean_packet: 500,
             ecn: false,
             ns2: false,
+            ns2_2001: false,
         };
         let mut aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
         cost(&mut *aqm, context.link_rate, flows, 5000)

@@ -57,6 +57,7 @@ pub(crate) const ECN_FORCED: Param = Param::new(
 )
 .source("FJ93")
 .ns2("drop")
+.ns2_2001("mark")
 .tc("harddrop");
 
 /// The two thresholds, in packets or in bytes.

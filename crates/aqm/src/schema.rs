@@ -81,6 +81,8 @@ pub struct Param {
     pub default: DefaultValue,
     /// What ns-2 uses instead, where that differs and moves results (preset `ns2`).
     pub ns2: Option<&'static str>,
+    /// What ns-2 used until late 2001, where that is not `ns2` (preset `ns2-2001`).
+    pub ns2_2001: Option<&'static str>,
     /// Allowed values.
     pub range: Range,
     /// One line of meaning.
@@ -94,7 +96,18 @@ pub struct Param {
 impl Param {
     /// A parameter with an unbounded range and no other name; refine with the `const` builders below.
     pub const fn new(name: &'static str, kind: Kind, default: DefaultValue, doc: &'static str) -> Param {
-        Param { name, kind, unit: "", default, ns2: None, range: Range::ANY, doc, source: "", tc: None }
+        Param {
+            name,
+            kind,
+            unit: "",
+            default,
+            ns2: None,
+            ns2_2001: None,
+            range: Range::ANY,
+            doc,
+            source: "",
+            tc: None,
+        }
     }
     /// With its unit.
     pub const fn unit(mut self, unit: &'static str) -> Param {
@@ -114,6 +127,11 @@ impl Param {
     /// With ns-2's own value.
     pub const fn ns2(mut self, value: &'static str) -> Param {
         self.ns2 = Some(value);
+        self
+    }
+    /// With ns-2's value until late 2001.
+    pub const fn ns2_2001(mut self, value: &'static str) -> Param {
+        self.ns2_2001 = Some(value);
         self
     }
     /// With `tc`'s name.
@@ -147,6 +165,8 @@ pub struct Context {
     pub ecn: bool,
     /// Whether defaults are ns-2's where they differ.
     pub ns2: bool,
+    /// Whether it is the ns-2 of before late 2001.
+    pub ns2_2001: bool,
 }
 
 impl Context {

@@ -311,7 +311,8 @@ impl Settings<'_> {
             return Some(value.clone());
         }
         let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
-        let word = match (self.context.ns2, param.ns2, param.default) {
+        let of_2001 = param.ns2_2001.filter(|_| self.context.ns2_2001);
+        let word = match (self.context.ns2, of_2001.or(param.ns2), param.default) {
             (true, Some(word), _) | (_, _, DefaultValue::Value(word)) => word,
             (_, _, DefaultValue::Derived(_)) => return None,
         };

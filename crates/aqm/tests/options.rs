@@ -315,3 +315,14 @@ fn gkvq_drains_at_its_own_rate() {
         near(bench.probe("vq"), left, spec);
     }
 }
+
+/// What ns-2 did by default until late 2001 differs from version 2.35 where the schema says so.
+#[test]
+fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
+    for (ns2_2001, expected) in [(false, Verdict::Drop(Cause::Forced)), (true, Verdict::Mark(Cause::Forced))]
+    {
+        let preset = Context { ns2: true, ns2_2001, ..context() };
+        let mut bench = Bench::new("red min_th 2p max_th 4p w_q 1 ecn", preset);
+        assert_eq!(bench.arrive(at(0.0), &ect(1000), &bench.queue(90), &[]), expected);
+    }
+}

@@ -41,7 +41,14 @@ impl Contents for NoContents {
 
 /// The link that vectors are about unless they name another: 10 Mbit/s, 1000-byte packets, 100 packets.
 pub(crate) fn context() -> Context {
-    Context { link_rate: 10_000_000, limit: Limit::Packets(100), mean_packet: 1000, ecn: false, ns2: false }
+    Context {
+        link_rate: 10_000_000,
+        limit: Limit::Packets(100),
+        mean_packet: 1000,
+        ecn: false,
+        ns2: false,
+        ns2_2001: false,
+    }
 }
 
 /// A packet without ECN.

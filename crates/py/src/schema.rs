@@ -56,8 +56,14 @@ pub(crate) fn inspect<'py>(
     flows: u32,
     packets: u32,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let context =
-        Context { link_rate: rate, limit: Limit::Packets(100), mean_packet: 500, ecn: false, ns2: false };
+    let context = Context {
+        link_rate: rate,
+        limit: Limit::Packets(100),
+        mean_packet: 500,
+        ecn: false,
+        ns2: false,
+        ns2_2001: false,
+    };
     let mut aqm = Spec::parse(spec).and_then(|s| s.build(context)).map_err(|e| spec_error(py, &e))?;
     let cost = sojourn_aqm::inspect::cost(&mut *aqm, rate, flows, packets);
     let dict = PyDict::new(py);
@@ -120,6 +126,7 @@ pub(crate) fn param_dict<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<
     dict.set_item("default", default)?;
     dict.set_item("derived", derived)?;
     dict.set_item("ns2", param.ns2)?;
+    dict.set_item("ns2_2001", param.ns2_2001)?;
     dict.set_item("range", range)?;
     dict.set_item("allowed", allowed(param))?;
     dict.set_item("choices", choices.to_vec())?;

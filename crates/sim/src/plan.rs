@@ -27,6 +27,9 @@ pub struct Plan {
     /// Whether algorithms default to ns-2's settings.
     #[serde(default)]
     pub ns2: bool,
+    /// Whether that is the ns-2 of before late 2001.
+    #[serde(default)]
+    pub ns2_2001: bool,
 }
 
 /// Recording.

@@ -28,6 +28,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             traffic,
             trace: Trace { interval, drops: true, cwnd: true },
             ns2,
+            ns2_2001: false,
         })
 }
 

@@ -85,6 +85,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         measure: None,
         trace: Trace::default(),
         ns2: false,
+        ns2_2001: false,
     }
 }
 

@@ -344,7 +344,8 @@ def _parameter(param: Mapping[str, Any], values: Mapping[str, Any], conventions:
     if name in values:
         value, origin = _setting(values[name]), "the spec"
     elif conventions.startswith("ns2") and param.get("ns2") is not None:
-        value, origin = str(param["ns2"]), f"conventions {conventions}"
+        of_2001 = param.get("ns2_2001") if conventions == "ns2-2001" else None
+        value, origin = str(of_2001 or param["ns2"]), f"conventions {conventions}"
     else:
         value, origin = str(param["default"]), "derived" if param.get("derived") else "default"
     return {

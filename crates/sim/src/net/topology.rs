@@ -329,8 +329,14 @@ impl Graph {
                 }
                 limit => limit,
             };
-            let context =
-                Context { link_rate: link.rate(), limit, mean_packet, ecn: queue.ecn, ns2: plan.ns2 };
+            let context = Context {
+                link_rate: link.rate(),
+                limit,
+                mean_packet,
+                ecn: queue.ecn,
+                ns2: plan.ns2,
+                ns2_2001: plan.ns2_2001,
+            };
             let aqm = spec.build(context).map_err(at_aqm)?;
             links[*id as usize].port = Some(ports.len() as u32);
             let overflow = spec.overflow.unwrap_or(Overflow::Tail);
