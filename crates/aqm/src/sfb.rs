@@ -398,7 +398,7 @@ mod tests {
 
     fn link() -> Context {
         let limit = Limit::Packets(100);
-        Context { link_rate: 10_000_000, limit, mean_packet: 1000, ecn: false, ns2: false }
+        Context { link_rate: 10_000_000, limit, mean_packet: 1000, ecn: false, ns2: false, ns2_2001: false }
     }
 
     /// Vector V1 of the cards, which names the bins of its flows.
