@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod aqm;
+mod classes;
 mod common;
 mod flow_table;
 pub mod inspect;
@@ -44,6 +45,7 @@ pub mod pie;
 pub mod raqm;
 pub mod red;
 pub mod rem;
+pub mod rio;
 pub mod sfb;
 pub mod sred;
 

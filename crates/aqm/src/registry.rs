@@ -1,6 +1,9 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
-use crate::{Algorithm, ared, avq, avqred, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred, ldc, nlred, pi, pi2, pie, raqm, red, rem, sfb, sred};
+use crate::{
+    Algorithm, ared, avq, avqred, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred, ldc,
+    nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
+};
 use alloc::vec::Vec;
 
 /// Every algorithm, in the order of tables.
@@ -21,6 +24,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &ldc::ALGORITHM,
     &raqm::ALGORITHM,
     &avqred::ALGORITHM,
+    &rio::ALGORITHM,
     &choke::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,

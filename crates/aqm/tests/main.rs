@@ -18,6 +18,7 @@ mod oracle_red;
 mod oracle_sred;
 mod pi2;
 mod pie;
+mod rio;
 mod sfb;
 mod specs;
 mod sred;
