@@ -28,6 +28,7 @@ pub mod units;
 pub mod ared;
 pub mod avq;
 pub mod avqred;
+pub mod bio;
 pub mod blue;
 pub mod choke;
 pub mod cobalt;

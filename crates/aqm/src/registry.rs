@@ -1,8 +1,8 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
 use crate::{
-    Algorithm, ared, avq, avqred, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred, ldc,
-    nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
+    Algorithm, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred,
+    ldc, nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
 };
 use alloc::vec::Vec;
 
@@ -25,6 +25,7 @@ pub static ALGORITHMS: &[&Algorithm] = &[
     &raqm::ALGORITHM,
     &avqred::ALGORITHM,
     &rio::ALGORITHM,
+    &bio::ALGORITHM,
     &choke::ALGORITHM,
     &nlred::ALGORITHM,
     &codel::ALGORITHM,

@@ -2,6 +2,7 @@
 
 mod ared;
 mod avqred;
+mod bio;
 mod blue;
 mod choke;
 mod cobalt;
