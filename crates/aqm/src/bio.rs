@@ -22,7 +22,7 @@
 //! | three precedences | the worse two are out | not defined | two BLUEs have two probabilities |
 //!
 //! # References
-//! The comparison of RED and BLUE that introduced it, 2002 (here `bio2002`), section 4.2 and figure 17.
+//! Okuroglu, Oktug: BIO: an alternative to RIO, Proc. SPIE 4524, 2001.
 
 use crate::{
     Algorithm, Aqm, Cause, Class, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
@@ -31,7 +31,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-const PAPER: &str = "bio2002, section 4.2";
+const PAPER: &str = "Okuroglu and Oktug 2001, section 4.2";
 
 const fn step(name: &'static str, default: &'static str, doc: &'static str) -> Param {
     Param::new(name, Kind::Number, Fixed(default), doc).range(Range::SHARE).source(PAPER)
@@ -64,21 +64,21 @@ const IN_AT_MAX: Param = Param::new(
     Derived("reached where max_in is the buffer limit or more, else above"),
     "Whether an in backlog of just max_in raises the in probability",
 )
-.source("bio2002, figure 17: above");
+.source("Okuroglu and Oktug 2001, figure 17: above");
 const DROP_AT_MAX: Param = Param::new(
     "drop_at_max",
     Kind::Flag,
     Fixed("off"),
     "Drop what finds its queue at its upper threshold: out packets q at max_out, in packets q_in at max_in",
 )
-.source("bio2002, figure 17: off");
+.source("Okuroglu and Oktug 2001, figure 17: off");
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
     name: "bio",
     title: "BLUE with In and Out",
     alias_of: None,
-    source: "bio2002",
+    source: "Okuroglu and Oktug 2001",
     params: &[
         D_I_IN,
         D_I_OUT,

@@ -39,6 +39,7 @@ pub mod fred;
 pub mod gkvq;
 pub mod gred;
 pub mod ldc;
+pub mod marker;
 pub mod nlred;
 pub mod pi;
 pub mod pi2;

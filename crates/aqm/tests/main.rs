@@ -11,6 +11,7 @@ mod contract;
 mod feng_ared;
 mod fred;
 mod ldc;
+mod marker;
 mod nlred;
 mod options;
 mod oracle_avqred;
