@@ -1,99 +1,118 @@
 //! One flow through ns-2's dumbbell: nothing in it is random, so every drop and every window must agree.
 //!
-//! What ns-2 did is under `validation/ns2/traces`; its README says where it comes from.
+//! What ns-2 did is under `validation/ns2/traces`; the README there says where it comes from.
 
 use crate::support::{SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
     Plan, Record,
-    plan::{Kind, Trace},
+    plan::{Kind, Queue, Trace},
 };
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
 
-fn file(name: &str) -> PathBuf {
-    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../validation/ns2/traces");
-    PathBuf::from(std::env::var("NS2_TRACES").unwrap_or_else(|_| traces.to_owned())).join(name)
+/// Case, buffer (of which one packet is in service), algorithm, options of TCP.
+type Case = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const VARIANTS: [Case; 5] = [
+    ("S1-newreno", "20p", "droptail", &[]),
+    ("S1-reno", "20p", "droptail", &[("variant", "reno")]),
+    ("S1-sack", "20p", "droptail", &[("variant", "sack")]),
+    ("S1-newreno-win40", "20p", "droptail", &[("receiver_window", "40")]),
+    ("S1-newreno-avq", "20p", "avq", &[]),
+];
+
+const DELAYED: [Case; 3] = [
+    ("S1-newreno-delack", "20p", "droptail", &[("delayed_ack", "100ms")]),
+    ("S1-sack-delack", "20p", "droptail", &[("delayed_ack", "100ms"), ("variant", "sack")]),
+    ("S1-reno-buf3-delack", "3p", "droptail", &[("delayed_ack", "100ms"), ("variant", "reno")]),
+];
+
+const SMALL: [Case; 4] = [
+    ("S1-newreno-buf3", "3p", "droptail", &[]),
+    ("S1-reno-buf5", "5p", "droptail", &[("variant", "reno")]),
+    ("S1-sack-buf3", "3p", "droptail", &[("variant", "sack")]),
+    ("S1-newreno-buf5-minrto1", "5p", "droptail", &[("min_rto", "1s")]),
+];
+
+const MARKED: [Case; 7] = [
+    ("S1-newreno-ecn-gk", "20p", "gkvq", &[("ecn", "on")]),
+    ("S1-reno-ecn-gk", "20p", "gkvq", &[("ecn", "on"), ("variant", "reno")]),
+    ("S1-sack-ecn-gk", "20p", "gkvq", &[("ecn", "on"), ("variant", "sack")]),
+    ("S1-newreno-ecn-gk04", "20p", "gkvq theta 0.04", &[("ecn", "on")]),
+    ("S1-newreno-ecn-gk33", "20p", "gkvq theta 0.3333", &[("ecn", "on")]),
+    ("S1-reno-ecn-buf10-gk13", "10p", "gkvq theta 0.1371", &[("ecn", "on"), ("variant", "reno")]),
+    ("S1-sack-ecn-avq", "20p", "avq", &[("ecn", "on"), ("variant", "sack")]),
+];
+
+#[test]
+fn each_variant_of_tcp_drops_and_opens_its_window_as_ns_2_does() {
+    VARIANTS.iter().for_each(agree);
 }
 
-/// The rows of a table of numbers, its heading left out.
-fn rows(name: &str) -> Vec<Vec<f64>> {
-    let path = file(name);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{name}: {word:?} is not a number"));
-    text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
+#[test]
+fn delayed_acknowledgements_do_as_in_ns_2() {
+    DELAYED.iter().for_each(agree);
 }
 
-/// Oracle case S1: 960 bytes of payload, 30 s, a buffer of 20 of which one is for the packet in service.
-fn case(aqm: &str, set: &[(&str, &str)]) -> Plan {
+#[test]
+fn small_buffers_do_as_in_ns_2() {
+    SMALL.iter().for_each(agree);
+}
+
+#[test]
+fn marks_do_as_in_ns_2() {
+    MARKED.iter().for_each(agree);
+}
+
+fn agree(case: &Case) {
+    let record = run(&plan_of(case), 1);
+    windows_agree(case.0, &record);
+    drops_agree(case.0, &record);
+}
+
+/// 960 bytes of payload, 30 s.
+fn plan_of(&(_, limit, aqm, set): &Case) -> Plan {
     let flow = traffic("ftp", 1, Kind::Tcp(tcp(960, options("ns2", set))));
-    let mut plan = plan(dumbbell(queue("20p", aqm)), vec![flow], 30 * SECOND);
+    let ecn = set.contains(&("ecn", "on"));
+    let mut plan = plan(dumbbell(Queue { ecn, ..queue(limit, aqm) }), vec![flow], 30 * SECOND);
     plan.trace = Trace { interval: None, drops: true, cwnd: true };
     plan.ns2 = true;
     plan
 }
 
+/// Time to the microsecond, sequence, number of the arrival (ns-2 counts from 1), packets waiting.
 fn drops_agree(name: &str, record: &Record) {
     let drops = &record.drops;
-    let ours = (0..drops.time_ns.len()).map(|i| {
-        // ns-2 counts arrivals from one.
-        (drops.time_ns[i], drops.sequence[i], drops.arrival[i] + 1, drops.queue_packets[i])
-    });
     let theirs = rows(&format!("{name}.drops.csv"));
-    for (ours, theirs) in ours.clone().zip(&theirs) {
-        let near = (ours.0 as f64 * 1e-9 - theirs[0]).abs() <= 1.001e-6;
-        let equal = [f64::from(ours.1), ours.2 as f64, f64::from(ours.3)] == theirs[1..];
-        assert!(near && equal, "{name}: we dropped {ours:?}, ns-2 {theirs:?}");
+    for (i, theirs) in theirs.iter().enumerate() {
+        assert!(i < drops.time_ns.len(), "{name}: we did not drop {theirs:?}");
+        let time = drops.time_ns[i] as f64 * 1e-9;
+        let ours =
+            [f64::from(drops.sequence[i]), drops.arrival[i] as f64 + 1.0, f64::from(drops.queue_packets[i])];
+        let equal = (time - theirs[0]).abs() <= 1.001e-6 && ours == theirs[1..];
+        assert!(equal, "{name}: we dropped {ours:?} at {time}, ns-2 {theirs:?}");
     }
-    assert_eq!(ours.count(), theirs.len(), "{name}");
+    assert_eq!(drops.time_ns.len(), theirs.len(), "{name}");
 }
 
+/// Time, window and threshold to the digits that ns-2 prints.
 fn windows_agree(name: &str, record: &Record) {
     let windows = &record.cwnd;
     let theirs = rows(&format!("{name}.cwnd.csv"));
     for row in &theirs {
         let i = row[0] as usize;
+        assert!(i < windows.time_ns.len(), "{name}: our window never came to {row:?}");
         let ours = [windows.time_ns[i] as f64 * 1e-9, windows.cwnd[i], windows.ssthresh[i]];
-        let near = |k: usize, digits: f64| (ours[k] - row[k + 1]).abs() <= 0.5001 * digits;
+        let near = |k: usize, digit: f64| (ours[k] - row[k + 1]).abs() <= 0.5001 * digit;
         assert!(near(0, 1e-5) && near(1, 1e-3) && near(2, 1e-9), "{name}: we have {ours:?}, ns-2 {row:?}");
     }
     let last = theirs.last().expect("a trace has rows")[0] as usize;
     assert_eq!(windows.time_ns.len(), last + 1, "{name}: the trace ends with the last change");
 }
 
-#[test]
-fn newreno_drops_and_opens_its_window_as_ns_2_does() {
-    let record = run(&case("droptail", &[]), 1);
-    drops_agree("S1-newreno", &record);
-    windows_agree("S1-newreno", &record);
-}
-
-#[test]
-fn reno_drops_and_opens_its_window_as_ns_2_does() {
-    let record = run(&case("droptail", &[("variant", "reno")]), 1);
-    drops_agree("S1-reno", &record);
-    windows_agree("S1-reno", &record);
-}
-
-#[test]
-fn sack_drops_and_opens_its_window_as_ns_2_does() {
-    let record = run(&case("droptail", &[("variant", "sack")]), 1);
-    drops_agree("S1-sack", &record);
-    windows_agree("S1-sack", &record);
-}
-
-#[test]
-fn a_window_of_40_packets_is_never_full_enough_to_lose_one() {
-    let record = run(&case("droptail", &[("receiver_window", "40")]), 1);
-    assert_eq!(record.queues[0].drops, [0; 5]);
-    windows_agree("S1-newreno-win40", &record);
-}
-
-#[test]
-fn marks_of_the_virtual_queue_cut_the_window_as_in_ns_2() {
-    let mut plan = case("gkvq", &[("ecn", "on")]);
-    if let sojourn_sim::plan::Topology::Dumbbell(dumbbell) = &mut plan.topology {
-        dumbbell.queue.ecn = true;
-    }
-    let record = run(&plan, 1);
-    drops_agree("S1-newreno-ecn-gk", &record);
-    windows_agree("S1-newreno-ecn-gk", &record);
+/// The rows of a table of numbers, its heading left out.
+fn rows(name: &str) -> Vec<Vec<f64>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2/traces").join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("{name}: {word:?} is not a number"));
+    text.lines().skip(1).map(|line| line.split(',').map(number).collect()).collect()
 }
