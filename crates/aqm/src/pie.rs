@@ -35,35 +35,35 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-const TARGET: Param =
+pub(crate) const TARGET: Param =
     Param::new("target", Kind::Span, Fixed("15ms"), "Queueing delay to be held (QDELAY_REF)")
         .unit("s")
         .range(Range::NOT_NEGATIVE)
         .source("RFC 8033, 4.2")
         .tc("target");
-const T_UPDATE: Param =
+pub(crate) const T_UPDATE: Param =
     Param::new("t_update", Kind::Span, Fixed("15ms"), "Time between two updates of the probability")
         .unit("s")
         .range(common::PERIOD)
         .source("RFC 8033, 4.2")
         .tc("tupdate");
-const ALPHA: Param =
+pub(crate) const ALPHA: Param =
     Param::new("alpha", Kind::Number, Fixed("0.125"), "Gain on the delay's distance from the target")
         .unit("1/s")
         .range(common::GAIN)
         .source("RFC 8033, 4.2")
         .tc("alpha");
-const BETA: Param = Param::new("beta", Kind::Number, Fixed("1.25"), "Gain on the delay's change")
+pub(crate) const BETA: Param = Param::new("beta", Kind::Number, Fixed("1.25"), "Gain on the delay's change")
     .unit("1/s")
     .range(common::GAIN)
     .source("RFC 8033, 4.2")
     .tc("beta");
-const MAX_BURST: Param =
+pub(crate) const MAX_BURST: Param =
     Param::new("max_burst", Kind::Span, Fixed("150ms"), "How long a burst may last without a signal")
         .unit("s")
         .range(Range::NOT_NEGATIVE)
         .source("RFC 8033, 4.4");
-const MARK_ECNTH: Param = Param::new(
+pub(crate) const MARK_ECNTH: Param = Param::new(
     "mark_ecnth",
     Kind::Number,
     Fixed("0.1"),
@@ -71,7 +71,7 @@ const MARK_ECNTH: Param = Param::new(
 )
 .range(Range::PROBABILITY)
 .source("RFC 8033, 5.1");
-const DELAY: Param = Param::new(
+pub(crate) const DELAY: Param = Param::new(
     "delay",
     Kind::Choice(&["last", "head", "backlog", "rate"]),
     Fixed("last"),
@@ -79,7 +79,7 @@ const DELAY: Param = Param::new(
 )
 .source("RFC 8033, 5.2; the default of Linux")
 .tc("dq_rate_estimator");
-const DQ_THRESHOLD: Param = Param::new(
+pub(crate) const DQ_THRESHOLD: Param = Param::new(
     "dq_threshold",
     Kind::Size,
     Fixed("16KiB"),
@@ -88,24 +88,24 @@ const DQ_THRESHOLD: Param = Param::new(
 .unit("B")
 .range(common::PACKET_BYTES)
 .source("RFC 8033, 5.2");
-const STEP_CAP: Param =
+pub(crate) const STEP_CAP: Param =
     Param::new("step_cap", Kind::Flag, Fixed("on"), "From p = 0.1 on p rises by at most 0.02 a step")
         .source("RFC 8033, 5.5");
-const DECAY: Param = Param::new(
+pub(crate) const DECAY: Param = Param::new(
     "decay",
     Kind::Choice(&["empty", "half_target"]),
     Fixed("empty"),
     "When p shrinks by 2 % more: both delays 0, or both below half the target",
 )
 .source("RFC 8033, appendix A; the other is appendix B");
-const DERANDOMIZE: Param = Param::new(
+pub(crate) const DERANDOMIZE: Param = Param::new(
     "derandomize",
     Kind::Flag,
     Fixed("off"),
     "No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5",
 )
 .source("RFC 8033, appendix A; 5.4 allows it");
-const JUMP: Param =
+pub(crate) const JUMP: Param =
     Param::new("jump", Kind::Flag, Fixed("off"), "Above a delay of 250 ms p rises by 0.02 more a step")
         .source("RFC 8033; Linux has it");
 

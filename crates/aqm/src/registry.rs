@@ -1,8 +1,8 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
 use crate::{
-    Algorithm, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared, fred, gkvq, gred,
-    ldc, nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
+    Algorithm, Discipline, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared, fred,
+    gkvq, gred, ldc, nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
 };
 use alloc::vec::Vec;
 
@@ -43,3 +43,12 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
 pub fn names() -> Vec<&'static str> {
     ALGORITHMS.iter().map(|a| a.name).collect()
 }
+
+/// Every scheduler, in the order of tables.
+pub static SCHEDULERS: &[&Discipline] = &[
+    &crate::fq_codel::DISCIPLINE,
+    &crate::fq_pie::DISCIPLINE,
+    &crate::dualpi2::DISCIPLINE,
+    &crate::drr::DISCIPLINE,
+    &crate::prio::DISCIPLINE,
+];

@@ -4,7 +4,7 @@
 //! reads: the spec, then ns-2's value if that preset is on, then the default.
 
 use crate::{
-    Algorithm, Aqm, Context, DefaultValue, Kind, Limit, Param, Span, registry, transmission,
+    Algorithm, Aqm, Context, DefaultValue, Kind, Limit, Param, Scheduler, Span, registry, transmission,
     units::{self, Size},
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, string::ToString, vec::Vec};
@@ -186,18 +186,34 @@ impl Spec {
     /// # Errors
     /// The first word that is no algorithm, no parameter, or has no allowed value.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
+        Spec::parse_among(text, registry::ALGORITHMS.iter().copied())
+    }
+
+    /// Read `text` as a scheduler (`"fq_codel target 10ms"`).
+    ///
+    /// # Errors
+    /// The first word that is no scheduler, no parameter, or has no allowed value.
+    pub fn parse_scheduler(text: &str) -> Result<Spec, SpecError> {
+        Spec::parse_among(text, registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm))
+    }
+
+    fn parse_among(
+        text: &str,
+        known: impl Iterator<Item = &'static Algorithm> + Clone,
+    ) -> Result<Spec, SpecError> {
+        let names = || known.clone().map(|algorithm| algorithm.name);
         let mut words = text.split_whitespace();
         let name = words.next().ok_or_else(|| SpecError {
             key: "the algorithm".to_owned(),
             problem: "is missing".to_owned(),
-            allowed: registry::names().join(", "),
+            allowed: names().collect::<Vec<_>>().join(", "),
             nearest: None,
         })?;
-        let algorithm = registry::find(name).ok_or_else(|| SpecError {
+        let algorithm = known.clone().find(|algorithm| algorithm.name == name).ok_or_else(|| SpecError {
             key: format!("{name:?}"),
             problem: "is not an algorithm".to_owned(),
-            allowed: registry::names().join(", "),
-            nearest: units::nearest(name, registry::names().into_iter()),
+            allowed: names().collect::<Vec<_>>().join(", "),
+            nearest: units::nearest(name, names()),
         })?;
         let mut spec = Spec { algorithm, values: Vec::new(), limit: None, overflow: None };
         let mut words = words.peekable();
@@ -264,6 +280,23 @@ impl Spec {
     /// Values that do not fit together (`min_th >= max_th`) or do not fit the link.
     pub fn build(&self, context: Context) -> Result<Box<dyn Aqm>, SpecError> {
         (self.algorithm.build)(&Settings { spec: self, context })
+    }
+
+    /// Build the scheduler for a link.
+    ///
+    /// # Errors
+    /// Values that do not fit together or do not fit the link; an algorithm that is no scheduler.
+    pub fn schedule(&self, context: Context) -> Result<Box<dyn Scheduler>, SpecError> {
+        let name = self.algorithm.name;
+        match registry::SCHEDULERS.iter().find(|discipline| discipline.algorithm.name == name) {
+            Some(discipline) => (discipline.build)(&Settings { spec: self, context }),
+            None => Err(SpecError {
+                key: name.to_owned(),
+                problem: "is not a scheduler".to_owned(),
+                allowed: "a scheduler".to_owned(),
+                nearest: None,
+            }),
+        }
     }
 }
 

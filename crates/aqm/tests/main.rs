@@ -21,6 +21,7 @@ mod oracle_sred;
 mod pi2;
 mod pie;
 mod rio;
+mod schedulers;
 mod sfb;
 mod specs;
 mod sred;

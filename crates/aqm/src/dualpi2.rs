@@ -1,0 +1,277 @@
+//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the classic queue so that
+//! both kinds of flows get the same rate.
+//!
+//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked with k p': a
+//! scalable sender reacts to the probability itself, a classic one to its square root.
+//!
+//! # When it decides
+//! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller of `pi2` moves
+//! with the longer of the two heads' delays. L goes first, but while both wait C gets the share `w_c` of the bytes. A departing L packet is
+//! marked with the larger of k p' and a ramp of its own delay, which counts only if more than `th_len` packets wait
+//! behind it; a C packet is signalled with p'^2, marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped
+//! with p'^2 too. The cause is `early`. A packet for which there is no room is refused, cause `overflow`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | delay of the controller | the longer of both | RFC 9332, figure 6: the classic one (`follows classic`) | RFC 9332, figure 8: L's overload is seen too |
+//! | gains | from `rtt_max` | Linux: 0.16 and 3.2, every 16 ms | RFC 9332's rule |
+//! | ramp | 0.8 to 1.2 ms | Linux: a step at 1 ms (`min_th 1ms range 0s`) | RFC 9332; a step makes marks come in bursts |
+//! | C's share | 1/16 of the bytes | Linux: 10 % | RFC 9332 leaves it to the operator; its example |
+//! | protection of C | weighted round robin | RFC 9332 also: a time-shifted FIFO | it needs no second delay to be chosen |
+//! | overload | L is dropped | Linux: may cap p' instead (`overload cap`) | RFC 9332 |
+//! | draw | random | RFC 9332, appendix A: counters (`draw counter`) | as in `pi2` |
+//!
+//! # References
+//! RFC 9332. RFC 9331. Linux `sch_dualpi2.c`.
+
+use crate::{
+    Aqm, Cause,
+    DefaultValue::Value as Fixed,
+    Ecn, Kind, PacketView, Param, Random, Range, Scheduler, Settings, Time, Token,
+    pi2::{self, Controller, Draw},
+    scheduler::{Bank, Discipline, Fate, Told, is_a_scheduler},
+};
+use alloc::{boxed::Box, vec};
+
+const MIN_TH: Param = Param::new("min_th", Kind::Span, Fixed("800us"), "Delay of L at which its ramp begins")
+    .unit("s")
+    .range(Range::NOT_NEGATIVE)
+    .source("RFC 9332, appendix A.1")
+    .tc("step_thresh");
+const RANGE: Param =
+    Param::new("range", Kind::Span, Fixed("400us"), "Delay from the beginning of the ramp to its end")
+        .unit("s")
+        .range(Range::NOT_NEGATIVE)
+        .source("RFC 9332, appendix A.1");
+const TH_LEN: Param = Param::new(
+    "th_len",
+    Kind::Size,
+    Fixed("1p"),
+    "With so many packets behind it, or fewer, the ramp is not asked",
+)
+.unit("packets")
+.range(Range::NOT_NEGATIVE)
+.source("RFC 9332, appendix A.1");
+const W_C: Param =
+    Param::new("w_c", Kind::Number, Fixed("0.0625"), "Share of the bytes that C gets while both wait")
+        .range(Range::FRACTION)
+        .source("RFC 9332, appendix A.1: 1/16")
+        .tc("classic_protection");
+const FOLLOWS: Param = Param::new(
+    "follows",
+    Kind::Choice(&["both", "classic"]),
+    Fixed("both"),
+    "Whose delay the controller follows: the longer, or that of C",
+)
+.source("RFC 9332, figure 8");
+const OVERLOAD: Param = Param::new(
+    "overload",
+    Kind::Choice(&["drop", "cap"]),
+    Fixed("drop"),
+    "Where k p' reaches 1: drop from L too, or let p' go no further",
+)
+.source("RFC 9332, 4.2.3")
+.tc("drop_on_overload");
+
+/// The registry entry.
+pub static DISCIPLINE: Discipline = Discipline {
+    algorithm: crate::Algorithm {
+        name: "dualpi2",
+        title: "Dual-queue coupled PI squared (L4S)",
+        alias_of: None,
+        source: "RFC 9332",
+        params: &[
+            pi2::TARGET,
+            pi2::RTT_MAX,
+            pi2::T_UPDATE,
+            pi2::ALPHA,
+            pi2::BETA,
+            pi2::K,
+            pi2::P_C_MAX,
+            pi2::DRAW,
+            MIN_TH,
+            RANGE,
+            TH_LEN,
+            W_C,
+            FOLLOWS,
+            OVERLOAD,
+        ],
+        probes: &[],
+        ns2_limit_counts_service: false,
+        file: include_str!("dualpi2.rs"),
+        build: is_a_scheduler,
+    },
+    build: |settings| Ok(Box::new(DualPi2::new(settings))),
+};
+
+const L: usize = 0;
+const C: usize = 1;
+
+/// No algorithm: DualPI2 decides for both queues itself.
+#[derive(Clone)]
+struct Nothing;
+
+impl Aqm for Nothing {
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(Nothing)
+    }
+}
+
+/// The state of DualPI2; times in seconds.
+#[derive(Clone)]
+struct DualPi2 {
+    bank: Bank,
+    controller: Controller,
+    /// The draws of each queue.
+    draws: [Draw; 2],
+    k: f64,
+    p_c_max: f64,
+    min_th: f64,
+    range: f64,
+    th_len: f64,
+    w_c: f64,
+    both: bool,
+    cap: bool,
+    /// Bytes that C has been promised and not sent, weighed: above 0 it is C's turn.
+    credit: f64,
+}
+
+impl DualPi2 {
+    fn new(settings: &Settings) -> DualPi2 {
+        DualPi2 {
+            bank: Bank::new(vec![Box::new(Nothing), Box::new(Nothing)], &settings.context),
+            controller: Controller::new(settings),
+            draws: [Draw::new(settings), Draw::new(settings)],
+            k: settings.number("k"),
+            p_c_max: pi2::p_c_max(settings),
+            min_th: settings.span("min_th").as_secs_f64(),
+            range: settings.span("range").as_secs_f64(),
+            th_len: settings.size("th_len").map_or(0.0, |size| size.packets(settings.context.mean_packet)),
+            w_c: settings.number("w_c"),
+            both: settings.choice("follows") == "both",
+            cap: settings.choice("overload") == "cap",
+            credit: 0.0,
+        }
+    }
+
+    /// The coupled probability k p', up to 1.
+    fn coupled(&self) -> f64 {
+        (self.k * self.controller.p_prime).min(1.0)
+    }
+
+    /// L's own probability for a packet that has waited `delay` seconds.
+    fn ramp(&self, delay: f64) -> f64 {
+        if f64::from(self.bank.packets_of(L)) <= self.th_len || delay < self.min_th {
+            0.0
+        } else if delay >= self.min_th + self.range {
+            1.0
+        } else {
+            (delay - self.min_th) / self.range
+        }
+    }
+
+    /// Whose turn it is: L's, unless C has been promised more than it got.
+    fn turn(&mut self) -> Option<usize> {
+        match (self.bank.packets_of(L) > 0, self.bank.packets_of(C) > 0) {
+            (true, true) => Some(if self.credit > 0.0 { C } else { L }),
+            (true, false) => Some(L),
+            (false, true) => Some(C),
+            (false, false) => {
+                self.credit = 0.0;
+                None
+            }
+        }
+    }
+
+    /// While both wait, each byte of L earns C its share and each byte of C uses it up.
+    fn account(&mut self, index: usize, bytes: u32) {
+        let bytes = f64::from(bytes);
+        if index == L && self.bank.packets_of(C) > 0 {
+            self.credit += self.w_c * bytes;
+        } else if index == C && self.bank.packets_of(L) > 0 {
+            self.credit -= (1.0 - self.w_c) * bytes;
+        }
+    }
+
+    /// What happens to a departing packet of L; `None` lets it go.
+    fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Fate> {
+        let coupled = self.coupled();
+        if coupled >= 1.0 && !self.cap && self.draws[L].hits(self.controller.classic(), rng) {
+            return Some(Fate::Dropped(Cause::Early));
+        }
+        let p = self.ramp(delay).max(coupled);
+        self.draws[L].hits(p, rng).then_some(Fate::Marked(Cause::Early))
+    }
+
+    /// What happens to a departing packet of C.
+    fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Fate> {
+        if !self.draws[C].hits_squared(self.controller.p_prime, rng) {
+            return None;
+        }
+        let marks = packet.ecn != Ecn::NotEct && self.controller.classic() < self.p_c_max;
+        Some(if marks { Fate::Marked(Cause::Early) } else { Fate::Dropped(Cause::Early) })
+    }
+
+    fn delay(&self, now: Time, index: usize) -> f64 {
+        self.bank.head(index).map_or(0.0, |head| now.since(head.arrived).as_secs_f64())
+    }
+}
+
+impl Scheduler for DualPi2 {
+    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+        let index = if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { L } else { C };
+        if self.bank.fits(packet.bytes) {
+            self.bank.enter(now, index, token, packet, rng, told);
+        } else {
+            self.bank.refuse(now, index, token, packet, told);
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
+        while let Some(index) = self.turn() {
+            let (token, packet) = self.bank.pop(index)?;
+            let fate = if index == L {
+                self.decide_scalable(now.since(packet.arrived).as_secs_f64(), rng)
+            } else {
+                self.decide_classic(&packet, rng)
+            };
+            if let Some(fate) = fate {
+                told(token, fate);
+            }
+            if !matches!(fate, Some(Fate::Dropped(_))) {
+                self.account(index, packet.bytes);
+                return Some(token);
+            }
+        }
+        None
+    }
+
+    fn packets(&self) -> u32 {
+        self.bank.packets()
+    }
+    fn bytes(&self) -> u64 {
+        self.bank.bytes()
+    }
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.controller.due())
+    }
+    fn on_timer(&mut self, now: Time) {
+        let classic = self.delay(now, C);
+        let delay = if self.both { classic.max(self.delay(now, L)) } else { classic };
+        self.controller.update(now, delay);
+        if self.cap {
+            self.controller.p_prime = self.controller.p_prime.min(1.0 / self.k);
+        }
+    }
+    fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        field("p_prime", self.controller.p_prime);
+        field("c.p", self.controller.classic());
+        field("l.p", self.coupled());
+        field("c.packets", f64::from(self.bank.packets_of(C)));
+        field("l.packets", f64::from(self.bank.packets_of(L)));
+    }
+    fn clone_box(&self) -> Box<dyn Scheduler> {
+        Box::new(self.clone())
+    }
+}

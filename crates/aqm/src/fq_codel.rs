@@ -1,0 +1,256 @@
+//! **FQ-CoDel** hashes flows to many queues, serves them by deficit round robin, new flows first, and runs a CoDel on
+//! each: a flow that sends little waits for almost nothing, one that sends much meets only its own queue.
+//!
+//! # When it decides
+//! A packet goes to the queue of its flow's hash. A queue that becomes active joins the list of new ones with a credit
+//! of one `quantum`. A departure serves the first of the new list, else of the old: without credit it earns a
+//! quantum and goes to the end of the old list; else its CoDel lets a packet go, which is paid for. A queue found empty goes
+//! from the new list to the end of the old one (so that nobody is new again at once), and from the old list
+//! away. Above the limit, or above `memory`, packets leave from the head of the queue with most bytes until half of it
+//! or `drop_batch` packets are gone; cause `overflow`.
+//!
+//! # Differences
+//! | what | here | elsewhere | why |
+//! |---|---|---|---|
+//! | end of a turn | credit used up to 0 | RFC 8290, 4.2: below 0 (`turn below_zero`) | Linux, and the RFC's own account of it |
+//! | limit | the queue's `limit`; RFC 8290: 10240 packets | same | one buffer in front of one link |
+//! | CoDel's backlog | of the flow's queue | Linux: of all queues | RFC 8289: bytes of this queue |
+//! | hash | of the flow's number and `perturbation` | RFC 8290: of five fields of the header | a flow is known by its number here |
+//! | memory | bytes on the wire | Linux: of the buffers | a model of buffers would be Linux's alone |
+//!
+//! # References
+//! RFC 8290. Linux `sch_fq_codel.c`.
+
+use crate::{
+    Aqm,
+    DefaultValue::Value as Fixed,
+    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Stream, Time, Token,
+    codel::{self, CoDel},
+    common,
+    scheduler::{Bank, Discipline, End, Told, is_a_scheduler},
+};
+use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
+
+pub(crate) const FLOWS: Param =
+    Param::new("flows", Kind::Integer, Fixed("1024"), "Queues that flows are hashed to")
+        .unit("queues")
+        .range(Range { min: 1.0, max: 65_536.0, above: false, below: false })
+        .source("RFC 8290, 5.2.4")
+        .tc("flows");
+pub(crate) const QUANTUM: Param =
+    Param::new("quantum", Kind::Size, Fixed("1514B"), "Bytes that a queue earns at a turn")
+        .unit("B")
+        .range(Range { min: 256.0, max: 1e9, above: false, below: false })
+        .source("RFC 8290, 5.2.3")
+        .tc("quantum");
+pub(crate) const MEMORY: Param =
+    Param::new("memory", Kind::Size, Fixed("32MB"), "Bytes that may wait, whatever the limit")
+        .unit("B")
+        .range(Range { min: 1.0, max: 1e15, above: false, below: false })
+        .source("Linux sch_fq_codel.c")
+        .tc("memory_limit");
+const DROP_BATCH: Param = Param::new(
+    "drop_batch",
+    Kind::Integer,
+    Fixed("64"),
+    "Packets that leave the longest queue at once, at most, when the limit is passed",
+)
+.unit("packets")
+.range(Range { min: 1.0, max: 1e6, above: false, below: false })
+.source("RFC 8290, 5.2.6")
+.tc("drop_batch");
+pub(crate) const TURN: Param = Param::new(
+    "turn",
+    Kind::Choice(&["zero", "below_zero"]),
+    Fixed("zero"),
+    "A turn ends with the credit at 0 or below 0",
+)
+.source("Linux; RFC 8290, 4.2 has the other");
+pub(crate) const PERTURBATION: Param =
+    Param::new("perturbation", Kind::Integer, Fixed("0"), "Another number, another hash of flows to queues")
+        .range(Range { min: 0.0, max: 1e9, above: false, below: false })
+        .source("RFC 8290, 5.2.1");
+pub(crate) const ECN: Param =
+    Param::new("ecn", Kind::Flag, Fixed("on"), "Mark ECN-capable packets instead of dropping them")
+        .source("RFC 8290, 5.2.7")
+        .tc("ecn");
+
+/// The registry entry.
+pub static DISCIPLINE: Discipline = Discipline {
+    algorithm: crate::Algorithm {
+        name: "fq_codel",
+        title: "Flow queueing with CoDel",
+        alias_of: None,
+        source: "RFC 8290",
+        params: &[
+            FLOWS,
+            QUANTUM,
+            MEMORY,
+            DROP_BATCH,
+            TURN,
+            PERTURBATION,
+            codel::TARGET,
+            codel::INTERVAL,
+            codel::MAX_PACKET,
+            codel::RESTART,
+            codel::SQRT,
+            ECN,
+        ],
+        probes: &[],
+        ns2_limit_counts_service: false,
+        file: include_str!("fq_codel.rs"),
+        build: is_a_scheduler,
+    },
+    build: |settings| {
+        let codel = CoDel::new(settings)?;
+        let batch = settings.integer("drop_batch") as u32;
+        Ok(Box::new(FlowQueues::new(&codel, settings, Some(batch))?))
+    },
+};
+
+/// A queue's place in the round.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    /// Bytes that it may still send.
+    credit: i64,
+    /// It is on one of the lists.
+    listed: bool,
+}
+
+/// Queues of flows, served in rounds, each with an algorithm of its own.
+#[derive(Clone)]
+pub(crate) struct FlowQueues {
+    bank: Bank,
+    quantum: i64,
+    memory: u64,
+    /// Packets that leave the longest queue at once; `None` refuses the arrival instead.
+    batch: Option<u32>,
+    below_zero: bool,
+    perturbation: u64,
+    turns: Vec<Turn>,
+    /// Queues that have just become active, and the others, those served next first.
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+}
+
+impl FlowQueues {
+    /// As many queues as `settings` say, each with a copy of `aqm`.
+    pub(crate) fn new(
+        aqm: &dyn Aqm,
+        settings: &Settings,
+        batch: Option<u32>,
+    ) -> Result<FlowQueues, SpecError> {
+        let flows = settings.integer("flows") as usize;
+        Ok(FlowQueues {
+            bank: Bank::new((0..flows).map(|_| aqm.clone_box()).collect(), &settings.context),
+            quantum: common::packet_bytes(settings, "quantum")? as i64,
+            memory: common::packet_bytes(settings, "memory")? as u64,
+            batch,
+            below_zero: settings.choice("turn") == "below_zero",
+            perturbation: settings.integer("perturbation") as u64,
+            turns: vec![Turn::default(); flows],
+            new: VecDeque::with_capacity(flows),
+            old: VecDeque::with_capacity(flows),
+        })
+    }
+
+    /// The queue of a flow.
+    fn queue_of(&self, packet: &PacketView) -> usize {
+        let key = (self.perturbation << 32) | u64::from(packet.flow.0);
+        (Stream::new(key, "flow queue").bits() % self.turns.len() as u64) as usize
+    }
+
+    fn is_over(&self) -> bool {
+        self.bank.is_over() || self.bank.bytes() > self.memory
+    }
+
+    /// Above the limit: the longest queue loses its head, and more.
+    fn shed(&mut self, now: Time, batch: u32, told: Told) {
+        let longest = self.bank.longest();
+        let half = self.bank.bytes_of(longest) / 2;
+        let mut gone = 0;
+        for _ in 0..batch {
+            gone += self.bank.evict(now, longest, End::Head, told);
+            if gone >= half {
+                break;
+            }
+        }
+    }
+
+    /// A queue with something to send is on a list.
+    fn list(&mut self, index: usize) {
+        if !self.turns[index].listed {
+            self.turns[index] = Turn { credit: self.quantum, listed: true };
+            self.new.push_back(index as u32);
+        }
+    }
+
+    /// Without credit, the next quantum comes with a place at the end of the old list.
+    fn turn_is_over(&self, index: usize) -> bool {
+        let credit = self.turns[index].credit;
+        if self.below_zero { credit < 0 } else { credit <= 0 }
+    }
+}
+
+impl Scheduler for FlowQueues {
+    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+        let index = self.queue_of(packet);
+        self.bank.offer(now, index, packet);
+        let Some(batch) = self.batch else {
+            if !self.bank.fits(packet.bytes) || self.bank.bytes() + u64::from(packet.bytes) > self.memory {
+                self.bank.refuse(now, index, token, packet, told);
+            } else if self.bank.enter(now, index, token, packet, rng, told) {
+                self.list(index);
+            }
+            return;
+        };
+        if self.bank.enter(now, index, token, packet, rng, told) {
+            self.list(index);
+            while self.is_over() {
+                self.shed(now, batch, told);
+            }
+        }
+    }
+
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let index = *list.front()?;
+            let place = index as usize;
+            if self.turn_is_over(place) {
+                self.turns[place].credit += self.quantum;
+            } else if let Some((token, packet)) = self.bank.take(now, place, rng, told) {
+                self.turns[place].credit -= i64::from(packet.bytes);
+                return Some(token);
+            } else if !is_new {
+                self.old.pop_front();
+                self.turns[place].listed = false;
+                continue;
+            }
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            list.pop_front();
+            self.old.push_back(index);
+        }
+    }
+
+    fn packets(&self) -> u32 {
+        self.bank.packets()
+    }
+    fn bytes(&self) -> u64 {
+        self.bank.bytes()
+    }
+    fn next_timer(&self) -> Option<Time> {
+        self.bank.next_timer()
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.bank.on_timer(now);
+    }
+    fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        field("new", self.new.len() as f64);
+        field("old", self.old.len() as f64);
+    }
+    fn clone_box(&self) -> Box<dyn Scheduler> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,427 @@
+//! The contract of a scheduler, and what every scheduler is made of: a store of packets, queues in it, an
+//! algorithm on each.
+//!
+//! A [`Scheduler`] stands where an [`Aqm`] with its queue may stand. It owns the order of the waiting packets and one
+//! limit that all of them share, but not the packets: the world keeps those under a [`Token`], a small
+//! number of its own choice (a place in a table of packets or of buffers). So the same scheduler
+//! serves a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
+
+use crate::{
+    Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random,
+    Settings, SpecError, Time, Verdict,
+};
+use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
+
+/// The world's own name of a packet; a scheduler only hands it back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Token(pub u64);
+
+/// What became of a packet other than departing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is gone: the token may be used again.
+    Dropped(Cause),
+    /// It is marked CE and stays, or is just departing.
+    Marked(Cause),
+}
+
+/// Who hears of drops and marks.
+pub type Told<'a> = &'a mut dyn FnMut(Token, Fate);
+
+/// Several queues, one limit, and an order between them.
+///
+/// `now` never runs backwards. Every packet given to [`Scheduler::enqueue`] comes out exactly once: from
+/// [`Scheduler::dequeue`], or with [`Fate::Dropped`] through `told`, then or later.
+pub trait Scheduler: Send {
+    /// A packet arrives. Whoever must leave for it, itself included, is told.
+    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told);
+
+    /// The transmitter is free: the next packet, or nothing.
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token>;
+
+    /// Packets that wait.
+    fn packets(&self) -> u32;
+
+    /// Bytes that wait.
+    fn bytes(&self) -> u64;
+
+    /// When [`Scheduler::on_timer`] wants to be called next.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time asked for by [`Scheduler::next_timer`] has come.
+    fn on_timer(&mut self, _now: Time) {}
+
+    /// Report the state worth plotting; what belongs to one class is called `CLASS.NAME`.
+    fn probe(&self, _field: &mut dyn FnMut(&str, f64)) {}
+
+    /// An independent copy that continues from here.
+    fn clone_box(&self) -> Box<dyn Scheduler>;
+}
+
+impl Clone for Box<dyn Scheduler> {
+    fn clone(&self) -> Self {
+        self.clone_box()
+    }
+}
+
+/// No packet.
+const NONE: u32 = u32::MAX;
+
+/// A place in the store.
+#[derive(Clone, Debug)]
+struct Node {
+    token: Token,
+    view: PacketView,
+    before: u32,
+    after: u32,
+}
+
+/// All waiting packets of a scheduler, in places that are used again.
+#[derive(Clone, Debug)]
+struct Store {
+    nodes: Vec<Node>,
+    /// First free place; the others follow by `after`.
+    free: u32,
+}
+
+impl Store {
+    fn put(&mut self, node: Node) -> u32 {
+        if self.free == NONE {
+            self.nodes.push(node);
+            return (self.nodes.len() - 1) as u32;
+        }
+        let place = self.free;
+        self.free = self.nodes[place as usize].after;
+        self.nodes[place as usize] = node;
+        place
+    }
+}
+
+/// One queue in the store.
+#[derive(Clone, Debug)]
+struct Line {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+/// A queue as its algorithm may look into it.
+struct Look<'a> {
+    store: &'a Store,
+    line: &'a Line,
+}
+
+impl Look<'_> {
+    fn views(&self) -> impl Iterator<Item = &PacketView> {
+        let mut place = self.line.head;
+        core::iter::from_fn(move || {
+            let node = self.store.nodes.get(place as usize)?;
+            place = node.after;
+            Some(&node.view)
+        })
+    }
+}
+
+impl Contents for Look<'_> {
+    fn at(&self, position: u32) -> Option<PacketView> {
+        self.views().nth(position as usize).copied()
+    }
+    fn of_flow(&self, flow: FlowId) -> u32 {
+        self.views().filter(|view| view.flow == flow).count() as u32
+    }
+    fn of_class(&self, class: Class) -> u32 {
+        self.views().filter(|view| view.class == class).count() as u32
+    }
+}
+
+/// An end of a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum End {
+    Head,
+    Tail,
+}
+
+/// A queue and its algorithm.
+#[derive(Clone)]
+struct Queue {
+    line: Line,
+    aqm: Box<dyn Aqm>,
+    /// A packet has departed since the algorithm was last told that nothing is left.
+    busy: bool,
+}
+
+/// The queues of a scheduler, under one limit.
+#[derive(Clone)]
+pub(crate) struct Bank {
+    store: Store,
+    queues: Vec<Queue>,
+    limit: Limit,
+    link_rate: u64,
+    packets: u32,
+    bytes: u64,
+}
+
+/// Call the algorithm of queue `$index` with a view of it.
+macro_rules! ask {
+    ($bank:ident, $index:expr, |$aqm:ident, $view:ident| $call:expr) => {{
+        let Queue { line, aqm: $aqm, .. } = &mut $bank.queues[$index];
+        let look = Look { store: &$bank.store, line };
+        let $view = &QueueView {
+            packets: line.packets,
+            bytes: line.bytes,
+            limit: $bank.limit,
+            link_rate: $bank.link_rate,
+            contents: &look,
+        };
+        $call
+    }};
+}
+
+impl Bank {
+    /// A queue for each algorithm.
+    pub(crate) fn new(aqms: Vec<Box<dyn Aqm>>, context: &Context) -> Bank {
+        let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0 };
+        Bank {
+            store: Store { nodes: Vec::new(), free: NONE },
+            queues: aqms.into_iter().map(|aqm| Queue { line: line.clone(), aqm, busy: false }).collect(),
+            limit: context.limit,
+            link_rate: context.link_rate,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(crate) fn queues(&self) -> usize {
+        self.queues.len()
+    }
+    pub(crate) fn packets(&self) -> u32 {
+        self.packets
+    }
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+    pub(crate) fn packets_of(&self, index: usize) -> u32 {
+        self.queues[index].line.packets
+    }
+    pub(crate) fn bytes_of(&self, index: usize) -> u64 {
+        self.queues[index].line.bytes
+    }
+    /// What waits at the head of a queue.
+    pub(crate) fn head(&self, index: usize) -> Option<&PacketView> {
+        self.store.nodes.get(self.queues[index].line.head as usize).map(|node| &node.view)
+    }
+    /// The queue with most bytes, the first of several.
+    pub(crate) fn longest(&self) -> usize {
+        let lengths = self.queues.iter().map(|queue| queue.line.bytes).enumerate();
+        lengths.fold((0, 0), |best, (i, bytes)| if bytes > best.1 { (i, bytes) } else { best }).0
+    }
+
+    /// Whether `bytes` more fit under the limit.
+    pub(crate) fn fits(&self, bytes: u32) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
+        }
+    }
+    /// Whether `bytes` could fit if all the others left.
+    pub(crate) fn could_fit(&self, bytes: u32) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => limit > 0,
+            Limit::Bytes(limit) => u64::from(bytes) <= limit,
+        }
+    }
+    /// Whether more waits than the limit allows.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.packets > limit,
+            Limit::Bytes(limit) => self.bytes > limit,
+        }
+    }
+
+    fn push(&mut self, index: usize, token: Token, view: PacketView) {
+        let line = &mut self.queues[index].line;
+        let place = self.store.put(Node { token, view, before: line.tail, after: NONE });
+        match self.store.nodes.get_mut(line.tail as usize) {
+            Some(last) => last.after = place,
+            None => line.head = place,
+        }
+        line.tail = place;
+        line.packets += 1;
+        line.bytes += u64::from(view.bytes);
+        self.packets += 1;
+        self.bytes += u64::from(view.bytes);
+    }
+
+    /// Take the packet at `place` out of its queue.
+    fn remove(&mut self, index: usize, place: u32) -> Option<(Token, PacketView)> {
+        let Node { token, view, before, after } = self.store.nodes.get(place as usize)?.clone();
+        let line = &mut self.queues[index].line;
+        match self.store.nodes.get_mut(before as usize) {
+            Some(node) => node.after = after,
+            None => line.head = after,
+        }
+        match self.store.nodes.get_mut(after as usize) {
+            Some(node) => node.before = before,
+            None => line.tail = before,
+        }
+        self.store.nodes[place as usize].after = self.store.free;
+        self.store.free = place;
+        line.packets -= 1;
+        line.bytes -= u64::from(view.bytes);
+        self.packets -= 1;
+        self.bytes -= u64::from(view.bytes);
+        Some((token, view))
+    }
+
+    fn place(&self, index: usize, position: u32) -> u32 {
+        let mut place = self.queues[index].line.head;
+        for _ in 0..position {
+            place = self.store.nodes.get(place as usize).map_or(NONE, |node| node.after);
+        }
+        place
+    }
+
+    /// The algorithm's estimators see an arrival, whether or not it will fit.
+    pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
+        ask!(self, index, |aqm, view| aqm.on_offered(now, packet, view));
+    }
+
+    /// An arrival for which there is no room.
+    pub(crate) fn refuse(&mut self, now: Time, index: usize, token: Token, packet: &PacketView, told: Told) {
+        told(token, Fate::Dropped(Cause::Overflow));
+        ask!(self, index, |aqm, view| aqm.on_drop(now, packet, Cause::Overflow, view));
+        self.idle_again(now, index);
+    }
+
+    /// The algorithm decides on an arrival; whether it entered.
+    pub(crate) fn enter(
+        &mut self,
+        now: Time,
+        index: usize,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        told: Told,
+    ) -> bool {
+        let mut view = *packet;
+        match ask!(self, index, |aqm, view| aqm.on_arrival(now, packet, view, rng)) {
+            Verdict::Pass => {}
+            Verdict::Mark(cause) => {
+                view.ecn = Ecn::Ce;
+                told(token, Fate::Marked(cause));
+            }
+            Verdict::Drop(cause) => {
+                told(token, Fate::Dropped(cause));
+                self.idle_again(now, index);
+                return false;
+            }
+            Verdict::DropBoth { victim, cause } => {
+                let place = self.place(index, victim);
+                if let Some((other, _)) = self.remove(index, place) {
+                    told(other, Fate::Dropped(cause));
+                }
+                told(token, Fate::Dropped(cause));
+                self.idle_again(now, index);
+                return false;
+            }
+        }
+        self.push(index, token, view);
+        true
+    }
+
+    /// Somebody who waits leaves for want of room: how many bytes.
+    pub(crate) fn evict(&mut self, now: Time, index: usize, end: End, told: Told) -> u64 {
+        let line = &self.queues[index].line;
+        let place = if end == End::Head { line.head } else { line.tail };
+        let Some((token, packet)) = self.remove(index, place) else { return 0 };
+        told(token, Fate::Dropped(Cause::Overflow));
+        ask!(self, index, |aqm, view| aqm.on_drop(now, &packet, Cause::Overflow, view));
+        u64::from(packet.bytes)
+    }
+
+    /// The head of a queue, as it is: nobody is asked.
+    pub(crate) fn pop(&mut self, index: usize) -> Option<(Token, PacketView)> {
+        let head = self.queues[index].line.head;
+        self.remove(index, head)
+    }
+
+    /// The next packet of a queue that its algorithm lets go.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        index: usize,
+        rng: &mut dyn Random,
+        told: Told,
+    ) -> Option<(Token, PacketView)> {
+        while let Some((token, packet)) = self.pop(index) {
+            match ask!(self, index, |aqm, view| aqm.on_departure(now, &packet, view, rng)) {
+                Verdict::Pass => {}
+                Verdict::Mark(cause) => told(token, Fate::Marked(cause)),
+                Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                    told(token, Fate::Dropped(cause));
+                    continue;
+                }
+            }
+            self.queues[index].busy = true;
+            return Some((token, packet));
+        }
+        self.rest(now, index);
+        None
+    }
+
+    /// A departure found nothing in this queue: its algorithm hears it once.
+    pub(crate) fn rest(&mut self, now: Time, index: usize) {
+        let queue = &mut self.queues[index];
+        if queue.busy && queue.line.packets == 0 {
+            queue.busy = false;
+            queue.aqm.on_idle(now);
+        }
+    }
+
+    /// A packet came and did not stay: if nothing else waits or is on its way, the idle time goes on.
+    fn idle_again(&mut self, now: Time, index: usize) {
+        let queue = &mut self.queues[index];
+        if !queue.busy && queue.line.packets == 0 {
+            queue.aqm.on_idle(now);
+        }
+    }
+
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.queues.iter().filter_map(|queue| queue.aqm.next_timer()).min()
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        for index in 0..self.queues.len() {
+            if self.queues[index].aqm.next_timer().is_some_and(|due| due <= now) {
+                ask!(self, index, |aqm, view| aqm.on_timer(now, view));
+            }
+        }
+    }
+}
+
+/// A scheduler in the registry: what is known about it, as of an algorithm, and how it is built.
+pub struct Discipline {
+    /// Name, parameters, documentation. Its `build` refuses: a scheduler is not an algorithm on one queue.
+    pub algorithm: Algorithm,
+    /// Check the settings and build an instance.
+    pub build: fn(&Settings) -> Result<Box<dyn Scheduler>, SpecError>,
+}
+
+/// What a scheduler answers where an algorithm on one queue is wanted.
+pub(crate) fn is_a_scheduler(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    Err(SpecError {
+        key: settings.spec.algorithm.name.to_owned(),
+        problem: "is a scheduler, with queues of its own".to_owned(),
+        allowed: "an algorithm on one queue".to_owned(),
+        nearest: None,
+    })
+}
+
+/// What the algorithm of queue `index` reports, as `index.name`.
+pub(crate) fn prefixed(bank: &Bank, index: usize, field: &mut dyn FnMut(&str, f64)) {
+    bank.queues[index].aqm.probe(&mut |name, value| field(&format!("{index}.{name}"), value));
+    field(&format!("{index}.packets"), f64::from(bank.packets_of(index)));
+}

@@ -1,0 +1,535 @@
+//! Schedulers: what every one must hold, over the whole registry, then their vectors and options.
+
+use crate::support::{Scripted, at, context, near, packet};
+use sojourn_aqm::{
+    Cause, Class, Context, DefaultValue, Ecn, Fate, FlowId, Kind, Limit, PacketView, Random, Scheduler, Span,
+    Spec, Stream, Time, Token, registry,
+};
+use std::collections::BTreeMap;
+
+fn build(spec: &str, context: Context) -> Box<dyn Scheduler> {
+    Spec::parse_scheduler(spec).and_then(|s| s.schedule(context)).unwrap_or_else(|e| panic!("{spec}: {e}"))
+}
+
+/// A world around a scheduler that keeps the packets and checks every step.
+#[derive(Clone)]
+struct World {
+    spec: String,
+    scheduler: Box<dyn Scheduler>,
+    limit: Limit,
+    packet_ns: f64,
+    now: Time,
+    next: u64,
+    /// Who waits.
+    waiting: BTreeMap<u64, PacketView>,
+    /// The last packet of each flow and codepoint that departed.
+    last: BTreeMap<(u32, u8), u64>,
+    traffic: Stream,
+    rng: Stream,
+    log: Vec<(u64, &'static str)>,
+}
+
+impl World {
+    fn new(spec: &str, context: Context, seed: u64) -> World {
+        World {
+            spec: spec.to_owned(),
+            scheduler: build(spec, context),
+            limit: context.limit,
+            packet_ns: context.packet_time().0 as f64,
+            now: Time::ZERO,
+            next: 0,
+            waiting: BTreeMap::new(),
+            last: BTreeMap::new(),
+            traffic: Stream::new(seed, "traffic"),
+            rng: Stream::new(seed, "scheduler"),
+            log: Vec::new(),
+        }
+    }
+
+    fn told(
+        waiting: &mut BTreeMap<u64, PacketView>,
+        log: &mut Vec<(u64, &'static str)>,
+        token: Token,
+        fate: Fate,
+    ) {
+        match fate {
+            Fate::Dropped(cause) => {
+                waiting.remove(&token.0).unwrap_or_else(|| panic!("{token:?} is dropped but not here"));
+                log.push((token.0, cause.name()));
+            }
+            Fate::Marked(cause) => {
+                assert_ne!(cause, Cause::Overflow, "overflow is never a mark");
+                let packet = waiting.get_mut(&token.0).expect("a marked packet is here");
+                assert_ne!(packet.ecn, Ecn::NotEct, "a mark on a packet without ECN");
+                packet.ecn = Ecn::Ce;
+                log.push((token.0, "mark"));
+            }
+        }
+    }
+
+    fn arrive(&mut self, view: PacketView) {
+        let token = self.next;
+        self.next += 1;
+        let view = PacketView { arrived: self.now, ..view };
+        self.waiting.insert(token, view);
+        let (waiting, log) = (&mut self.waiting, &mut self.log);
+        self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, fate| {
+            World::told(waiting, log, token, fate);
+        });
+        self.check();
+    }
+
+    fn depart(&mut self) -> bool {
+        let before = self.waiting.len();
+        let (waiting, log) = (&mut self.waiting, &mut self.log);
+        let token = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
+            World::told(waiting, log, token, fate);
+        });
+        match token {
+            Some(token) => {
+                let packet = self.waiting.remove(&token.0).expect("who departs is here");
+                self.log.push((token.0, "departs"));
+                // Within a flow (and its codepoint, which may choose the queue; and class) order is kept.
+                let key = (packet.flow.0, packet.class.0);
+                assert!(
+                    self.last.insert(key, token.0).is_none_or(|last| last < token.0),
+                    "{}: order",
+                    self.spec
+                );
+            }
+            None => assert!(self.waiting.is_empty(), "{}: {before} wait, none departs", self.spec),
+        }
+        assert!(before - self.waiting.len() <= before);
+        self.check();
+        token.is_some()
+    }
+
+    fn check(&self) {
+        let spec = &self.spec;
+        assert_eq!(self.scheduler.packets() as usize, self.waiting.len(), "{spec}: packets are conserved");
+        let bytes: u64 = self.waiting.values().map(|p| u64::from(p.bytes)).sum();
+        assert_eq!(self.scheduler.bytes(), bytes, "{spec}: bytes are conserved");
+        match self.limit {
+            Limit::Packets(limit) => assert!(self.waiting.len() <= limit as usize, "{spec}: limit"),
+            Limit::Bytes(limit) => assert!(bytes <= limit, "{spec}: limit"),
+        }
+        self.scheduler.probe(&mut |name, value| {
+            assert!(value.is_finite(), "{spec}: {name} = {value}");
+            let last = name.rsplit('.').next().unwrap_or(name);
+            assert!(
+                last != "p" && last != "p_prime" || (0.0..=1.0).contains(&value),
+                "{spec}: {name} = {value}"
+            );
+        });
+    }
+
+    fn advance(&mut self, span: Span) {
+        self.now += span;
+        if let Some(due) = self.scheduler.next_timer().filter(|due| *due <= self.now) {
+            self.scheduler.on_timer(self.now);
+            assert!(self.scheduler.next_timer().is_some_and(|next| next > due && next > self.now));
+        }
+    }
+
+    fn run(&mut self, steps: usize, pace: f64) {
+        const SIZES: [u32; 8] = [1, 40, 576, 1000, 1000, 1000, 1500, 65_536];
+        for _ in 0..steps {
+            let u = self.traffic.uniform();
+            self.advance(Span((2.0 * u * pace * self.packet_ns) as u64));
+            if self.traffic.uniform() < 0.6 {
+                let mut pick = |n: usize| (self.traffic.uniform() * n as f64) as usize;
+                let flow = pick(7) as u32;
+                // A flow has one codepoint and one class, so that it has one queue.
+                let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
+                let (bytes, class) = (SIZES[pick(8)], Class((flow % 5) as u8));
+                self.arrive(PacketView { flow: FlowId(flow), class, ecn, ..packet(bytes) });
+            } else {
+                self.depart();
+            }
+        }
+    }
+}
+
+fn contexts() -> Vec<Context> {
+    let ordinary = Context { limit: Limit::Packets(200), ecn: true, ..context() };
+    vec![
+        ordinary,
+        Context { ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
+        Context { link_rate: 1, ..ordinary },
+        Context { link_rate: 10_000_000_000_000, ..ordinary },
+        Context { limit: Limit::Packets(1), ..ordinary },
+        Context { limit: Limit::Bytes(1), ..ordinary },
+        Context { limit: Limit::Packets(u32::MAX), mean_packet: 65_536, ..ordinary },
+    ]
+}
+
+/// Everything that can be checked about one spec.
+fn check(spec: &str) {
+    const WEEK: Span = Span(604_800_000_000_000);
+    let canonical = Spec::parse_scheduler(spec).unwrap_or_else(|e| panic!("{spec}: {e}")).to_string();
+    assert_eq!(Spec::parse_scheduler(&canonical).expect("it reads back").to_string(), canonical);
+    for context in contexts() {
+        let mut world = World::new(spec, context, 1);
+        world.run(400, 0.5);
+        let (mut copy, mut again) = (world.clone(), World::new(&canonical, context, 1));
+        again.run(400, 0.5);
+        assert_eq!(again.log, world.log, "{spec}: same seed, same decisions");
+        world.run(200, 0.5);
+        copy.run(200, 0.5);
+        assert_eq!(copy.log, world.log, "{spec}: a clone continues");
+        world.run(100, 0.0);
+        world.advance(WEEK);
+        world.run(100, 0.5);
+        while world.depart() {}
+        assert_eq!(world.scheduler.bytes(), 0);
+        world.advance(WEEK);
+        world.run(100, 0.0);
+    }
+}
+
+#[test]
+fn every_scheduler_holds_the_contract() {
+    for discipline in registry::SCHEDULERS {
+        let algorithm = &discipline.algorithm;
+        check(algorithm.name);
+        let mut all = algorithm.name.to_owned();
+        for param in algorithm.params {
+            match (param.kind, param.default) {
+                (Kind::Choice(words), _) => {
+                    words.iter().for_each(|w| check(&format!("{} {} {w}", algorithm.name, param.name)))
+                }
+                (Kind::Flag, _) => check(&format!("{} {}", algorithm.name, param.name)),
+                _ => {}
+            }
+            if let DefaultValue::Value(word) = param.default {
+                all += &format!(" {} {word}", param.name);
+            }
+            assert!(!param.source.is_empty() && param.doc.len() > 10, "{}.{}", algorithm.name, param.name);
+        }
+        check(&all);
+        let doc = algorithm.doc();
+        for heading in ["\n# When it decides\n", "\n# Differences\n", "\n# References\n"] {
+            assert!(doc.starts_with("**") && doc.contains(heading), "{} lacks {heading:?}", algorithm.name);
+        }
+        assert!(Spec::parse(algorithm.name).is_err(), "a scheduler is not an algorithm on one queue");
+    }
+    for spec in [
+        "drr w_0 0.001 quantum 1B",
+        "drr classes 8 aqm red",
+        "prio classes 1 aqm codel evict lowest",
+        "fq_codel flows 1 drop_batch 1 memory 3kB",
+        "fq_pie flows 2 quantum 256B",
+        "dualpi2 range 0s th_len 0p w_c 0.9",
+    ] {
+        check(spec);
+    }
+}
+
+/// Enqueue packets of `(flow, class, bytes)`; who is dropped.
+fn enqueue(scheduler: &mut dyn Scheduler, now: f64, packets: &[(u32, u8, u32, Ecn)]) -> Vec<(u64, Fate)> {
+    let mut fates = Vec::new();
+    for (i, (flow, class, bytes, ecn)) in packets.iter().enumerate() {
+        let view = PacketView {
+            flow: FlowId(*flow),
+            class: Class(*class),
+            ecn: *ecn,
+            arrived: at(now),
+            ..packet(*bytes)
+        };
+        scheduler.enqueue(at(now), Token(i as u64), &view, &mut Scripted::new(&[]), &mut |t, f| {
+            fates.push((t.0, f))
+        });
+    }
+    fates
+}
+
+/// One departure with exactly these numbers drawn: who, and who was told what.
+fn dequeue(scheduler: &mut dyn Scheduler, now: f64, numbers: &[f64]) -> (Option<u64>, Vec<(u64, Fate)>) {
+    let (mut fates, mut rng) = (Vec::new(), Scripted::new(numbers));
+    let token = scheduler.dequeue(at(now), &mut rng, &mut |t, f| fates.push((t.0, f)));
+    rng.assert_used("dequeue");
+    (token.map(|t| t.0), fates)
+}
+
+fn order(scheduler: &mut dyn Scheduler) -> Vec<u64> {
+    std::iter::from_fn(|| dequeue(scheduler, 0.0, &[]).0).collect()
+}
+
+fn lists(scheduler: &dyn Scheduler) -> (f64, f64) {
+    let mut lists = (0.0, 0.0);
+    scheduler.probe(&mut |name, value| match name {
+        "new" => lists.0 = value,
+        _ => lists.1 = value,
+    });
+    lists
+}
+
+const N: Ecn = Ecn::NotEct;
+const A: u32 = 0;
+const B: u32 = 1;
+const THIRD: u32 = 2;
+
+#[test]
+fn fq_v1_rounds_with_new_flows_first() {
+    for turn in ["zero", "below_zero"] {
+        let mut fq = build(&format!("fq_codel quantum 1500B turn {turn}"), context());
+        let arrivals = [
+            (A, 0, 1500, N),
+            (A, 0, 1500, N),
+            (A, 0, 1500, N),
+            (B, 0, 100, N),
+            (B, 0, 100, N),
+            (THIRD, 0, 3000, N),
+        ];
+        assert!(enqueue(&mut *fq, 0.0, &arrivals).is_empty());
+        assert_eq!(lists(&*fq), (3.0, 0.0));
+        if turn == "below_zero" {
+            // A's credit of 0 is still a turn: a second packet.
+            assert_eq!(order(&mut *fq), [0, 1, 3, 4, 5, 2]);
+            continue;
+        }
+        // Who, and how long the two lists are after it (new, old), as the card's rows have it.
+        for (token, new, old) in
+            [(0, 3.0, 0.0), (3, 2.0, 1.0), (4, 2.0, 1.0), (5, 1.0, 2.0), (1, 0.0, 3.0), (2, 0.0, 2.0)]
+        {
+            assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(token));
+            assert_eq!(lists(&*fq), (new, old), "after {token}");
+        }
+        assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, None);
+        assert_eq!(lists(&*fq), (0.0, 0.0));
+    }
+}
+
+#[test]
+fn fq_v2_an_emptied_new_flow_passes_through_the_old_list() {
+    let mut fq = build("fq_codel", context());
+    enqueue(&mut *fq, 0.0, &[(A, 0, 100, N), (B, 0, 1000, N), (B, 0, 1000, N), (B, 0, 1000, N)]);
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(0));
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(1)); // A was found empty: old
+    assert_eq!(lists(&*fq), (1.0, 1.0));
+    // A comes back, but is not new again: B's turn first.
+    enqueue(&mut *fq, 0.0, &[(A, 0, 100, N)]);
+    assert_eq!(lists(&*fq), (1.0, 1.0));
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(2));
+}
+
+#[test]
+fn fq_v3_the_longest_loses_from_its_head() {
+    let arrivals = [(A, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (THIRD, 0, 4500, N)];
+    let overflow = |token| (token, Fate::Dropped(Cause::Overflow));
+    let limit = Context { limit: Limit::Packets(4), ..context() };
+    // Half of B's 9000 bytes: two packets; one if the batch is 1.
+    for (options, gone) in [("", vec![overflow(1), overflow(2)]), ("drop_batch 1", vec![overflow(1)])] {
+        let mut fq = build(&format!("fq_codel {options}"), limit);
+        assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), gone);
+    }
+    let mut fq = build("fq_codel memory 16kB", Context { limit: Limit::Packets(10_240), ..context() });
+    assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(1), overflow(2)]);
+    let mut fq = build("fq_pie", limit);
+    assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
+}
+
+/// One flow in excess is signalled, the sparse one is not and waits for nobody.
+#[test]
+fn fq_signals_only_who_fills_the_queue() {
+    for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {
+        let mut scheduler = build(spec, Context { limit: Limit::Packets(10_240), ..context() });
+        let mut rng = Stream::new(1, spec);
+        let (mut drops, mut marks, mut longest) = (0, 0, Span::ZERO);
+        let mut sent = BTreeMap::new();
+        for step in 0..20_000u64 {
+            let now = Time(step * 800_000); // the time of 1000 bytes
+            if scheduler.next_timer().is_some_and(|due| due <= now) {
+                scheduler.on_timer(now);
+            }
+            let mut told = |token: Token, fate| {
+                assert_eq!(token.0 % 2, 0, "{spec}: the sparse flow loses nothing");
+                match fate {
+                    Fate::Dropped(cause) => {
+                        assert_eq!(cause, Cause::Early);
+                        drops += 1;
+                    }
+                    Fate::Marked(_) => marks += 1,
+                }
+            };
+            for copy in 0..(if step % 4 == 0 { 2 } else { 1 }) {
+                let view = PacketView { ecn, arrived: now, ..packet(1000) };
+                scheduler.enqueue(now, Token(4 * step + 2 * copy), &view, &mut rng, &mut told);
+            }
+            if step % 20 == 0 {
+                let view = PacketView { flow: FlowId(1), ecn, arrived: now, ..packet(100) };
+                scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut told);
+                sent.insert(4 * step + 1, now);
+            }
+            if let Some(arrived) = scheduler.dequeue(now, &mut rng, &mut told).and_then(|t| sent.remove(&t.0))
+            {
+                longest = Span(longest.0.max(now.since(arrived).0));
+            }
+        }
+        assert!(longest.0 <= 2_000_000, "{spec}: {longest:?}");
+        assert_eq!(ecn == N, marks == 0, "{spec}: {marks} marks");
+        assert!(drops + marks > 100, "{spec}: {drops} drops, {marks} marks");
+    }
+}
+
+#[test]
+fn drr_shares_bytes_by_weight() {
+    let mut drr = build(
+        "drr classes 3 w_0 3 w_2 0.5 quantum 500B",
+        Context { limit: Limit::Packets(100_000), ..context() },
+    );
+    let mut rng = Stream::new(1, "drr");
+    let mut sizes = Vec::new();
+    let mut bytes = [0u64; 3];
+    for i in 0..9000u64 {
+        let class = (i % 3) as u8;
+        let view =
+            PacketView { class: Class(class), ..packet([300, 1500, 700][class as usize] + (i % 50) as u32) };
+        sizes.push((class, view.bytes));
+        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
+    }
+    for _ in 0..2000 {
+        let token = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
+        let (class, size) = sizes[token.0 as usize];
+        bytes[class as usize] += u64::from(size);
+    }
+    let share = |class: usize| bytes[class] as f64 / bytes.iter().sum::<u64>() as f64;
+    for (class, expected) in [(0, 3.0 / 4.5), (1, 1.0 / 4.5), (2, 0.5 / 4.5)] {
+        assert!((share(class) - expected).abs() < 0.005, "{class}: {}", share(class));
+    }
+}
+
+#[test]
+fn drr_keeps_deficits_and_steals_from_the_longest() {
+    // The paper's example: quantum 500; 600 has to wait for a second turn, 200 twice does not.
+    let mut drr = build("drr classes 2 quantum 500B", context());
+    enqueue(
+        &mut *drr,
+        0.0,
+        &[(0, 0, 600, N), (0, 0, 300, N), (1, 1, 200, N), (1, 1, 200, N), (1, 1, 600, N)],
+    );
+    assert_eq!(order(&mut *drr), [2, 3, 0, 1, 4]);
+    let mut drr = build("drr classes 2", Context { limit: Limit::Packets(3), ..context() });
+    let fates = enqueue(
+        &mut *drr,
+        0.0,
+        &[(0, 0, 600, N), (0, 0, 600, N), (1, 1, 100, N), (1, 1, 100, N), (0, 0, 900, N)],
+    );
+    // The second of class 0 leaves for class 1; class 0 is then the longest itself and is refused.
+    assert_eq!(fates, [(1, Fate::Dropped(Cause::Overflow)), (4, Fate::Dropped(Cause::Overflow))]);
+}
+
+#[test]
+fn prio_is_strict() {
+    let mut prio = build("prio", context());
+    enqueue(
+        &mut *prio,
+        0.0,
+        &[(0, 7, 100, N), (0, 2, 100, N), (0, 1, 100, N), (0, 0, 100, N), (0, 1, 100, N)],
+    );
+    assert_eq!(order(&mut *prio), [3, 2, 4, 0, 1]);
+    let arrivals = [(0, 1, 100, N), (0, 2, 100, N), (0, 2, 100, N), (0, 1, 100, N), (0, 2, 100, N)];
+    let full = Context { limit: Limit::Packets(3), ..context() };
+    for (options, gone) in [("", [3, 4]), ("evict lowest", [2, 4])] {
+        let mut prio = build(&format!("prio {options}"), full);
+        let fates = enqueue(&mut *prio, 0.0, &arrivals);
+        assert_eq!(fates, gone.map(|token| (token, Fate::Dropped(Cause::Overflow))), "{options:?}");
+    }
+}
+
+/// p' as wanted, by one update with a C head that has waited so long; C is empty afterwards.
+fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
+    let mut dual = build(&format!("dualpi2 target 0s t_update 10ms alpha 0 beta 1 {options}"), context());
+    enqueue(&mut *dual, 10.0 - p_prime, &[(0, 0, 1000, Ecn::Ect0)]);
+    dual.on_timer(at(10.0));
+    let (token, _) = dequeue(&mut *dual, 10.0, &[0.0, 1.0 - 1e-9]);
+    assert_eq!(token, Some(0));
+    dual
+}
+
+fn probe(scheduler: &dyn Scheduler, name: &str) -> f64 {
+    let mut found = None;
+    scheduler.probe(&mut |field, value| found = if field == name { Some(value) } else { found });
+    found.unwrap_or_else(|| panic!("no probe {name}"))
+}
+
+#[test]
+fn dualpi2_v1_couples_classic_and_scalable() {
+    for row in crate::support::table("pi2_v1").rows() {
+        let dual = dual(row.number("p'"), "");
+        assert!((probe(&*dual, "p_prime") - row.number("p'")).abs() < 1e-8);
+        assert!((probe(&*dual, "c.p") - row.number("p_C")).abs() < 1e-8);
+        assert!((probe(&*dual, "l.p") - row.number("p_CL")).abs() < 1e-8);
+    }
+}
+
+const EARLY_MARK: Fate = Fate::Marked(Cause::Early);
+const EARLY_DROP: Fate = Fate::Dropped(Cause::Early);
+
+#[test]
+fn dualpi2_v3_ramp_of_the_scalable_queue() {
+    let leave = |options: &str, behind: usize, delay: f64, u: f64| {
+        let mut dual = build(&format!("dualpi2 {options}"), context());
+        enqueue(&mut *dual, 1.0, &vec![(0, 0, 1000, Ecn::Ect1); behind + 1]);
+        dequeue(&mut *dual, 1.0 + delay, &[u]).1 == [(0, EARLY_MARK)]
+    };
+    for (delay, below, above) in [(0.0007, -1.0, 0.0), (0.001, 0.4999, 0.5001), (0.0012, 0.9999, 2.0)] {
+        assert!(below < 0.0 || leave("", 5, delay, below), "{delay}");
+        assert!(above > 1.0 || !leave("", 5, delay, above), "{delay}");
+    }
+    assert!(!leave("", 1, 0.1, 0.0), "only one waits behind it");
+    assert!(leave("", 2, 0.1, 0.999));
+    assert!(leave("th_len 0p", 1, 0.1, 0.999));
+    assert!(!leave("min_th 1ms range 0s", 5, 0.000999, 0.0) && leave("min_th 1ms range 0s", 5, 0.001, 0.999));
+}
+
+#[test]
+fn dualpi2_signals_each_class_its_way() {
+    // L: k p' by one draw. C: p'^2 by two, marked below p_c_max, dropped above or without ECN.
+    for (p_prime, ecn, numbers, fate) in [
+        (0.2, Ecn::Ect1, &[0.399][..], Some(EARLY_MARK)),
+        (0.2, Ecn::Ect1, &[0.401], None),
+        (0.2, Ecn::Ce, &[0.399], Some(EARLY_MARK)),
+        (0.2, Ecn::Ect0, &[0.199, 0.1], Some(EARLY_MARK)),
+        (0.2, Ecn::Ect0, &[0.201, 0.1], None),
+        (0.2, N, &[0.1, 0.199], Some(EARLY_DROP)),
+        // Overload: 2 p' >= 1. L is dropped with p'^2 = 0.36, who stays is marked.
+        (0.6, Ecn::Ect1, &[0.359], Some(EARLY_DROP)),
+        (0.6, Ecn::Ect1, &[0.361, 0.9999], Some(EARLY_MARK)),
+        (0.6, Ecn::Ect0, &[0.59, 0.59], Some(EARLY_DROP)),
+    ] {
+        let mut dual = dual(p_prime, "");
+        enqueue(&mut *dual, 10.0, &[(0, 0, 1000, ecn)]);
+        let (token, fates) = dequeue(&mut *dual, 10.0, numbers);
+        let place = format!("{p_prime} {ecn:?} {numbers:?}");
+        assert_eq!(fates, fate.map(|fate| (0, fate)).into_iter().collect::<Vec<_>>(), "{place}");
+        assert_eq!(token.is_none(), fate == Some(EARLY_DROP), "{place}");
+    }
+    let mut capped = dual(0.6, "overload cap");
+    near(probe(&*capped, "p_prime"), 0.5, "capped at 1/k");
+    enqueue(&mut *capped, 10.0, &[(0, 0, 1000, Ecn::Ect1)]);
+    assert_eq!(dequeue(&mut *capped, 10.0, &[0.9999]).1, [(0, EARLY_MARK)]);
+}
+
+#[test]
+fn dualpi2_follows_the_longer_delay_and_protects_classic() {
+    for (follows, p_prime) in [("both", 0.3), ("classic", 0.0)] {
+        let mut dual =
+            build(&format!("dualpi2 target 0s alpha 0 beta 1 t_update 1s follows {follows}"), context());
+        enqueue(&mut *dual, 0.7, &[(0, 0, 1000, Ecn::Ect1)]);
+        dual.on_timer(at(1.0));
+        assert!((probe(&*dual, "p_prime") - p_prime).abs() < 1e-9, "{follows}");
+    }
+    for (w_c, share) in [("0.0625", 1.0 / 16.0), ("0.25", 0.25)] {
+        let roomy = Context { limit: Limit::Packets(10_000), ..context() };
+        let mut dual = build(&format!("dualpi2 w_c {w_c} min_th 1s"), roomy);
+        let arrivals: Vec<_> =
+            (0..2000).map(|i| (0, 0, 1000, if i < 1000 { Ecn::Ect1 } else { N })).collect();
+        enqueue(&mut *dual, 0.0, &arrivals);
+        let mut rng = Stream::new(1, "dual");
+        let sent: Vec<_> = (0..800).filter_map(|_| dual.dequeue(at(0.0), &mut rng, &mut |_, _| {})).collect();
+        let classic = sent.iter().filter(|token| token.0 >= 1000).count();
+        assert!((classic as f64 - 800.0 * share).abs() <= 1.0, "{classic} of 800");
+        assert!(sent[0].0 < 1000, "L goes first");
+    }
+}
