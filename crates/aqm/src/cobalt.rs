@@ -166,11 +166,8 @@ impl Cobalt {
             self.schedule(self.drop_next);
             return Verdict::signal(packet, self.ecn, Cause::Early);
         }
-        if due {
+        while self.is_due(now) {
             self.relax();
-            while self.is_due(now) {
-                self.relax();
-            }
         }
         Verdict::Pass
     }

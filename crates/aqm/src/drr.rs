@@ -147,7 +147,7 @@ impl Scheduler for Drr {
             self.bank.evict(now, longest, End::Tail, told);
         }
         if !self.bank.fits(packet.bytes) {
-            self.bank.refuse(now, index, token, packet, told);
+            self.bank.refuse(now, index, token, packet, rng, told);
         } else if self.bank.enter(now, index, token, packet, rng, told) && !self.circle.contains(&index) {
             self.circle.push_back(index);
         }

@@ -224,7 +224,7 @@ impl Scheduler for DualPi2 {
         if self.bank.fits(packet.bytes) {
             self.bank.enter(now, index, token, packet, rng, told);
         } else {
-            self.bank.refuse(now, index, token, packet, told);
+            self.bank.refuse(now, index, token, packet, rng, told);
         }
     }
 

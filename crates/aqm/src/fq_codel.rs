@@ -198,7 +198,7 @@ impl Scheduler for FlowQueues {
         self.bank.offer(now, index, packet);
         let Some(batch) = self.batch else {
             if !self.bank.fits(packet.bytes) || self.bank.bytes() + u64::from(packet.bytes) > self.memory {
-                self.bank.refuse(now, index, token, packet, told);
+                self.bank.refuse(now, index, token, packet, rng, told);
             } else if self.bank.enter(now, index, token, packet, rng, told) {
                 self.list(index);
             }

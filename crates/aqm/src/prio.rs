@@ -104,7 +104,7 @@ impl Scheduler for Prio {
         if self.bank.fits(packet.bytes) {
             self.bank.enter(now, index, token, packet, rng, told);
         } else {
-            self.bank.refuse(now, index, token, packet, told);
+            self.bank.refuse(now, index, token, packet, rng, told);
         }
     }
 

@@ -290,9 +290,20 @@ impl Bank {
     }
 
     /// An arrival for which there is no room.
-    pub(crate) fn refuse(&mut self, now: Time, index: usize, token: Token, packet: &PacketView, told: Told) {
+    pub(crate) fn refuse(
+        &mut self,
+        now: Time,
+        index: usize,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        told: Told,
+    ) {
         told(token, Fate::Dropped(Cause::Overflow));
-        ask!(self, index, |aqm, view| aqm.on_drop(now, packet, Cause::Overflow, view));
+        ask!(self, index, |aqm, view| {
+            aqm.on_drop(now, packet, Cause::Overflow, view);
+            aqm.on_refused(now, packet, view, rng);
+        });
         self.idle_again(now, index);
     }
 

@@ -115,6 +115,10 @@ fn pi2_may_count_instead_of_draw() {
     // 0.25 a packet: the sum passes 1 with the fifth, then with every fourth.
     let signals: Vec<u32> = (1..=16).filter(|_| leave(&mut bench, packet(1000), 5, &[]) == DROP).collect();
     assert_eq!(signals, [5, 9, 13]);
+    // 0.3025 a packet: what is left over counts.
+    let mut bench = at_p_prime(0.55, "draw counter k 1");
+    let signals: Vec<u32> = (1..=16).filter(|_| leave(&mut bench, packet(1000), 5, &[]) == DROP).collect();
+    assert_eq!(signals, [4, 7, 10, 14]);
 }
 
 #[test]
