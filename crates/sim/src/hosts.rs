@@ -103,7 +103,7 @@ impl Simulation {
             && connection.filed.is_none_or(|filed| filed > deadline)
         {
             connection.filed = Some(deadline);
-            self.heap.push(Event::new(deadline, deadline - now.min(deadline), Kind::Retransmit, number));
+            self.heap.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         for segment in &released {
             let flow = &self.flows[number as usize];
@@ -125,12 +125,7 @@ impl Simulation {
         match connection.sender.deadline() {
             Some(deadline) if deadline > now => {
                 connection.filed = Some(deadline);
-                self.heap.replace_top(Event::new(
-                    deadline,
-                    deadline - now.min(deadline),
-                    Kind::Retransmit,
-                    number,
-                ));
+                self.heap.replace_top(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
             Some(_) => {
                 connection.filed = None;

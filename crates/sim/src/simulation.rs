@@ -29,7 +29,7 @@ pub struct Control {
 /// Events between two looks at [`Control`].
 const PATIENCE: u64 = 16_384;
 /// In a `Source` or `Stop` event: the number is a group's, not a flow's.
-pub(crate) const OF_GROUP: u32 = 1 << 31;
+pub(crate) const OF_GROUP: u32 = 1 << 25;
 
 /// A run that has not started.
 pub struct Simulation {
@@ -168,7 +168,7 @@ impl Simulation {
                 let mut packet = link.in_flight.pop_front().expect("an arrival has its packet").packet;
                 match link.in_flight.front() {
                     Some(next) => {
-                        self.heap.replace_top(Event::arrival(next.arrival, next.age, next.waited, number));
+                        self.heap.replace_top(Event::arrival(next.arrival, next.age, next.place, number));
                     }
                     None => self.heap.pop(),
                 }
@@ -264,11 +264,11 @@ impl Simulation {
         let step = self.network.steps[packet.step as usize];
         if !step.ahead {
             let link = &mut self.network.links[step.link as usize];
-            let (age, waited) = (link.age(), link.waited());
+            let (age, place) = (link.age(), link.place());
             if link.in_flight.is_empty() {
-                self.heap.push(Event::arrival(arrival, age, waited, step.link));
+                self.heap.push(Event::arrival(arrival, age, place, step.link));
             }
-            link.in_flight.push_back(InFlight { arrival, age, waited, packet });
+            link.in_flight.push_back(InFlight { arrival, age, place, packet });
             return None;
         }
         if step.last {

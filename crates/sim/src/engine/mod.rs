@@ -5,9 +5,9 @@
 //! common, not rare: ACK-clocked packets meet the queue exactly when a transmission ends, and whether the
 //! full buffer sees the arrival or the departure first decides who is dropped. Of two equally old
 //! arrivals, the packet that went straight onto its link was certain before the one that had to wait for
-//! the transmitter: so a full buffer hits the second packet of a burst, the one that a growing window has
-//! added. Then the kind and the number decide, so nothing depends on how many steps the simulator takes
-//! at once.
+//! the transmitter, and the second of a burst before the third of another: so a full buffer hits the
+//! packet that a growing window has added last. Then the kind and the number decide, so nothing depends on
+//! how many steps the simulator takes at once.
 
 mod heap;
 
@@ -52,7 +52,14 @@ const KINDS: [Kind; 9] = [
 /// How long an event was certain before it happens; beyond an eighth of a second all are alike.
 const OLDEST: u64 = (1 << 27) - 1;
 
-/// An event: time, age, kind and number packed so that one comparison orders two of them.
+/// Half a year, the latest time.
+const LATEST: u64 = (1 << 54) - 1;
+/// The place in a burst from which all are alike.
+const LAST: u32 = (1 << 17) - 1;
+/// The largest number.
+const NUMBER: u32 = (1 << 26) - 1;
+
+/// An event: time, age, place, kind and number packed so that one comparison orders two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
@@ -60,20 +67,22 @@ impl Event {
     /// An event at `time` that was certain `age` before.
     pub(crate) fn new(time: u64, age: u64, kind: Kind, number: u32) -> Event {
         let youth = OLDEST - age.min(OLDEST);
-        Event(u128::from(time) << 64 | u128::from(youth << 37 | (kind as u64) << 32 | u64::from(number)))
+        debug_assert!(number <= NUMBER);
+        let rest = u128::from(youth) << 47 | (kind as u128) << 26 | u128::from(number);
+        Event(u128::from(time.min(LATEST)) << 74 | rest)
     }
-    /// The arrival of a packet at the end of link `number`; `waited`: the link was busy when it came.
-    pub(crate) fn arrival(time: u64, age: u64, waited: bool, number: u32) -> Event {
-        Event(Event::new(time, age, Kind::Arrival, number).0 | u128::from(waited) << 36)
+    /// The arrival of a packet at the end of link `number`, sent after `place` others of its burst.
+    pub(crate) fn arrival(time: u64, age: u64, place: u32, number: u32) -> Event {
+        Event(Event::new(time, age, Kind::Arrival, number).0 | u128::from(place.min(LAST)) << 30)
     }
     pub(crate) fn time(self) -> u64 {
-        (self.0 >> 64) as u64
+        (self.0 >> 74) as u64
     }
     pub(crate) fn kind(self) -> Kind {
-        KINDS[(self.0 >> 32) as usize & 15]
+        KINDS[(self.0 >> 26) as usize & 15]
     }
     pub(crate) fn number(self) -> u32 {
-        self.0 as u32
+        self.0 as u32 & NUMBER
     }
 }
 
@@ -89,12 +98,13 @@ mod tests {
             Event::new(6, 5_000_000, Kind::Arrival, 3),
             Event::new(6, 800_000, Kind::Departure, 0),
             Event::new(6, 800_000, Kind::Departure, 1),
-            Event::arrival(6, 800_000, false, 7),
-            Event::arrival(6, 800_000, true, 2),
-            Event::new(7, 1, Kind::Source, 1 << 31),
+            Event::arrival(6, 800_000, 0, 7),
+            Event::arrival(6, 800_000, 1, 3),
+            Event::arrival(6, 800_000, 2, 2),
+            Event::new(7, 1, Kind::Source, 1 << 25),
         ];
         assert!(order.is_sorted());
-        let event = order[7];
-        assert_eq!((event.time(), event.kind(), event.number()), (7, Kind::Source, 1 << 31));
+        let event = order[8];
+        assert_eq!((event.time(), event.kind(), event.number()), (7, Kind::Source, 1 << 25));
     }
 }

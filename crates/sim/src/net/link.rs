@@ -7,12 +7,12 @@
 use super::Packet;
 use std::collections::VecDeque;
 
-/// A packet on the wire: when it arrives, how long that was certain, whether it waited for the link.
+/// A packet on the wire: when it arrives, how long that was certain, its place in a burst.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) arrival: u64,
     pub(crate) age: u64,
-    pub(crate) waited: bool,
+    pub(crate) place: u32,
     pub(crate) packet: Packet,
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct Link {
     fraction: u64,
     /// Whole nanoseconds and fraction for the size seen last.
     last: (u32, u64, u64),
-    /// The packet transmitted last had to wait for the one before.
-    waited: bool,
+    /// Packets sent before the one transmitted last since the link was idle.
+    place: u32,
     /// Packets whose arrival at the end is an event.
     pub(crate) in_flight: VecDeque<InFlight>,
     /// The finite queue in front of it, if any.
@@ -45,7 +45,7 @@ impl Link {
             free: 0,
             fraction: 0,
             last: (0, 0, 0),
-            waited: false,
+            place: 0,
             in_flight: VecDeque::new(),
             port: None,
         }
@@ -62,8 +62,10 @@ impl Link {
             let rate = u128::from(self.rate);
             self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
         }
-        self.waited = at <= self.free;
-        if !self.waited {
+        if at <= self.free {
+            self.place += 1;
+        } else {
+            self.place = 0;
             self.free = at;
             self.fraction = 0;
         }
@@ -81,8 +83,9 @@ impl Link {
         self.last.1 + self.delay
     }
 
-    pub(crate) fn waited(&self) -> bool {
-        self.waited
+    /// How many packets went before the one transmitted last since the link was idle.
+    pub(crate) fn place(&self) -> u32 {
+        self.place
     }
 
     /// When a packet whose transmission ended at `sent` reaches the other end.
