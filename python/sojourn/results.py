@@ -24,6 +24,20 @@ MANIFEST = "manifest.json"
 class Results:
     """What ``sojourn.run`` returns and ``Results.open`` reads back.
 
+    Examples
+    --------
+    >>> import sojourn
+    >>> scenario = sojourn.load("examples/red40.toml").with_(duration="6s", warmup="3s")
+    >>> results = sojourn.run(scenario, aqms=["droptail"], seeds=3)
+    >>> results.summary().filter(metric="drop_ratio").select("aqm", "unit", "n").rows()
+    [('droptail', '', 3)]
+    >>> results.estimate("droptail", "utilization").mean > 0.9
+    True
+    >>> results.trace("queue_mean", seed=1).height
+    599
+    >>> results.flows(seed=1).height
+    44
+
     Attributes
     ----------
     scenario : Scenario

@@ -1,7 +1,7 @@
 """Random scenarios: whatever is accepted runs to its end, keeps every packet, and gives no nonsense.
 
-Mutants seen to fail: a drop counted twice (conservation, in the core), utilization of arrived bytes (above
-1), a null written as NaN.
+Mutants seen to fail: an unknown ratio as NaN instead of None; jitter turned round (1 - jitter), which the
+core refuses.
 """
 
 from __future__ import annotations

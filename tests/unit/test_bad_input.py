@@ -1,6 +1,7 @@
 """Bad scenarios: each is refused with one line that says file, key, what is wrong, what would be right.
 
-Mutant seen to fail: the check of the warm-up removed (its row then runs).
+Mutants seen to fail: the check of the warm-up or of double names removed; a missing key reported before the
+unknown one that explains it.
 """
 
 from __future__ import annotations

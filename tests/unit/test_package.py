@@ -1,4 +1,7 @@
-"""The package as it is shipped: stubs, examples, versions, pins."""
+"""The package as it is shipped: stubs, examples, versions, pins.
+
+Mutant seen to fail: a method renamed in the stub. (A default written as ``...`` is not noticed.)
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Runs: the same bits however they are made, the same demand for every algorithm, nothing run twice.
 
 Mutants seen to fail: the seed left out of the run id; the store's answer ignored; records kept in the
-order in which they finish; a damaged file believed.
+order in which they finish; metrics of another version believed; a reduction's version ignored; the
+thresholds of the doubts moved.
 """
 
 from __future__ import annotations
