@@ -1,5 +1,6 @@
 //! ARED: its vectors, and what its options and its clock do.
 
+use crate::contract;
 use crate::support::{Bench, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Context, Verdict};
 
@@ -167,5 +168,16 @@ fn what_does_not_fit_together_is_refused() {
     ] {
         let built = sojourn_aqm::Spec::parse(spec).and_then(|s| s.build(context()));
         assert_eq!(built.map(|_| ()).expect_err(spec).key, key);
+    }
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in [
+        "ared adapt arrival top 1 alpha 1 beta 0.01 bottom 0",
+        "ared min_th 1p w_q 1 max_p 1 top 1 interval 1us hysteresis 3",
+        "ared min_th 10kB listing ns2 wait gentle off",
+    ] {
+        contract::check(spec);
     }
 }

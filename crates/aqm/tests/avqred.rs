@@ -1,5 +1,6 @@
 //! AVQRED: its vectors, the letter of the print, and its options.
 
+use crate::contract;
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Context, Spec, Verdict};
 
@@ -137,5 +138,15 @@ fn the_other_options() {
         bench.arrive(at(0.0), &packet(4500), &queue, &[]);
         bench.arrive(at(0.0), &packet(0), &queue, &[0.9]);
         near(bench.probe("p"), 0.25, spec);
+    }
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in [
+        "avqred listing literal alpha 1 interval 1us min_th 1B max_th 1MB ecn",
+        "avqred min_capacity 1bit max_capacity 1000Tbit gamma 1e-300 unit 1B",
+    ] {
+        contract::check(spec);
     }
 }

@@ -1,5 +1,6 @@
 //! Self-configuring RED: its vectors, both triggers, its bounds.
 
+use crate::contract;
 use crate::support::{Bench, at, context, near, packet, table};
 use sojourn_aqm::{Cause, Spec};
 
@@ -82,4 +83,14 @@ fn the_probability_follows_max_p() {
     assert_eq!(bench.probe("p"), 1.0);
     see(&mut bench, 10.0);
     near(bench.probe("p"), 0.1, "half of 0.2");
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in [
+        "feng_ared trigger overflow_idle alpha 1000000 beta 1000000 bottom 0",
+        "feng_ared min_th 1p w_q 1 gentle max_p 1 wait",
+    ] {
+        contract::check(spec);
+    }
 }

@@ -1,5 +1,6 @@
 //! FRED: its vectors, its two forms, and that it forgets.
 
+use crate::contract;
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Context, FlowId, Limit, PacketView, Spec, Verdict};
 
@@ -186,5 +187,16 @@ fn what_does_not_fit_together_is_refused() {
     ] {
         let built = Spec::parse(spec).and_then(|s| s.build(context()));
         assert_eq!(built.map(|_| ()).expect_err(spec).key, key);
+    }
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in [
+        "fred many_flow blocks_bc w_q 1 min_q 0p max_p 1 min_th 1p",
+        "fred many_flow min_th 1B max_th 2B ecn",
+        "fred min_th 1p w_q 1 limit 2p overflow random",
+    ] {
+        contract::check(spec);
     }
 }

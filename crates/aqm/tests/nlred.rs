@@ -1,5 +1,6 @@
 //! NLRED: its vectors, and where its gentle line begins.
 
+use crate::contract;
 use crate::support::{Bench, at, context, near, packet, table};
 use sojourn_aqm::{Cause, Spec, Verdict};
 
@@ -72,5 +73,12 @@ fn the_curve_must_end_below_one() {
         if let Err(error) = built {
             assert_eq!(error.key, "nlred.max_p");
         }
+    }
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in ["nlred min_th 1p w_q 1 max_p 0.6666 gentle", "nlred min_th 10kB listing ns2 wait"] {
+        contract::check(spec);
     }
 }

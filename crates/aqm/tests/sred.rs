@@ -1,5 +1,6 @@
 //! SRED: its vectors, what counts as the buffer, and that refused packets meet zombies too.
 
+use crate::contract;
 use crate::support::{Bench, Scripted, at, context, near, packet, table};
 use sojourn_aqm::{Cause, Context, FlowId, Limit, PacketView, Spec, Verdict};
 
@@ -112,4 +113,15 @@ fn alpha_is_one_over_the_list() {
     }
     let built = Spec::parse("sred m 1").and_then(|s| s.build(context()));
     assert_eq!(built.map(|_| ()).expect_err("1/1").key, "sred.alpha");
+}
+
+#[test]
+fn odd_settings_hold_the_contract() {
+    for spec in [
+        "sred m 1 alpha 1e-300 p 1 p_max 1",
+        "sred m 2 alpha 0.999999 form simple p_max 1 buffer 1B ecn",
+        "sred m 1000000",
+    ] {
+        contract::check(spec);
+    }
 }
