@@ -16,7 +16,7 @@
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | averages at an out arrival | that of all packets moves | ns-2 rio.cc: none moves (`listing ns2`) | Clark and Fang; its own header calls it a bug |
-//! | arrival procedure | RED's | `listing ns2`: every arrival of a precedence counts, the first above its threshold is not tested, nothing is dropped at one waiting packet or none | measured for RED; preset `ns2` |
+//! | arrival procedure | RED's | `listing ns2`: every arrival of a precedence counts, the first above its threshold is not tested, nothing is dropped at one waiting packet or none, every average idles with the link | to agree with ns-2 runs; preset `ns2` |
 //! | counters | the packet's own moves | ALTQ: all those whose average it belongs to, and a drop clears them | a precedence spaces its own signals |
 //! | above the threshold with ECN | mark | ns-2: drop (`ecn_forced drop`) | as `red` |
 //! | averages of three | coupled: green, green and yellow, all | ns-2 dsredq.cc: also own (`decoupled`), or one (`total`) | Clark and Fang, carried on |

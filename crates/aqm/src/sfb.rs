@@ -401,7 +401,7 @@ mod tests {
         Context { link_rate: 10_000_000, limit, mean_packet: 1000, ecn: false, ns2: false, ns2_2001: false }
     }
 
-    /// Vector V1 of the cards, which names the bins of its flows.
+    /// Vector V1, which names the bins of its flows.
     #[test]
     fn v1_steps_the_bins_of_a_flow() {
         let spec = Spec::parse("sfb levels 2 bins 2 bin_size 2p d1 0.1 d2 0.05").expect("a valid spec");

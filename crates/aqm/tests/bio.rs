@@ -1,4 +1,4 @@
-//! BIO: the vectors of its card, and each of its rules by hand.
+//! BIO: its vectors, and each of its rules by hand.
 
 use crate::rio::{Waiting, of};
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};

@@ -1,4 +1,4 @@
-//! BLUE: the vectors of its card, and each of its rules by hand.
+//! BLUE: its vectors, and each of its rules by hand.
 
 use crate::support::{Bench, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Time, Verdict};

@@ -1,4 +1,4 @@
-//! CHOKe: the vectors of its card on a queue that really holds packets, and each of its rules by hand.
+//! CHOKe: its vectors on a queue that really holds packets, and each of its rules by hand.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Aqm, Cause, Class, Contents, Ecn, FlowId, PacketView, QueueView, Stream, Time, Verdict};

@@ -1,4 +1,4 @@
-//! LDC: the vectors of its card, and each of its rules by hand.
+//! LDC: its vectors, and each of its rules by hand.
 
 use crate::support::{Bench, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Context, Limit, Verdict};

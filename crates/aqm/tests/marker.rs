@@ -1,4 +1,4 @@
-//! The profile markers: the vectors of their card, and each of their rules by hand.
+//! The profile markers: their vectors, and each of their rules by hand.
 
 use crate::support::{Row, Scripted, at, near, table};
 use sojourn_aqm::marker::{GREEN, Marker, RED, SrTcm, TokenBucket, TrTcm, Tsw, YELLOW};

@@ -1,4 +1,4 @@
-//! RIO: the vectors of its card on a queue that knows its classes, and each of its rules by hand.
+//! RIO: its vectors on a queue that knows its classes, and each of its rules by hand.
 
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Class, Contents, Context, FlowId, PacketView, QueueView, Time, Verdict};
