@@ -159,7 +159,7 @@ impl Aqm for Choke {
     }
 
     fn on_idle(&mut self, now: Time) {
-        self.average.idle_since = Some(now);
+        self.average.idle(now);
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {

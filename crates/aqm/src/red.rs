@@ -317,7 +317,7 @@ impl Aqm for Red {
     }
 
     fn on_idle(&mut self, now: Time) {
-        self.average.idle_since = Some(now);
+        self.average.idle(now);
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {

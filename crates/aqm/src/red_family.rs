@@ -1,8 +1,8 @@
 //! What RED and its relatives share: thresholds in one unit, the average queue, the spread of signals.
 
 use crate::{
-    DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, Param, QueueView, Range, Settings, SpecError,
-    Time, common, units::Size,
+    DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, Param, QueueView, Range, Settings, Span,
+    SpecError, Time, common, units::Size,
 };
 
 pub(crate) const MIN_TH: Param =
@@ -109,6 +109,8 @@ pub(crate) struct Average {
     ns2: bool,
     /// Since when the link has had nothing to send; `None` while it works.
     pub(crate) idle_since: Option<Time>,
+    /// The arrival that ended the last idle time, and from when on that time is not yet accounted for.
+    ended: Option<(Time, Time)>,
     /// The average, in packets or bytes.
     pub(crate) avg: f64,
 }
@@ -124,6 +126,7 @@ impl Average {
             packet_ns: 8e9 * mean_packet,
             ns2,
             idle_since: Some(Time::ZERO),
+            ended: None,
             avg: 0.0,
         })
     }
@@ -135,21 +138,39 @@ impl Average {
 
     /// An arrival sees `queue`; after idling, as many packets as the link could have sent saw none.
     pub(crate) fn update(&mut self, now: Time, queue: f64) {
-        let was_idle = self.idle_since.is_some();
-        if was_idle {
-            self.avg = self.at(now);
-            self.idle_since = None;
+        let idle = self.idle_since.take();
+        if let Some(since) = idle {
+            let packets = self.packets_since(since, now);
+            self.avg *= libm::pow(1.0 - self.w_q, packets);
+            let accounted = Span((packets * self.packet_ns / self.rate as f64) as u64);
+            self.ended = Some((now, since + accounted));
         }
-        if self.ns2 || !was_idle {
+        if self.ns2 || idle.is_none() {
             self.avg += self.w_q * (queue - self.avg);
         }
+    }
+
+    /// The link has nothing to send. If that is because the arrival that ended an idle time was refused,
+    /// the idle time goes on with what is not yet accounted for: else refusals closer together than a
+    /// packet's time would stop the clock, and the average with it, for good. (In ns-2 it ends.)
+    pub(crate) fn idle(&mut self, now: Time) {
+        self.idle_since = match self.ended {
+            Some((arrival, _)) if arrival == now && self.ns2 => None,
+            Some((arrival, rest)) if arrival == now => Some(rest),
+            _ => Some(now),
+        };
     }
 
     /// The average as it stands: while the link idles it decays.
     pub(crate) fn at(&self, now: Time) -> f64 {
         let Some(since) = self.idle_since else { return self.avg };
-        let idle = u128::from(now.since(since).0) * u128::from(self.rate);
-        self.avg * libm::pow(1.0 - self.w_q, libm::floor(idle as f64 / self.packet_ns))
+        self.avg * libm::pow(1.0 - self.w_q, self.packets_since(since, now))
+    }
+
+    /// Mean packets that the link could have sent.
+    fn packets_since(&self, since: Time, now: Time) -> f64 {
+        let bits = u128::from(now.since(since).0) * u128::from(self.rate);
+        libm::floor(bits as f64 / self.packet_ns)
     }
 }
 

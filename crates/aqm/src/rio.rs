@@ -456,9 +456,8 @@ impl Aqm for Rio {
 
     fn on_idle(&mut self, now: Time) {
         for precedence in &mut self.precedences {
-            let idle_since = &mut precedence.average.idle_since;
             if self.config.ns2 || precedence.classes == Classes::ALL {
-                *idle_since = Some(now);
+                precedence.average.idle(now);
             }
         }
     }

@@ -326,3 +326,26 @@ fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
         assert_eq!(bench.arrive(at(0.0), &ect(1000), &bench.queue(90), &[]), expected);
     }
 }
+
+/// Arrivals that are refused at an idle link, closer together than a packet's time, do not stop the clock
+/// by which the average forgets.
+#[test]
+fn red_forgets_while_an_idle_link_refuses_everybody() {
+    // 1000 bytes at 10 Mbit/s are 0.8 ms; avg = 90 halves with each packet that could have been sent.
+    let mut bench = Bench::new("red min_th 2p max_th 4p w_q 0.5", context());
+    for _ in 0..20 {
+        bench.arrive(at(0.0), &packet(1000), &bench.queue(90), &[]);
+    }
+    bench.aqm.on_idle(at(1.0));
+    for i in 1..=40 {
+        let (now, empty) = (at(1.0 + f64::from(i) * 0.0002), bench.queue(0));
+        bench.aqm.on_offered(now, &packet(1000), &empty);
+        if bench.probe("avg") < 2.0 {
+            let packets = f64::from(i) * 0.2 / 0.8;
+            assert!((5.0..=6.5).contains(&packets), "90 / 2^6 < 2 after 6 packets' times, not {packets}");
+            return;
+        }
+        bench.aqm.on_idle(now);
+    }
+    panic!("the average never fell below min_th");
+}
