@@ -55,8 +55,8 @@ pub enum Marks {
     /// At most one cut a window of data, whatever for; below one packet the timer paces (RFC 3168).
     Rfc3168,
     /// ns-2: a mark after a time-out cuts again; marks that go on at a window of one packet or less
-    /// double the time-out and keep it doubled; a time-out whose last cut was for a mark neither cuts
-    /// nor counts; CWR rides on retransmissions too.
+    /// double the time-out and keep it doubled; a loss or time-out after a mark's cut is repaired without
+    /// another, and that time-out is not counted; CWR rides on retransmissions too.
     Ns2,
 }
 

@@ -296,11 +296,12 @@ impl Sender {
     }
 
     /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)
-    /// for `gate` itself.
+    /// for `gate` itself; ns-2 repairs any loss whose window was last cut for a mark.
     fn is_past_gate(&self, o: &TcpOptions) -> bool {
         let by_rfc6675 = o.variant == Variant::Sack && o.scoreboard == Scoreboard::Rfc6675;
         let acknowledged = i64::from(self.una) - 1;
-        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate }
+        let is_marked = o.marks == Marks::Ns2 && self.last_cut == Cut::Mark;
+        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate || is_marked }
     }
 
     /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
@@ -352,15 +353,18 @@ impl Sender {
         if self.inflation > acked {
             self.inflation -= acked - 1;
         } else {
-            self.cwnd = (self.cwnd - f64::from(acked - self.inflation)).max(1.0);
+            self.cwnd -= f64::from(acked - self.inflation);
             self.inflation = 1;
         }
+        self.cwnd = self.cwnd.max(1.0);
         if !self.seen_partial {
             self.seen_partial = true;
             self.restart_timer(now);
         }
         self.emit(o, self.una, now, out);
-        self.nxt = self.nxt.max(self.una + 1);
+        if o.marks == Marks::Rfc3168 {
+            self.nxt = self.nxt.max(self.una + 1); // ns-2, going back after a time-out, sends it twice
+        }
     }
 
     fn leave_recovery(&mut self, o: &TcpOptions) {
