@@ -5,5 +5,6 @@
 mod ns2_single_flow;
 mod oracle;
 mod plans;
+mod properties;
 mod shortcuts;
 mod support;

@@ -45,7 +45,7 @@ fn delay() -> impl Strategy<Value = u64> + Clone {
 }
 
 /// Every algorithm of the registry as it is, and some that act within a second.
-fn spec() -> impl Strategy<Value = String> + Clone {
+pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
     let busy = [
         "droptail",
         "droptail overflow head",
@@ -64,7 +64,7 @@ fn spec() -> impl Strategy<Value = String> + Clone {
 }
 
 fn any_queue() -> impl Strategy<Value = Queue> + Clone {
-    (select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]), spec(), any::<bool>())
+    (select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]), specs(), any::<bool>())
         .prop_map(|(limit, aqm, ecn)| Queue { ecn, ..queue(limit, &aqm) })
 }
 

@@ -77,9 +77,10 @@ impl Counters {
         (self.packet_ns, self.packet_squared_ns)
     }
 
-    /// Forget the largest queue: the window starts.
+    /// Forget the largest queue and close the run of drops in progress: the window starts.
     pub(crate) fn open_window(&mut self) -> Counters {
         self.max_packets = 0;
+        self.runs.close();
         self.clone()
     }
 
@@ -122,23 +123,25 @@ struct Runs {
 
 impl Runs {
     fn drop(&mut self, arrival: u64) {
-        if self.length > 0 && arrival == self.last + 1 {
-            self.length += 1;
-        } else {
-            if self.length > 0 {
-                self.finished.add(self.length);
-            }
-            self.length = 1;
+        if arrival != self.last + 1 {
+            self.close();
         }
+        self.length += 1;
         self.last = arrival;
     }
 
-    /// Lengths and counts since `start`; the run in progress counts where it is now.
-    fn since(&self, start: &Runs) -> (Vec<u64>, Vec<u64>) {
-        let mut now = self.finished.clone();
-        if self.length > 0 && (self.last, self.length) != (start.last, start.length) {
-            now.add(self.length);
+    /// The run in progress ends here.
+    fn close(&mut self) {
+        if self.length > 0 {
+            self.finished.add(self.length);
         }
-        now.since(&start.finished)
+        self.length = 0;
+    }
+
+    /// Lengths and counts since `start`, when no run was in progress; the one now counts where it is.
+    fn since(&self, start: &Runs) -> (Vec<u64>, Vec<u64>) {
+        let mut now = self.clone();
+        now.close();
+        now.finished.since(&start.finished)
     }
 }

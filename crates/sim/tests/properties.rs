@@ -1,0 +1,292 @@
+//! What holds for every run, whatever is simulated.
+
+use crate::{
+    plans::{any_plan, specs},
+    support::{MBIT, MS, SECOND, cases, difference, dumbbell, options, plan, queue, run, tcp, text, traffic},
+};
+use proptest::prelude::*;
+use sojourn_sim::{
+    Control, Plan, QueueRecord, Record, RunError, Simulation,
+    plan::{Draw, Kind, Topology},
+};
+use std::{collections::BTreeMap, sync::atomic::Ordering};
+
+/// The record of `plan`; `None` if an algorithm refuses a link or a limit. Every other refusal, and packets
+/// that are not conserved, are failures.
+fn try_run(plan: &Plan, seed: u64) -> Option<Record> {
+    match Simulation::new(plan, seed) {
+        Ok(simulation) => Some(simulation.run(&Control::default()).unwrap()),
+        Err(error) if error.key.ends_with(".aqm") => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Bytes of a packet no larger than which any of these plans sends.
+const LARGEST: f64 = 1000.0;
+
+fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
+    let text = text(record);
+    prop_assert!(!text.contains("NaN") && !text.contains(" inf") && !text.contains("-inf"));
+    prop_assert_eq!(record.window, (plan.warmup, plan.duration));
+    let span = (plan.duration - plan.warmup) as f64;
+    for queue in &record.queues {
+        queue_is_sane(queue, span, plan.warmup == 0)?;
+    }
+    for (queue, series) in record.queues.iter().zip(&record.series.queues) {
+        let samples = ((plan.duration - 1) / record.series.interval) as usize;
+        prop_assert_eq!(series.packets.len(), samples);
+        prop_assert!(series.probes.iter().all(|(_, values)| values.len() == samples));
+        if queue.limit_packets > 0 {
+            prop_assert!(series.packets.iter().all(|n| u64::from(*n) <= queue.limit_packets));
+        }
+        for (mean, square) in series.mean_packets.iter().zip(&series.mean_square_packets) {
+            prop_assert!(mean * mean <= square + 1e-9, "{mean} {square}");
+        }
+    }
+    let flows = &record.flows;
+    let sum = |column: &[u64]| column.iter().sum::<u64>();
+    let measured = &record.queues[0];
+    prop_assert_eq!(sum(&flows.queue_arrivals), measured.arrivals);
+    prop_assert_eq!(sum(&flows.queue_drops), sum(&measured.drops));
+    prop_assert_eq!(sum(&flows.queue_marks), sum(&measured.marks));
+    for i in 0..flows.traffic.len() {
+        prop_assert!(flows.goodput_bytes[i] as f64 <= flows.received_packets[i] as f64 * LARGEST);
+        if plan.warmup == 0 {
+            prop_assert!(flows.received_packets[i] <= flows.sent_packets[i]);
+            prop_assert!(flows.retransmitted_packets[i] <= flows.sent_packets[i]);
+        }
+    }
+    let drops = &record.drops;
+    prop_assert!(drops.time_ns.is_sorted());
+    prop_assert!(drops.flow.iter().all(|flow| (*flow as usize) < flows.traffic.len()));
+    if plan.warmup == 0 {
+        prop_assert_eq!(drops.time_ns.len() as u64, sum(&measured.drops));
+        prop_assert!(drops.arrival.iter().all(|number| *number < measured.arrivals));
+    }
+    prop_assert!(record.cwnd.time_ns.is_sorted());
+    prop_assert!(record.cwnd.cwnd.iter().all(|cwnd| *cwnd > 0.0));
+    let objects = &record.objects;
+    for i in 0..objects.start_ns.len() {
+        prop_assert!(objects.start_ns[i] < plan.duration && objects.start_ns[i] <= objects.end_ns[i]);
+        let Kind::TcpShort { size: Some(Draw::Constant(bytes)), .. } =
+            plan.traffic[objects.traffic[i] as usize].kind
+        else {
+            continue;
+        };
+        let is_done =
+            objects.end_ns[i] < u64::MAX && plan.traffic[objects.traffic[i] as usize].stop.is_none();
+        prop_assert!(!is_done || objects.bytes[i] == bytes as u64);
+    }
+    Ok(())
+}
+
+fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool) -> Result<(), TestCaseError> {
+    let drops: u64 = queue.drops.iter().sum();
+    let rate = queue.capacity_bits / (span * 1e-9);
+    let one = LARGEST * 8.0;
+    prop_assert!(queue.departed_bytes as f64 * 8.0 <= queue.capacity_bits + one);
+    // The transmitter is idle or it sends.
+    let sending = queue.departed_bytes as f64 * 8e9 / rate;
+    let busy = span - queue.idle_ns as f64;
+    prop_assert!((busy - sending).abs() <= one * 1e9 / rate, "busy {busy}, sending {sending}");
+    let (most, most_bytes) = (queue.limit_packets as f64, queue.limit_bytes as f64);
+    if queue.limit_packets > 0 {
+        prop_assert!(queue.max_packets <= queue.limit_packets);
+        prop_assert!(queue.packet_ns <= most * span && queue.packet_squared_ns <= most * most * span);
+        prop_assert!(queue.arrivals.abs_diff(queue.departures + drops) <= queue.limit_packets);
+    } else {
+        prop_assert!(queue.byte_ns <= most_bytes * span);
+    }
+    prop_assert!(queue.packet_ns * queue.packet_ns <= queue.packet_squared_ns * span * 1.000_001);
+    prop_assert_eq!(queue.delay_counts.iter().sum::<u64>(), queue.departures);
+    prop_assert!(queue.run_counts.iter().sum::<u64>() <= drops);
+    prop_assert_eq!(queue.run_counts.is_empty(), drops == 0);
+    if is_whole {
+        prop_assert_eq!(queue.arrivals >= queue.departures + drops, true);
+        // Little: packets that went have waited as long as they were in the queue, those that were dropped
+        // or still wait add to the queue only.
+        prop_assert!(queue.delay_sum_ns <= queue.packet_ns * 1.000_001);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn every_record_is_sane_and_the_same_again(plan in any_plan(), seed in 0u64..1000) {
+        let Some(record) = try_run(&plan, seed) else { return Err(TestCaseError::reject("refused")) };
+        sane(&plan, &record)?;
+        let again = try_run(&plan, seed).unwrap();
+        prop_assert_eq!(difference(&record, &again), None);
+        prop_assert_eq!(record.events, again.events);
+    }
+
+    /// The window [a, b) counts what a run to b counts more than a run to a.
+    #[test]
+    fn a_window_is_the_difference_of_two_runs(mut plan in any_plan(), seed in 0u64..1000) {
+        plan.warmup = plan.duration / 3;
+        let Some(window) = try_run(&plan, seed) else { return Err(TestCaseError::reject("refused")) };
+        let to = |end: u64| try_run(&Plan { warmup: 0, duration: end, ..plan.clone() }, seed).unwrap();
+        let (before, whole) = (to(plan.warmup), to(plan.duration));
+        for (i, queue) in window.queues.iter().enumerate() {
+            for (name, part) in additive(queue) {
+                let (a, b) = (additive(&before.queues[i])[&name], additive(&whole.queues[i])[&name]);
+                let near = (part - (b - a)).abs() <= 1e-9 * b;
+                prop_assert!(near, "{}: {name} is {part}, not {b} - {a}", queue.name);
+            }
+        }
+        let columns = |record: &Record| {
+            let flows = &record.flows;
+            [&flows.queue_arrivals, &flows.queue_drops, &flows.queue_marks, &flows.sent_packets,
+             &flows.retransmitted_packets, &flows.timeouts, &flows.window_cuts, &flows.received_packets,
+             &flows.goodput_bytes].map(Clone::clone)
+        };
+        let (before, whole) = (columns(&before), columns(&whole));
+        for (c, column) in columns(&window).iter().enumerate() {
+            for (i, part) in column.iter().enumerate() {
+                let earlier = before[c].get(i).copied().unwrap_or(0); // some flows come later
+                prop_assert_eq!(*part, whole[c][i] - earlier, "column {}, flow {}", c, i);
+            }
+        }
+    }
+
+    /// Two algorithms under one seed meet the same demand: who starts when, what they want, and what those
+    /// who listen to nobody send.
+    #[test]
+    fn demand_does_not_depend_on_the_algorithm(plan in any_plan(), spec in specs(), seed in 0u64..1000) {
+        let mut other = plan.clone();
+        match &mut other.topology {
+            Topology::Dumbbell(dumbbell) => dumbbell.queue.aqm = spec,
+            Topology::Graph(links) => links.iter_mut().filter_map(|l| l.queue.as_mut()).for_each(|q| q.aqm.clone_from(&spec)),
+        }
+        let (Some(a), Some(b)) = (try_run(&plan, seed), try_run(&other, seed)) else {
+            return Err(TestCaseError::reject("refused"));
+        };
+        prop_assert_eq!(&a.flows.start_ns, &b.flows.start_ns);
+        prop_assert_eq!(&a.flows.traffic, &b.flows.traffic);
+        prop_assert_eq!(&a.flows.index, &b.flows.index);
+        prop_assert_eq!(&a.objects.start_ns, &b.objects.start_ns);
+        for i in 0..a.flows.traffic.len() {
+            let group = &plan.traffic[a.flows.traffic[i] as usize];
+            if let Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } = group.kind {
+                prop_assert_eq!(a.flows.sent_packets[i], b.flows.sent_packets[i]);
+            }
+        }
+        for i in 0..a.objects.bytes.len() {
+            let group = &plan.traffic[a.objects.traffic[i] as usize];
+            if let (Kind::TcpShort { size: Some(_), .. }, None) = (&group.kind, group.stop) {
+                prop_assert_eq!(a.objects.bytes[i], b.objects.bytes[i]);
+            }
+        }
+    }
+}
+
+/// Counters that add up over time, by name.
+fn additive(queue: &QueueRecord) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, f64> = [
+        ("arrivals", queue.arrivals as f64),
+        ("arrived bytes", queue.arrived_bytes as f64),
+        ("departures", queue.departures as f64),
+        ("departed bytes", queue.departed_bytes as f64),
+        ("dropped bytes", queue.dropped_bytes as f64),
+        ("packet ns", queue.packet_ns),
+        ("packet squared ns", queue.packet_squared_ns),
+        ("byte ns", queue.byte_ns),
+        ("idle ns", queue.idle_ns as f64),
+        ("delay", queue.delay_sum_ns),
+        ("delay squared", queue.delay_squared_ns),
+        ("capacity", queue.capacity_bits),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into();
+    for i in 0..queue.drops.len() {
+        sums.insert(format!("drops {i}"), queue.drops[i] as f64);
+        sums.insert(format!("marks {i}"), queue.marks[i] as f64);
+    }
+    sums
+}
+
+/// Forty flows and some datagrams, everything random about their demand.
+fn crowd(aqm: &str) -> Plan {
+    let tcp = || tcp(460, options("default", &[]));
+    let uniform = Draw::Uniform(0.0, SECOND as f64);
+    let mut groups = vec![
+        traffic("ftp", 20, Kind::Tcp(tcp())),
+        traffic("cbr", 2, Kind::UdpCbr { rate: MBIT, size: 573, jitter: 0.5 }),
+        traffic("onoff", 5, Kind::UdpOnoff { rate: MBIT, size: 500, on: 50 * MS, off: 50 * MS }),
+        traffic(
+            "short",
+            1,
+            Kind::TcpShort {
+                arrivals: 10.0,
+                size: Some(Draw::Exponential(20_000.0)),
+                lifetime: None,
+                tcp: tcp(),
+            },
+        ),
+    ];
+    for group in &mut groups {
+        group.start = uniform;
+    }
+    plan(dumbbell(queue("50p", aqm)), groups, 5 * SECOND)
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let plan = crowd("red");
+    let (a, b) = (run(&plan, 1), run(&plan, 2));
+    assert_ne!(a.flows.start_ns, b.flows.start_ns);
+    assert_ne!(a.objects.bytes, b.objects.bytes);
+    assert_ne!(a.queues[0].arrivals, b.queues[0].arrivals);
+    // Every flow starts at another moment than all the others.
+    let mut starts: Vec<_> = a.flows.start_ns.clone();
+    starts.sort_unstable();
+    starts.dedup();
+    assert_eq!(starts.len(), a.flows.start_ns.len());
+}
+
+/// What a flow wants hangs on its name and number alone: more flows of another kind change nothing.
+#[test]
+fn a_group_more_leaves_the_others_demand_alone() {
+    let (small, mut large) = (crowd("red"), crowd("red"));
+    large.traffic.insert(0, traffic("more", 7, Kind::UdpCbr { rate: MBIT / 4, size: 40, jitter: 0.3 }));
+    let starts = |record: &Record, plan: &Plan| {
+        let flows = &record.flows;
+        let key = |i: usize| (plan.traffic[flows.traffic[i] as usize].name.clone(), flows.index[i]);
+        (0..flows.index.len()).map(|i| (key(i), flows.start_ns[i])).collect::<BTreeMap<_, _>>()
+    };
+    let (few, more) = (starts(&run(&small, 1), &small), starts(&run(&large, 1), &large));
+    assert_eq!(few.len() + 7, more.len());
+    assert!(few.iter().all(|(key, start)| more[key] == *start));
+}
+
+#[test]
+fn a_cancelled_run_stops_without_a_record() {
+    let plan = crowd("red");
+    let control = Control::default();
+    control.cancel.store(true, Ordering::Relaxed);
+    let result = Simulation::new(&plan, 1).unwrap().run(&control);
+    assert_eq!(result.unwrap_err(), RunError::Cancelled);
+    // Half-way, from another thread.
+    let long = Plan { duration: 100_000 * SECOND, ..crowd("red") };
+    let control = Control::default();
+    let result = std::thread::scope(|scope| {
+        let run = scope.spawn(|| Simulation::new(&long, 1).unwrap().run(&control));
+        while control.now_ns.load(Ordering::Relaxed) < SECOND {
+            std::thread::yield_now();
+        }
+        control.cancel.store(true, Ordering::Relaxed);
+        run.join().unwrap()
+    });
+    assert_eq!(result.unwrap_err(), RunError::Cancelled);
+    let reached = control.now_ns.load(Ordering::Relaxed);
+    assert!((SECOND..1000 * SECOND).contains(&reached), "{reached}");
+}
+
+#[test]
+fn progress_ends_at_the_end() {
+    let (plan, control) = (crowd("droptail"), Control::default());
+    Simulation::new(&plan, 1).unwrap().run(&control).unwrap();
+    assert_eq!(control.now_ns.load(Ordering::Relaxed), plan.duration);
+}
