@@ -62,6 +62,32 @@ def parameters(params: list[dict[str, object]]) -> str:
     )
 
 
+def conventions() -> str:
+    """Lay out what differs between the presets of conventions."""
+    names = ["default", "ns2", "ns2-2004", "ns2-2001"]
+    tcp = [
+        [f"`{o['name']}`", *(o["presets"][name] for name in names), o["doc"], o["source"]]
+        for o in _core.tcp_schema()
+        if len(set(o["presets"].values())) > 1
+    ]
+    queues = [
+        [f"`{a['name']}`", f"`{p['name']}`", p["default"], p["ns2"], p["ns2_2001"] or p["ns2"], p["doc"]]
+        for a in _core.algorithms()
+        for p in a["params"]
+        if p["ns2"] is not None
+    ]
+    return (
+        NOTE
+        + (HERE / "parts/conventions-head.md").read_text(encoding="utf-8")
+        + "\n## TCP\n\n"
+        + table(["option", *names, "meaning", "source of the default"], tcp)
+        + "\n## Algorithms\n\n"
+        + table(["algorithm", "parameter", "default", "ns2, ns2-2004", "ns2-2001", "meaning"], queues)
+        + "\n"
+        + (HERE / "parts/conventions-tail.md").read_text(encoding="utf-8")
+    )
+
+
 def metrics() -> str:
     """Every metric with unit, formula and source."""
     return (
@@ -106,6 +132,7 @@ def shown(default: object) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "reference/algorithms.md": algorithms,
+    "reference/conventions.md": conventions,
     "reference/metrics.md": metrics,
     "reference/scenario.md": scenario,
     "reference/scenario.schema.json": schema,
