@@ -1,7 +1,7 @@
 """The command line as a person meets it: real processes, exit codes, what stands on which stream.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
-of a file left out; runs not cancelled by Ctrl-C; polars imported before it is needed.
+of a file left out; polars imported before it is needed.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Mutants seen to fail: the seed left out of the run id; the store's answer ignored; records kept in the
 order in which they finish; metrics of another version believed; a reduction's version ignored; the
-thresholds of the doubts moved.
+thresholds of the doubts moved; runs not cancelled by an interruption, or not when their batch is dropped.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -248,3 +250,38 @@ def test_results_answer_by_name(small: sojourn.Scenario) -> None:
     summary = results.summary()
     assert summary.columns == ["aqm", "metric", "unit", "mean", "ci95", "n"]
     assert summary.filter(metric="mean_delay_s")["unit"].to_list() == ["s", "s"]
+
+
+def threads_of_runs() -> int:
+    names = (path.read_text() for path in Path("/proc/self/task").glob("*/comm"))
+    return sum(name.startswith("sojourn-run") for name in names)
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return condition()
+
+
+def test_an_interruption_stops_the_threads(small: sojourn.Scenario) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    long = small.with_(duration="20h", trace={"interval": "off"})
+    with pytest.raises(KeyboardInterrupt) as caught:
+        list(execute(points(long, ["red"], range(1, 9)), workers=2, on_progress=interrupt))
+    # The exception still holds the frames: only a cancellation can have stopped the threads.
+    assert soon(lambda: threads_of_runs() == 0)
+    assert caught.value.__traceback__ is not None
+
+
+def test_results_that_nobody_wants_any_more_stop_the_threads(small: sojourn.Scenario) -> None:
+    long = small.with_(duration="20h", trace={"interval": "off"})
+    quick = points(small, ["red"], [1])
+    stream = execute([*quick, *points(long, ["red"], range(1, 9))], workers=2)
+    assert next(stream).point == quick[0]
+    assert threads_of_runs() > 0
+    stream.close()  # type: ignore[attr-defined]
+    del stream
+    assert soon(lambda: threads_of_runs() == 0)
