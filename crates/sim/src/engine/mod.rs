@@ -49,13 +49,13 @@ const KINDS: [Kind; 9] = [
     Kind::Sample,
 ];
 
-/// How long an event was certain before it happens; beyond an eighth of a second all are alike.
-const OLDEST: u64 = (1 << 27) - 1;
+/// How long an event was certain before it happens; beyond a second all are alike.
+const OLDEST: u64 = (1 << 30) - 1;
 
 /// Half a year, the latest time.
 const LATEST: u64 = (1 << 54) - 1;
 /// The place in a burst from which all are alike.
-const LAST: u32 = (1 << 17) - 1;
+const LAST: u32 = (1 << 14) - 1;
 /// The largest number.
 const NUMBER: u32 = (1 << 26) - 1;
 
@@ -68,7 +68,7 @@ impl Event {
     pub(crate) fn new(time: u64, age: u64, kind: Kind, number: u32) -> Event {
         let youth = OLDEST - age.min(OLDEST);
         debug_assert!(number <= NUMBER);
-        let rest = u128::from(youth) << 47 | (kind as u128) << 26 | u128::from(number);
+        let rest = u128::from(youth) << 44 | (kind as u128) << 26 | u128::from(number);
         Event(u128::from(time.min(LATEST)) << 74 | rest)
     }
     /// The arrival of a packet at the end of link `number`, sent after `place` others of its burst.
