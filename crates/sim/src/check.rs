@@ -2,7 +2,7 @@
 
 use crate::{
     error::PlanError,
-    plan::{Draw, Kind, Plan, Tcp, Topology},
+    plan::{Access, Draw, Kind, Plan, Tcp, Topology},
 };
 
 /// More sources than this in one run is surely a slip of the pen.
@@ -11,6 +11,12 @@ const MOST_FLOWS: u64 = 5_000_000;
 const MOST_SAMPLES: u64 = 50_000_000;
 /// 20 years in nanoseconds: sums of times cannot overflow below.
 const LONGEST: u64 = 630_000_000_000_000_000;
+/// What an exponential draw can be at most, in units of its mean: -ln of the smallest 1 - u.
+const FARTHEST: f64 = 37.0;
+/// A link's delay: a week.
+const LONGEST_DELAY: u64 = LONGEST / 1000;
+/// Largest packet.
+const LARGEST: u64 = 1 << 24;
 
 /// The first thing that is wrong with the numbers of `plan` (names and routes are checked when the
 /// network is built).
@@ -41,11 +47,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::new(format!("{key}.count"), "is zero").allowed("1 or more"));
         }
         draw(&format!("{key}.start"), group.start, false)?;
+        if let Some(own) = &group.access {
+            access(&format!("{key}.access"), own)?;
+        }
         match &group.kind {
-            Kind::Tcp(tcp) => packet_sizes(&key, tcp)?,
+            Kind::Tcp(tcp) => connection(&key, tcp)?,
             Kind::TcpShort { arrivals, size, lifetime, tcp } => {
-                packet_sizes(&key, tcp)?;
-                if !(arrivals.is_finite() && *arrivals > 0.0) {
+                connection(&key, tcp)?;
+                if !(arrivals.is_finite() && FARTHEST * 1e9 / arrivals < LONGEST as f64 && *arrivals > 0.0) {
                     return Err(PlanError::new(format!("{key}.arrivals"), "is not a positive rate")
                         .allowed("like 10/s"));
                 }
@@ -74,7 +83,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             Kind::UdpOnoff { rate, size, on, off } => {
                 datagrams(&key, *rate, *size)?;
                 for (name, span) in [("on", *on), ("off", *off)] {
-                    if span == 0 || span > LONGEST {
+                    if span == 0 || span as f64 * FARTHEST > LONGEST as f64 {
                         return Err(PlanError::new(format!("{key}.{name}"), "is zero or absurdly long")
                             .allowed("a time like 1s"));
                     }
@@ -86,14 +95,33 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if flows > MOST_FLOWS {
         return Err(PlanError::new("traffic", format!("has {flows} sources")).allowed("at most 5 million"));
     }
-    let delays: Vec<u64> = match &plan.topology {
+    match &plan.topology {
         Topology::Dumbbell(d) => {
-            d.access.delays.iter().chain(&d.server.delays).chain([&d.delay]).copied().collect()
+            delay("dumbbell.delay", d.delay)?;
+            access("dumbbell.access", &d.access)?;
+            access("dumbbell.server", &d.server)
         }
-        Topology::Graph(links) => links.iter().map(|l| l.delay).collect(),
-    };
-    if delays.iter().any(|d| *d > LONGEST / 1000) {
-        return Err(PlanError::new("delay", "is absurdly long").allowed("at most a week"));
+        Topology::Graph(links) => links
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, link)| delay(&format!("link {}.delay", i + 1), link.delay)),
+    }
+}
+
+/// Delays and number of the hosts' links; [`crate::net`] looks at the rest when it lays them.
+fn access(key: &str, access: &Access) -> Result<(), PlanError> {
+    access.delays.iter().try_for_each(|d| delay(&format!("{key}.delays"), *d))?;
+    if access.nodes.is_some_and(|nodes| u64::from(nodes) > MOST_FLOWS) {
+        return Err(
+            PlanError::new(format!("{key}.nodes"), "is absurdly large").allowed("at most 5 million hosts")
+        );
+    }
+    Ok(())
+}
+
+fn delay(key: &str, delay: u64) -> Result<(), PlanError> {
+    if delay > LONGEST_DELAY {
+        return Err(PlanError::new(key, "is absurdly long").allowed("at most a week"));
     }
     Ok(())
 }
@@ -102,7 +130,7 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
     let (low, high) = match draw {
         Draw::Constant(x) => (x, x),
         Draw::Uniform(low, high) => (low, high),
-        Draw::Exponential(mean) => (0.0, mean),
+        Draw::Exponential(mean) => (mean.min(0.0), mean * FARTHEST),
     };
     let fine = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < LONGEST as f64;
     if !fine || positive && high <= 0.0 {
@@ -112,15 +140,45 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn packet_sizes(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
-    if tcp.payload == 0 {
-        return Err(PlanError::new(format!("{key}.payload"), "is zero").allowed("1B or more"));
+fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
+    let o = &tcp.options;
+    let sizes = [
+        ("payload", u64::from(tcp.payload), u64::from(tcp.payload) + u64::from(tcp.header)),
+        ("ack", u64::from(tcp.ack), u64::from(tcp.ack) + 3 * u64::from(o.sack_bytes)),
+    ];
+    for (name, size, on_the_wire) in sizes {
+        if size == 0 {
+            return Err(PlanError::new(format!("{key}.{name}"), "is zero").allowed("1B or more"));
+        }
+        if on_the_wire > LARGEST {
+            let name = if size > LARGEST || name == "payload" { name } else { "tcp.sack_bytes" };
+            return Err(
+                PlanError::new(format!("{key}.{name}"), "is absurdly large").allowed("packets up to 16 MiB")
+            );
+        }
     }
-    if tcp.ack == 0 {
-        return Err(PlanError::new(format!("{key}.ack"), "is zero").allowed("1B or more"));
+    let times = [
+        ("initial_rto", o.initial_rto),
+        ("max_rto", o.max_rto),
+        ("delayed_ack", o.delayed_ack),
+        ("granularity", o.granularity),
+    ];
+    for (name, time) in times {
+        if time > LONGEST_DELAY {
+            return Err(
+                PlanError::new(format!("{key}.tcp.{name}"), "is absurdly long").allowed("at most a week")
+            );
+        }
     }
-    if u64::from(tcp.payload) + u64::from(tcp.header) > 1 << 24 {
-        return Err(PlanError::new(format!("{key}.payload"), "is absurdly large").allowed("at most 16 MiB"));
+    if o.min_rto > o.max_rto {
+        return Err(
+            PlanError::new(format!("{key}.tcp.min_rto"), "is above max_rto").allowed("at most max_rto")
+        );
+    }
+    if o.receiver_window == 0 {
+        return Err(
+            PlanError::new(format!("{key}.tcp.receiver_window"), "is zero").allowed("1 packet or more")
+        );
     }
     Ok(())
 }
@@ -129,7 +187,7 @@ fn datagrams(key: &str, rate: u64, size: u32) -> Result<(), PlanError> {
     if rate == 0 {
         return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
     }
-    if size == 0 || size > 1 << 24 {
+    if size == 0 || u64::from(size) > LARGEST {
         return Err(
             PlanError::new(format!("{key}.size"), "is zero or absurdly large").allowed("1B to 16 MiB")
         );

@@ -6,5 +6,6 @@ mod ns2_single_flow;
 mod oracle;
 mod plans;
 mod properties;
+mod refusals;
 mod shortcuts;
 mod support;
