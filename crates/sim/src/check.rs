@@ -9,12 +9,12 @@ use crate::{
 const MOST_FLOWS: u64 = 5_000_000;
 /// So is sampling more often than this.
 const MOST_SAMPLES: u64 = 50_000_000;
-/// 20 years in nanoseconds: sums of times cannot overflow below.
-const LONGEST: u64 = 630_000_000_000_000_000;
+/// 200 days in nanoseconds: an event can be filed for any time below, and sums of times cannot overflow.
+const LONGEST: u64 = 17_280_000_000_000_000;
 /// What an exponential draw can be at most, in units of its mean: -ln of the smallest 1 - u.
 const FARTHEST: f64 = 37.0;
-/// A link's delay: a week.
-const LONGEST_DELAY: u64 = LONGEST / 1000;
+/// A link's delay, a timer: a day.
+const LONGEST_DELAY: u64 = LONGEST / 200;
 /// Largest packet.
 const LARGEST: u64 = 1 << 24;
 
@@ -23,7 +23,7 @@ const LARGEST: u64 = 1 << 24;
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.duration == 0 || plan.duration > LONGEST {
         return Err(
-            PlanError::new("duration", "is zero or absurdly long").allowed("more than 0s, at most 20 years")
+            PlanError::new("duration", "is zero or absurdly long").allowed("more than 0s, at most 200 days")
         );
     }
     if plan.warmup >= plan.duration {
@@ -121,7 +121,7 @@ fn access(key: &str, access: &Access) -> Result<(), PlanError> {
 
 fn delay(key: &str, delay: u64) -> Result<(), PlanError> {
     if delay > LONGEST_DELAY {
-        return Err(PlanError::new(key, "is absurdly long").allowed("at most a week"));
+        return Err(PlanError::new(key, "is absurdly long").allowed("at most a day"));
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
     for (name, time) in times {
         if time > LONGEST_DELAY {
             return Err(
-                PlanError::new(format!("{key}.tcp.{name}"), "is absurdly long").allowed("at most a week")
+                PlanError::new(format!("{key}.tcp.{name}"), "is absurdly long").allowed("at most a day")
             );
         }
     }

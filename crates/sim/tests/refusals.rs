@@ -3,7 +3,7 @@
 
 use crate::{
     plans::any_plan,
-    support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, tcp, traffic},
+    support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 use sojourn_sim::{
@@ -102,10 +102,19 @@ fn the_plans_that_are_spoilt_below_are_good() {
     }
 }
 
+/// The latest time that can be filed is beyond the longest run: it ends.
+#[test]
+fn the_longest_run_ends() {
+    let mut longest = good();
+    (longest.duration, longest.traffic) = (200 * 86_400 * SECOND, longest.traffic.split_off(2));
+    longest.traffic.iter_mut().for_each(|group| group.stop = Some(SECOND));
+    assert!(run(&longest, 1).queues[0].arrivals > 200);
+}
+
 #[test]
 fn times_are_checked() {
     refused("duration", good(), |p| p.duration = 0);
-    refused("duration", good(), |p| p.duration = u64::MAX);
+    refused("duration", good(), |p| p.duration = 201 * 86_400 * SECOND);
     refused("warmup", good(), |p| p.warmup = p.duration);
     refused("trace.interval", good(), |p| p.trace.interval = Some(0));
     refused("trace.interval", good(), |p| (p.duration, p.trace.interval) = (1000 * SECOND, Some(1)));
@@ -151,7 +160,7 @@ fn traffic_is_checked() {
         Draw::Uniform(2.0, 1.0),
         Draw::Uniform(0.0, f64::INFINITY),
         Draw::Exponential(-1.0),
-        Draw::Exponential(6e17),
+        Draw::Exponential(5e14),
     ] {
         refused("traffic.ftp.start", good(), |p| p.traffic[0].start = start);
     }
@@ -166,7 +175,7 @@ fn traffic_is_checked() {
     refused("traffic.short", good(), |p| short(p, 1.0, size, size));
     refused("traffic.short", good(), |p| short(p, 1.0, None, None));
     refused("traffic.short.size", good(), |p| short(p, 1.0, Some(Draw::Constant(0.0)), None));
-    refused("traffic.short.lifetime", good(), |p| short(p, 1.0, None, Some(Draw::Exponential(6e17))));
+    refused("traffic.short.lifetime", good(), |p| short(p, 1.0, None, Some(Draw::Exponential(5e14))));
     refused("traffic.cbr.rate", good(), cbr(0, 573, 0.0));
     refused("traffic.cbr.rate", good(), cbr(u64::MAX, 573, 0.0));
     refused("traffic.cbr.size", good(), cbr(MBIT, 0, 0.0));
@@ -176,7 +185,7 @@ fn traffic_is_checked() {
     refused("traffic.onoff.rate", good(), onoff(0, 573, SECOND, SECOND));
     refused("traffic.onoff.on", good(), onoff(MBIT, 573, 0, SECOND));
     refused("traffic.onoff.off", good(), onoff(MBIT, 573, SECOND, 0));
-    refused("traffic.onoff.off", good(), onoff(MBIT, 573, SECOND, 600_000_000 * SECOND));
+    refused("traffic.onoff.off", good(), onoff(MBIT, 573, SECOND, 500_000 * SECOND));
     refused("traffic.ftp.from", graph(), |p| p.traffic[0].from.clear());
     refused("traffic.ftp.to", graph(), |p| p.traffic[0].to = vec!["c".to_owned()]);
     refused("traffic.ftp.to", graph(), |p| p.traffic[0].to = vec!["a".to_owned()]);
