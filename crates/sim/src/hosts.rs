@@ -105,13 +105,19 @@ impl Simulation {
             connection.filed = Some(deadline);
             self.heap.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
+        let mut leaves = None;
         for segment in &released {
-            let flow = &self.flows[number as usize];
+            let flow = &mut self.flows[number as usize];
             let group = &self.groups[flow.group as usize];
-            if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
-                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
+            let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { continue };
+            let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
+            if tcp.options.overhead == 0 || segment.is_retransmission {
                 self.carry(now, now, packet);
+                continue;
             }
+            let at = *leaves.get_or_insert_with(|| connection.held.release(now, tcp.options.overhead));
+            connection.held.packets.push_back(packet);
+            self.heap.push(Event::new(at, at - now, Kind::Source, number));
         }
         released.clear();
         self.released = released;
@@ -156,6 +162,11 @@ impl Simulation {
         }
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
+        if let Agent::Tcp(connection) = &mut flow.agent
+            && let Some(packet) = connection.held.packets.pop_front()
+        {
+            return self.carry(now, now, packet);
+        }
         if now >= group.stop {
             return;
         }

@@ -100,4 +100,6 @@ pub struct TcpOptions {
     pub ect_on_retransmissions: bool,
     pub marks: Marks,
     pub sack_bytes: u32,
+    /// 0: packets leave at once.
+    pub overhead: u64,
 }

@@ -69,7 +69,7 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 21] = [
+pub static OPTIONS: [TcpParam; 22] = [
     option(
         "variant",
         Kind::Choice(&["reno", "newreno", "sack"]),
@@ -252,6 +252,18 @@ pub static OPTIONS: [TcpParam; 21] = [
         "B",
         COUNT,
     ),
+    with(
+        option(
+            "overhead",
+            Kind::Span,
+            "0s",
+            None,
+            "new packets wait a random moment up to this before they leave, order kept: breaks phase effects",
+            "ns-2's overhead_, off there too",
+        ),
+        "s",
+        Range::NOT_NEGATIVE,
+    ),
 ];
 
 /// The options under a preset, with some of them set by name.
@@ -331,6 +343,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         ect_on_retransmissions: flag("ect_on_retransmissions")?,
         marks: if word("marks")? == "ns2" { Marks::Ns2 } else { Marks::Rfc3168 },
         sack_bytes: count("sack_bytes")?,
+        overhead: span("overhead")?,
     };
     if options.min_rto > options.max_rto {
         return Err(SpecError {
