@@ -63,7 +63,7 @@ impl Link {
             self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
         }
         if at <= self.free {
-            self.place += 1;
+            self.place = self.place.saturating_add(1);
         } else {
             self.place = 0;
             self.free = at;
