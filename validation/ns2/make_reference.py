@@ -1,0 +1,120 @@
+"""Make the reference that was missing, with ns-2 itself (Debian package ``ns2``): five seeds each.
+
+Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock]...``.
+The results are committed; this script is the record of how they came to be.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).parent
+REFERENCE = HERE / "reference"
+SEEDS = range(1, 6)
+KEPT = (
+    "util",
+    "drop_ratio",
+    "mark_ratio",
+    "q_mean",
+    "q_std",
+    "timeouts",
+    "mean_drop_run",
+    "goodput_mbps",
+    "goodput_jain",
+)
+#: Equal round-trip times and no randomness in the queue: who is dropped is a matter of phase.
+PHASE_SENSITIVE = [
+    *(f"R-{delay}-{flows}-DropTail" for delay in ("D10", "D100") for flows in ("N40", "N400")),
+    *(f"R-{delay}-N40-AVQ" for delay in ("D10", "D100")),
+]
+#: One service time of a packet.
+OVERHEAD = "0.000432"
+TRANSIENTS = [f"R-{delay}-{flows}-PI" for delay in ("D10", "D100") for flows in ("N40", "N400")]
+WINDOW = 10
+#: Cases that move when ns-2's clock starts elsewhere, and where: the rounding error of a service time has
+#: the other sign there.
+CLOCK = {
+    "B-x1-q40-ecn": 200,
+    "B-x10-q40-ecn": 200,
+    "B-x10-q160-ecn": 200,
+    "R-D10-N400-PI": 600,
+    "R-D100-N400-DropTail": 600,
+}
+
+
+def arguments() -> dict[str, str]:
+    """Return what each case of the given reference told ns-2."""
+    lines = (REFERENCE / "results.args").read_text().splitlines()
+    return dict(line.split(" ", 1) for line in lines)
+
+
+def ns2(script: str, words: Iterable[str]) -> dict[str, float]:
+    """Run ns-2 and return its line of statistics."""
+    run = subprocess.run(
+        ["ns", str(HERE / script), *words], capture_output=True, text=True, check=True, cwd=HERE
+    )
+    return dict(json.loads(run.stdout))
+
+
+def jitter(name: str, seed: int) -> dict[str, object]:
+    """Run one phase-sensitive case with random send delays."""
+    words = f"-id {name} -seed {seed} {arguments()[name]} -overhead {OVERHEAD}"
+    return kept("J" + name[1:], seed, ns2("oracle.tcl", words.split()))
+
+
+def clock(name: str, seed: int) -> dict[str, object]:
+    """Run one case elsewhere on ns-2's clock."""
+    offset = CLOCK[name]
+    words = f"{offset} -id {name} -seed {seed} {arguments()[name]} -warm {offset + 100} -end {offset + 200}"
+    return {**kept(name, seed, ns2("later.tcl", words.split())), "offset": offset}
+
+
+def transients(name: str, seed: int) -> dict[str, object]:
+    """Run one PI case from the start, and return the mean queue of each window."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "q"
+        words = f"-id {name} -seed {seed} {arguments()[name]} -qtrace {trace} -dropcb 0"
+        ns2("oracle.tcl", words.split())
+        sums: dict[int, list[int]] = {}
+        for line in trace.read_text().splitlines():
+            time, queue = line.split()
+            sums.setdefault(int(float(time) / WINDOW + 1e-9), []).append(int(queue))
+    means = [round(sum(q) / len(q), 4) for _, q in sorted(sums.items())][: 200 // WINDOW]
+    return {"id": name, "seed": seed, "window_s": WINDOW, "q_mean": means}
+
+
+def kept(name: str, seed: int, result: dict[str, float]) -> dict[str, object]:
+    """Return what is compared."""
+    return {"id": name, "seed": seed, **{key: result[key] for key in KEPT}}
+
+
+KINDS: dict[str, tuple[Callable[[str, int], dict[str, object]], Iterable[str]]] = {
+    "jitter": (jitter, PHASE_SENSITIVE),
+    "transients": (transients, TRANSIENTS),
+    "clock": (clock, CLOCK),
+}
+
+
+def main() -> None:
+    """Make the kinds that are named, or all."""
+    for kind in sys.argv[1:] or KINDS:
+        make, names = KINDS[kind]
+        jobs = [(name, seed) for name in names for seed in SEEDS]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            lines = list(pool.map(lambda job: make(*job), jobs))
+        (REFERENCE / f"{kind}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        if kind == "jitter":
+            told = {f"J{name[1:]}": f"{arguments()[name]} -overhead {OVERHEAD}" for name in names}
+            text = "".join(f"{name} {words}\n" for name, words in told.items())
+            (REFERENCE / "jitter.args").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

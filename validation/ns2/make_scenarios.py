@@ -1,0 +1,146 @@
+"""Write the scenarios: what each line of ``reference/*.args`` told ns-2, said in our words.
+
+Run from the root of the clone: ``python -m validation.ns2.make_scenarios``. The TOML files are committed;
+this script is the record of how they came to be, and makes those of a new case.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+DEFAULTS = {
+    "tcp": "Newreno",
+    "pkt": "500",
+    "ecn": "0",
+    "startmax": "1",
+    "acclim": "1000000",
+    "udprate": "100",
+    "warm": "100",
+    "end": "200",
+    "ncbr": "0",
+    "nexp": "0",
+}
+FAMILIES = {
+    "R": "long flows with equal round-trip times, every link as fast as the bottleneck",
+    "B": "flows with unequal round-trip times that share twenty hosts; RED with max_p = 1",
+    "T": "SACK with constant-rate streams; thresholds for 10 Mbit/s and 120 to 180 ms",
+    "J": "as the case without -jitter, but senders wait a random moment before each packet",
+    "S": "one change to a case of family R",
+}
+
+
+def main() -> None:
+    """Write every scenario anew."""
+    for file in sorted((HERE / "reference").glob("*.args")):
+        for line in file.read_text().splitlines():
+            name, _, words = line.partition(" ")
+            (HERE / "scenarios" / f"{name}.toml").write_text(scenario(name, words))
+
+
+def scenario(name: str, words: str) -> str:
+    """Return the TOML of one case."""
+    keys = words.split()
+    a = DEFAULTS | {key.removeprefix("-"): value for key, value in zip(keys[::2], keys[1::2], strict=True)}
+    delays = a["accdelays"].split(",")
+    delays = delays[:1] if len(set(delays)) == 1 else delays
+    nodes = f", nodes = {a['nodes']}" if "nodes" in a else ""
+    lines = [
+        f"# {FAMILIES[name[0]]}.",
+        f'name = "{name}"',
+        f'source = "{name}"',
+        f'note = "ns oracle.tcl {words}"',
+        f'duration = "{a["end"]}s"',
+        f'warmup = "{a["warm"]}s"',
+        'conventions = "ns2"',
+        "",
+        "[dumbbell]",
+        f'rate = "{a["brate"]}Mbit/s"',
+        f'delay = "{a["bdelay"]}ms"',
+        f'access = {{ rate = "{a["accrate"]}Mbit/s", delays = [{quoted(delays)}]{nodes} }}',
+        f'server = {{ rate = "{a["srvrate"]}Mbit/s", delay = "{a["srvdelay"]}ms" }}',
+        "",
+        "[queue]",
+        f'limit = "{limit(a)}"',
+        f'aqm = "{spec(a)}"',
+        f"ecn = {'true' if a['ecn'] == '1' else 'false'}",
+        *tcp(a),
+        "",
+        "[[traffic]]",
+        'name = "ftp"',
+        'kind = "tcp"',
+        f'variant = "{a["tcp"].lower().removesuffix("1")}"',
+        f"count = {a['N']}",
+        f'payload = "{a["pkt"]}B"',
+        'header = "40B"',
+        f'start = "uniform 0s {a["startmax"]}s"',
+    ]
+    if a["ncbr"] != "0":
+        each = float(a["cbrrate"]) * 1000 / int(a["ncbr"])
+        lines += [
+            "",
+            "[[traffic]]",
+            'name = "cbr"',
+            'kind = "udp-cbr"',
+            f"count = {a['ncbr']}",
+            f'rate = "{each:g}kbit/s"',
+            f'size = "{a["cbrpkt"]}B"',
+            f'access = {{ rate = "{a["udprate"]}Mbit/s", delay = "{a["udpdelay"]}ms" }}',
+            f'start = "uniform 0s {a["startmax"]}s"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def limit(a: dict[str, str]) -> str:
+    """Return the buffer: ns-2's byte modes count it in mean packets of bytes."""
+    wire = int(a["pkt"]) + 40
+    if a.get("redqib") == "1" or a.get("vqqib") == "1":
+        return f"{int(a['buf']) * int(a.get('vqmean', wire))}B"
+    return f"{a['buf']}p"
+
+
+def spec(a: dict[str, str]) -> str:
+    """Return the algorithm."""
+    if a["aqm"] in ("RED", "GRED"):
+        red = f"min_th {a['minth']}p max_th {a['maxth']}p max_p {a['maxp']} w_q {a['wq']}"
+        if a.get("redqib") == "1":
+            wire = int(a["pkt"]) + 40
+            red = red.replace(f"{a['minth']}p", f"{int(a['minth']) * wire}B")
+            red = red.replace(f"{a['maxth']}p", f"{int(a['maxth']) * wire}B")
+        return f"{a['aqm'].lower()} {red}" + (" wait off" if a.get("wait") == "0" else "")
+    if a["aqm"] == "PI":
+        return f"pi a {a['pia']} b {a['pib']} f_s {a['piw']} q_ref {a['piqref']}p"
+    if a["aqm"] == "REM":
+        mean = f" mean_packet {a['mean']}B" if "mean" in a else ""
+        period = f"{float(a['rempupd']) * 1000:g}ms"
+        return f"rem phi {a['remphi']} gamma {a['remgamma']} period {period} b_star {a['rempbo']}p{mean}"
+    if a["aqm"] == "Vq":
+        mean = f" mean_packet {a['vqmean']}B" if "vqmean" in a else ""
+        mode = " mode packet" if a["vqqib"] == "0" else ""
+        return f"avq gamma {a['vqgamma']} start {a['vqecnlim']}{mode}{mean}"
+    if a["aqm"] == "GK":
+        return f"gkvq theta {a['gkecnlim']}"
+    return "droptail"
+
+
+def tcp(a: dict[str, str]) -> list[str]:
+    """Return the options that differ from the preset."""
+    options = []
+    if "overhead" in a:
+        options.append(f'overhead = "{float(a["overhead"]) * 1e6:g}us"')
+    if a.get("delack") == "1":
+        options.append('delayed_ack = "100ms"')
+    if "minrto" in a:
+        options.append(f'min_rto = "{float(a["minrto"]) * 1000:.9g}ms"')
+    if "tick" in a:
+        options.append(f'granularity = "{float(a["tick"]) * 1000:.9g}ms"')
+    return ["", "[tcp]", *options] if options else []
+
+
+def quoted(delays: list[str]) -> str:
+    """Return milliseconds as TOML strings."""
+    return ", ".join(f'"{delay}ms"' for delay in delays)
+
+
+if __name__ == "__main__":
+    main()
