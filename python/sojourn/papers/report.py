@@ -123,15 +123,26 @@ def numbers(experiment: Experiment, runs: pl.DataFrame) -> Table:
 
 
 def _readings(result: Reproduction) -> Iterator[Block]:
-    rows = []
+    yes, rows = Verdict.REPRODUCED, []
     for reading in result.paper.readings:
         judged = [item for item in result.judged if reading.id in item.sensitivity]
         flipped = [item.claim.id for item in judged if reading.id in item.flips]
+        here = sum(item.sensitivity[reading.id] is yes for item in judged)
         rows.append(
-            {"reading": reading.id, "what is read differently": reading.title, "claims": len(judged)}
-            | {"decided otherwise": ", ".join(flipped) or ("–" if judged else "not run")}
+            {
+                "reading": reading.id,
+                "what is read differently": reading.title,
+                "claims": len(judged) or None,
+                "reproduced": here if judged else None,
+                "as printed": sum(item.finding.verdict is yes for item in judged) if judged else None,
+                "decided otherwise": ", ".join(flipped) or ("–" if judged else "not run"),
+            }
         )
-    yield Table(pl.DataFrame(rows), "Other readings of the paper, and the claims that they decide otherwise")
+    yield Table(
+        pl.DataFrame(rows, infer_schema_length=None),
+        "Other readings of the paper: of the claims that each touches, how many are reproduced under it and "
+        "how many as printed, and which it decides otherwise",
+    )
 
 
 def _assumptions(result: Reproduction) -> Iterator[Block]:

@@ -29,7 +29,6 @@ COLUMNS = {
     "queue_rms[50,200]": ("distance from q₀", "packets"),
     "drop_ratio[100,200]": ("drop ratio", ""),
     "p_k_at_1[100,200]": ("time with p_k = 1", ""),
-    "goodput": ("goodput (share)", ""),
 }
 
 
