@@ -6,8 +6,7 @@ use crate::{
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand},
 };
-use sojourn_aqm::{Class, Ecn, Random, Stream};
-use std::collections::VecDeque;
+use sojourn_aqm::{Class, Ecn, Random};
 
 /// What the flows of one traffic group share.
 pub(crate) struct Group {
@@ -81,26 +80,8 @@ pub(crate) struct Connection {
     pub(crate) delayed: Option<u64>,
     /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
     last: (u32, u32),
-    /// New packets that wait a random moment before they leave, in order.
-    pub(crate) held: Held,
     /// Row of the finite transfer, if it is one.
     pub(crate) object: Option<u32>,
-}
-
-/// Packets that a host has released and not yet put on its link (the option `overhead`).
-pub(crate) struct Held {
-    pub(crate) packets: VecDeque<Packet>,
-    /// When the last of them leaves.
-    until: u64,
-    waits: Stream,
-}
-
-impl Held {
-    /// When what is released `now` leaves: after up to `most`, and after everything held before.
-    pub(crate) fn release(&mut self, now: u64, most: u64) -> u64 {
-        self.until = self.until.max(now + (self.waits.uniform() * most as f64) as u64);
-        self.until
-    }
 }
 
 /// What is counted per flow: totals for conservation, the rest over the window.
@@ -139,16 +120,12 @@ impl Connection {
         };
         let phase = demand.stream("clock").indexed(u64::from(index)).uniform();
         Connection {
-            sender: Sender::new(&tcp.options, end, phase),
+            sender: Sender::new(&tcp.options, end, phase)
+                .with_holds(demand.stream("overhead").indexed(u64::from(index))),
             receiver: Receiver::default(),
             filed: None,
             delayed: None,
             last,
-            held: Held {
-                packets: VecDeque::new(),
-                until: 0,
-                waits: demand.stream("overhead").indexed(u64::from(index)),
-            },
             object: None,
         }
     }

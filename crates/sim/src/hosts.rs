@@ -105,19 +105,16 @@ impl Simulation {
             connection.filed = Some(deadline);
             self.heap.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
-        let mut leaves = None;
+        if let Some(due) = connection.sender.take_hold() {
+            self.heap.push(Event::new(due, due - now, Kind::Release, number));
+        }
         for segment in &released {
-            let flow = &mut self.flows[number as usize];
+            let flow = &self.flows[number as usize];
             let group = &self.groups[flow.group as usize];
-            let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { continue };
-            let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
-            if tcp.options.overhead == 0 || segment.is_retransmission {
+            if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
+                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
                 self.carry(now, now, packet);
-                continue;
             }
-            let at = *leaves.get_or_insert_with(|| connection.held.release(now, tcp.options.overhead));
-            connection.held.packets.push_back(packet);
-            self.heap.push(Event::new(at, at - now, Kind::Source, number));
         }
         released.clear();
         self.released = released;
@@ -145,6 +142,10 @@ impl Simulation {
         }
     }
 
+    pub(crate) fn on_release(&mut self, now: u64, number: u32) {
+        self.with_sender(number, now, |sender, tcp, out| sender.release(&tcp.options, now, out));
+    }
+
     pub(crate) fn on_stop(&mut self, now: u64, number: u32) {
         if number & OF_GROUP == 0 {
             return self.with_sender(number, now, |sender, _, _| sender.stop());
@@ -162,11 +163,6 @@ impl Simulation {
         }
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
-        if let Agent::Tcp(connection) = &mut flow.agent
-            && let Some(packet) = connection.held.packets.pop_front()
-        {
-            return self.carry(now, now, packet);
-        }
         if now >= group.stop {
             return;
         }

@@ -215,6 +215,10 @@ impl Simulation {
                     self.carry(now, now, answer);
                 }
             }
+            Kind::Release => {
+                self.heap.pop();
+                self.on_release(now, number);
+            }
             Kind::Stop => {
                 self.heap.pop();
                 self.on_stop(now, number);

@@ -29,21 +29,24 @@ pub(crate) enum Kind {
     DelayedAck = 4,
     /// A flow has nothing new to send from now on.
     Stop = 5,
+    /// A sender has waited long enough.
+    Release = 6,
     /// A source starts, or emits.
-    Source = 6,
+    Source = 7,
     /// The first packet on a link reaches its end.
-    Arrival = 7,
+    Arrival = 8,
     /// Queues are sampled.
-    Sample = 8,
+    Sample = 9,
 }
 
-const KINDS: [Kind; 9] = [
+const KINDS: [Kind; 10] = [
     Kind::Warmup,
     Kind::Departure,
     Kind::AqmTimer,
     Kind::Retransmit,
     Kind::DelayedAck,
     Kind::Stop,
+    Kind::Release,
     Kind::Source,
     Kind::Arrival,
     Kind::Sample,

@@ -145,7 +145,7 @@ pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunErro
     }
     for (number, flow) in flows.iter().enumerate() {
         let sent = match &flow.agent {
-            Agent::Tcp(connection) => connection.sender.tally.sent - connection.held.packets.len() as u64,
+            Agent::Tcp(connection) => connection.sender.tally.sent,
             Agent::Udp { sent, .. } => *sent,
         };
         let counts = &flow.counts;

@@ -100,6 +100,6 @@ pub struct TcpOptions {
     pub ect_on_retransmissions: bool,
     pub marks: Marks,
     pub sack_bytes: u32,
-    /// 0: packets leave at once.
+    /// 0: no wait.
     pub overhead: u64,
 }

@@ -258,7 +258,7 @@ pub static OPTIONS: [TcpParam; 22] = [
             Kind::Span,
             "0s",
             None,
-            "new packets wait a random moment up to this before they leave, order kept: breaks phase effects",
+            "wait a random moment up to this before sending what the window allows: breaks phase effects",
             "ns-2's overhead_, off there too",
         ),
         "s",

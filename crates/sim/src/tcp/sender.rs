@@ -11,6 +11,7 @@ use super::{
     rto::Rto,
 };
 use crate::net::Sack;
+use sojourn_aqm::{Random, Stream};
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,12 @@ pub(crate) struct Sender {
     pipe: i64,
     rto: Rto,
     deadline: Option<u64>,
+    /// Until when nothing is sent (`overhead`), whether that is news, how long the waits are.
+    held: Option<u64>,
+    is_hold_new: bool,
+    holds: Stream,
+    /// The wait is over.
+    is_released: bool,
     pub(crate) tally: Tally,
 }
 
@@ -120,8 +127,17 @@ impl Sender {
             pipe: 0,
             rto: Rto::new(o, phase),
             deadline: None,
+            held: None,
+            is_hold_new: false,
+            holds: Stream::new(0, ""),
+            is_released: false,
             tally: Tally::default(),
         }
+    }
+
+    /// Take the lengths of waits (`overhead`) from `holds`.
+    pub(crate) fn with_holds(self, holds: Stream) -> Sender {
+        Sender { holds, ..self }
     }
 
     /// Congestion window, inflation of recovery not counted.
@@ -150,6 +166,32 @@ impl Sender {
             self.cwnd = f64::from(window);
         }
         self.send(o, 0, now, out);
+    }
+
+    /// When to call [`Sender::release`], if that was not told yet.
+    pub(crate) fn take_hold(&mut self) -> Option<u64> {
+        core::mem::take(&mut self.is_hold_new).then_some(self.held).flatten()
+    }
+
+    /// The wait is over: send all that is allowed by now.
+    pub(crate) fn release(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        self.held = None;
+        self.is_released = true;
+        self.send_allowed(o, 0, now, out);
+        self.is_released = false;
+    }
+
+    /// Whether what the window allows must wait; begins the wait. Fast retransmissions, repairs by partial
+    /// acknowledgements and limited transmit do not ask, as in ns-2.
+    fn holds_back(&mut self, o: &TcpOptions, now: u64) -> bool {
+        if o.overhead == 0 || self.is_released {
+            return false;
+        }
+        if self.held.is_none() {
+            self.held = Some(now + (self.holds.uniform() * o.overhead as f64) as u64);
+            self.is_hold_new = true;
+        }
+        true
     }
 
     /// Nothing new is sent from now on; what is on its way may finish.
@@ -461,6 +503,9 @@ impl Sender {
         let window = (self.cwnd as u32).saturating_add(self.inflation).min(o.receiver_window);
         let limit = self.una.saturating_add(window).min(self.end);
         let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
+        if self.nxt < limit && self.holds_back(o, now) {
+            return;
+        }
         while self.nxt < limit {
             self.emit(o, self.nxt, now, out);
             self.nxt += 1;
@@ -470,6 +515,9 @@ impl Sender {
     /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost, then the last packet.
     fn send_by_pipe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let mut pipe = self.board.pipe(self.nxt);
+        if pipe < self.cwnd as u32 && self.holds_back(o, now) {
+            return;
+        }
         while pipe < self.cwnd as u32 {
             let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
             if let Some(hole) = self.board.hole(true) {
@@ -498,6 +546,9 @@ impl Sender {
 
     /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
     fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        if self.pipe < self.cwnd as i64 && self.holds_back(o, now) {
+            return;
+        }
         while self.pipe < self.cwnd as i64 {
             if let Some(hole) = self.board.hole(false) {
                 self.board.retransmitted(hole);
@@ -514,6 +565,7 @@ impl Sender {
 
     fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
         let is_retransmission = sequence < self.top;
+        let is_alone = self.una == self.top;
         let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
         self.cwr &= !cwr;
         if is_retransmission {
@@ -523,7 +575,7 @@ impl Sender {
             self.rto.sent(sequence, now);
         }
         self.tally.sent += 1;
-        if self.deadline.is_none() {
+        if is_alone || self.deadline.is_none() {
             self.deadline = Some(now + self.rto.timeout());
         }
         out.push(Segment { sequence, is_retransmission, cwr });
