@@ -40,8 +40,8 @@ docs: build ## Write what is generated: parameter tables, metrics, the schema of
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python docs/picture.py
 
-validate: build ## Compare with the recorded results of ns-2 (minutes)
-	@$(BIN)/pytest validation
+validate: build ## Compare 40 scenarios with the recorded results of ns-2 (about five minutes)
+	$(BIN)/python -m validation.run
 
 setup: $(STAMPS)/packages ## Python packages into .venv, at the versions of constraints.txt
 build: $(STAMPS)/core ## Compile the core into .venv

@@ -108,7 +108,7 @@ def main() -> None:
         make, names = KINDS[kind]
         jobs = [(name, seed) for name in names for seed in SEEDS]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            lines = list(pool.map(lambda job: make(*job), jobs))
+            lines = list(pool.map(lambda job, make=make: make(*job), jobs))
         (REFERENCE / f"{kind}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         if kind == "jitter":
             told = {f"J{name[1:]}": f"{arguments()[name]} -overhead {OVERHEAD}" for name in names}
