@@ -7,7 +7,7 @@ use crate::net::Sack;
 pub(crate) struct Receiver {
     /// First packet still missing.
     next: u32,
-    /// What arrived above `next`, as `first..end`, the block that grew last first (RFC 2018).
+    /// What arrived above `next`, as `first..end`; the block of the last arrival first (RFC 2018, 4).
     blocks: Vec<(u32, u32)>,
     /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168).
     echo: bool,
@@ -41,11 +41,15 @@ impl Receiver {
             }
             return Received { is_new: true, in_order: false };
         }
-        let is_new = sequence > self.next && !self.blocks.iter().any(|b| b.0 <= sequence && sequence < b.1);
-        if is_new {
-            self.insert(sequence);
+        if sequence < self.next {
+            return Received { is_new: false, in_order: false };
         }
-        Received { is_new, in_order: false }
+        let known = self.blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);
+        match known {
+            Some(i) => self.blocks[..=i].rotate_right(1),
+            None => self.insert(sequence),
+        }
+        Received { is_new: known.is_none(), in_order: false }
     }
 
     /// First packet still missing.
@@ -92,6 +96,8 @@ mod tests {
         }
         assert_eq!(r.next(), 1);
         assert_eq!(r.sack(), [(2, 5), (6, 7), (0, 0)]);
+        r.receive(6, false, false);
+        assert_eq!(r.sack(), [(6, 7), (2, 5), (0, 0)], "a duplicate brings its block to the front too");
         assert_eq!(r.receive(1, false, false), Received { is_new: true, in_order: false });
         assert_eq!(r.next(), 5);
     }
