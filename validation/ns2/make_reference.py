@@ -1,6 +1,6 @@
-"""Make the reference that was missing, with ns-2 itself (Debian package ``ns2``): five seeds each.
+"""Make the reference that was missing, with ns-2 itself (Debian package ``ns2``).
 
-Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock]...``.
+Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock|many]...``.
 The results are committed; this script is the record of how they came to be.
 """
 
@@ -95,10 +95,44 @@ def kept(name: str, seed: int, result: dict[str, float]) -> dict[str, object]:
     return {"id": name, "seed": seed, **{key: result[key] for key in KEPT}}
 
 
+#: Forty flows over twenty hosts whose delays share no divisor, a deterministic queue, a time-out whose
+#: floor hides the random phase of ns-2's clocks: nothing is random, every drop can be compared.
+MANY = {
+    "M-reno-drop": "-tcp Reno -ecn 0 -buf 20 -minrto 3.37177",
+    "M-reno-ecn": "-tcp Reno -ecn 1 -buf 12 -minrto 4.99731",
+    "M-newreno-drop": "-tcp Newreno -ecn 0 -buf 20 -minrto 3.37177",
+    "M-newreno-ecn": "-tcp Newreno -ecn 1 -buf 10 -minrto 3.37177",
+    "M-sack-drop": "-tcp Sack1 -ecn 0 -buf 25 -minrto 3.37177",
+    "M-sack-ecn": "-tcp Sack1 -ecn 1 -buf 15 -minrto 4.99731",
+}
+DELAYS = (
+    "5.1234,15.237,25.3312,35.771,45.6121,55.937,65.11,75.441,85.7323,95.113,105.31,115.97,125.233,135.617,"
+    "145.7711,155.3917,165.3321,175.812,185.411,195.1537"
+)
+MANY_LINKS = f"-accdelays {DELAYS} -accrate 100 -srvrate 100 -srvdelay 1.0171 -brate 2.5 -bdelay 5.0317"
+MANY_ALL = f"-N 40 -nodes 20 -pkt 960 {MANY_LINKS} -startmax 0 -aqm GK -gkecnlim 0.9537 -warm 5 -end 60"
+
+
+def many(name: str, _: int) -> dict[str, object]:
+    """Run many flows with nothing random, and keep every drop."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "drops"
+        words = f"-id {name} -seed 1 {MANY[name]} {MANY_ALL} -droptrace {trace}"
+        result = ns2("oracle.tcl", words.split())
+        lines = ["time_s,flow,sequence"]
+        for line in trace.read_text().splitlines():
+            time, _, _, flow, sequence, *_ = line.split()
+            lines.append(f"{time},{int(flow.removeprefix('fid=')) - 1},{sequence.removeprefix('seq=')}")
+    (REFERENCE / "many").mkdir(exist_ok=True)
+    (REFERENCE / "many" / f"{name}.drops.csv").write_text("\n".join(lines) + "\n")
+    return {"id": name, **{key: result[key] for key in ("marks", "timeouts", "rexmit_pkts")}}
+
+
 KINDS: dict[str, tuple[Callable[[str, int], dict[str, object]], Iterable[str]]] = {
     "jitter": (jitter, PHASE_SENSITIVE),
     "transients": (transients, TRANSIENTS),
     "clock": (clock, CLOCK),
+    "many": (many, MANY),
 }
 
 
@@ -106,14 +140,18 @@ def main() -> None:
     """Make the kinds that are named, or all."""
     for kind in sys.argv[1:] or KINDS:
         make, names = KINDS[kind]
-        jobs = [(name, seed) for name in names for seed in SEEDS]
+        jobs = [(name, seed) for name in names for seed in ([1] if kind == "many" else SEEDS)]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             lines = list(pool.map(lambda job, make=make: make(*job), jobs))
         (REFERENCE / f"{kind}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        told = {}
         if kind == "jitter":
             told = {f"J{name[1:]}": f"{arguments()[name]} -overhead {OVERHEAD}" for name in names}
+        if kind == "many":
+            told = {name: f"{words} {MANY_ALL}" for name, words in MANY.items()}
+        if told:
             text = "".join(f"{name} {words}\n" for name, words in told.items())
-            (REFERENCE / "jitter.args").write_text(text)
+            (REFERENCE / f"{kind}.args").write_text(text)
 
 
 if __name__ == "__main__":

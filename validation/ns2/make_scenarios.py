@@ -25,7 +25,8 @@ FAMILIES = {
     "R": "long flows with equal round-trip times, every link as fast as the bottleneck",
     "B": "flows with unequal round-trip times that share twenty hosts; RED with max_p = 1",
     "T": "SACK with constant-rate streams; thresholds for 10 Mbit/s and 120 to 180 ms",
-    "J": "as the case without -jitter, but senders wait a random moment before each packet",
+    "J": "as case R of the same name, but senders wait a random moment before they send",
+    "M": "many flows and nothing random: packet for packet",
     "S": "one change to a case of family R",
 }
 
@@ -46,7 +47,7 @@ def scenario(name: str, words: str) -> str:
     delays = delays[:1] if len(set(delays)) == 1 else delays
     nodes = f", nodes = {a['nodes']}" if "nodes" in a else ""
     lines = [
-        f"# {FAMILIES[name[0]]}.",
+        f"# {FAMILIES[name[0]].capitalize()}.",
         f'name = "{name}"',
         f'source = "{name}"',
         f'note = "ns oracle.tcl {words}"',
@@ -73,7 +74,7 @@ def scenario(name: str, words: str) -> str:
         f"count = {a['N']}",
         f'payload = "{a["pkt"]}B"',
         'header = "40B"',
-        f'start = "uniform 0s {a["startmax"]}s"',
+        f'start = "{start(a)}"',
     ]
     if a["ncbr"] != "0":
         each = float(a["cbrrate"]) * 1000 / int(a["ncbr"])
@@ -86,9 +87,14 @@ def scenario(name: str, words: str) -> str:
             f'rate = "{each:g}kbit/s"',
             f'size = "{a["cbrpkt"]}B"',
             f'access = {{ rate = "{a["udprate"]}Mbit/s", delay = "{a["udpdelay"]}ms" }}',
-            f'start = "uniform 0s {a["startmax"]}s"',
+            f'start = "{start(a)}"',
         ]
     return "\n".join(lines) + "\n"
+
+
+def start(a: dict[str, str]) -> str:
+    """Return when sources start."""
+    return "0s" if a["startmax"] == "0" else f"uniform 0s {a['startmax']}s"
 
 
 def limit(a: dict[str, str]) -> str:
