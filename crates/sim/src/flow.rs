@@ -176,3 +176,73 @@ impl Connection {
         Packet { flow, step, bytes, ecn: Ecn::NotEct, class, body }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{net::Sack, tcp::schema};
+
+    fn tcp(preset: &str, set: &[(&str, &str)]) -> Tcp {
+        let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+        Tcp { payload: 960, header: 40, ack: 52, options: schema::resolve(preset, &set).unwrap() }
+    }
+
+    fn connection(tcp: &Tcp, bytes: Option<u64>) -> Connection {
+        Connection::new(tcp, &Demand::new(1, "a"), 0, bytes)
+    }
+
+    fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
+        let segment = Segment { sequence, is_retransmission, cwr: false };
+        connection(tcp, Some(5000)).packet(7, 3, Class(2), tcp, segment)
+    }
+
+    /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.
+    #[test]
+    fn packets_have_the_size_of_what_they_carry() {
+        let tcp = tcp("default", &[]);
+        let sizes = [0, 1, 5, 6].map(|sequence| sent(&tcp, sequence, false).bytes);
+        assert_eq!(sizes, [52, 1000, 1000, 240]);
+        let packet = sent(&tcp, 1, false);
+        assert_eq!((packet.flow, packet.step, packet.class), (7, 3, Class(2)));
+        let ends = |bytes| connection(&tcp, bytes).sender.end();
+        assert_eq!([Some(0), Some(1), Some(960), Some(961), None].map(ends), [2, 2, 2, 3, u32::MAX]);
+    }
+
+    /// RFC 3168: no SYN and no retransmission can be marked; ns-2 lets retransmissions.
+    #[test]
+    fn what_may_be_marked() {
+        let fields =
+            |tcp: Tcp| [(0, false), (1, false), (1, true)].map(|(s, again)| sent(&tcp, s, again).ecn);
+        let (no, yes) = (Ecn::NotEct, Ecn::Ect0);
+        assert_eq!(fields(tcp("default", &[])), [no, no, no]);
+        assert_eq!(fields(tcp("default", &[("ecn", "on")])), [no, yes, no]);
+        assert_eq!(fields(tcp("ns2", &[("ecn", "on")])), [no, yes, yes]);
+    }
+
+    #[test]
+    fn a_transfer_that_was_stopped_has_carried_whole_packets() {
+        let tcp = tcp("default", &[("syn", "off")]);
+        let mut one = connection(&tcp, Some(5000));
+        assert_eq!(one.bytes(&tcp), 5000);
+        one.sender.start(&tcp.options, 2, 0, &mut Vec::new());
+        one.sender.stop();
+        assert_eq!(one.bytes(&tcp), 1920);
+        let mut none = connection(&tcp, Some(5000));
+        none.sender.stop();
+        assert_eq!(none.bytes(&tcp), 0);
+    }
+
+    /// An acknowledgement grows with the blocks that it reports.
+    #[test]
+    fn an_answer_reports_what_has_arrived() {
+        let tcp = tcp("default", &[("variant", "sack"), ("ecn", "on")]);
+        let mut connection = connection(&tcp, None);
+        for sequence in [0, 2, 4] {
+            connection.receiver.receive(sequence, sequence == 4, false);
+        }
+        let answer = connection.answer(7, 9, Class(0), &tcp);
+        let sack: Sack = [(4, 5), (2, 3), (0, 0)];
+        assert_eq!(answer.body, Body::Ack { next: 1, echo: true, sack });
+        assert_eq!((answer.bytes, answer.step, answer.ecn), (52 + 16, 9, Ecn::NotEct));
+    }
+}

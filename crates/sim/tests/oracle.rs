@@ -485,6 +485,28 @@ fn a_short_transfer_takes_as_long_as_its_packets() {
     assert!(flows.goodput_bytes.iter().all(|bytes| *bytes <= 5000));
 }
 
+/// A packet that arrives in the nanosecond of a sample is in it.
+#[test]
+fn a_sample_sees_what_happens_in_its_nanosecond() {
+    let mut groups: Vec<_> = [(0, "a"), (5 * MS, "b")]
+        .map(|(start, name)| {
+            let mut group = traffic(name, 1, Kind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
+            group.start = Draw::Constant((start + 4_920_000) as f64);
+            group
+        })
+        .into();
+    groups[1].class = 1;
+    // 0.08 ms on the way to the queue: there at 5 and 10 ms, 8 ms each on the link.
+    let mut dumbbell = Dumbbell { rate: MBIT, ..dumbbell(queue("5p", "droptail")) };
+    dumbbell.access = access(100 * MBIT, &[0]);
+    let mut plan = plan(dumbbell, groups, 25 * MS);
+    plan.trace.interval = Some(5 * MS);
+    let series = &run(&plan, 1).series.queues[0];
+    assert_eq!(series.packets, [0, 1, 0, 0]);
+    assert_eq!(series.arrivals, [1, 1, 0, 0]);
+    assert_eq!(series.mean_packets, [0.0, 0.0, 0.6, 0.0]);
+}
+
 /// What a time series says must add up to what the counters say.
 #[test]
 fn samples_add_up_to_the_counters() {

@@ -261,6 +261,46 @@ fn a_group_more_leaves_the_others_demand_alone() {
     assert!(few.iter().all(|(key, start)| more[key] == *start));
 }
 
+/// Short flows only: `arrivals` a second of exponential sizes with a mean of 5000 bytes.
+fn visits(arrivals: f64) -> Plan {
+    let size = Some(Draw::Exponential(5_000.0));
+    let kind = Kind::TcpShort { arrivals, size, lifetime: None, tcp: tcp(960, options("default", &[])) };
+    let mut group = traffic("visits", 1, kind);
+    group.start = Draw::Constant(3.0 * SECOND as f64);
+    plan(dumbbell(queue("100p", "droptail")), vec![group], 103 * SECOND)
+}
+
+#[test]
+fn short_flows_arrive_as_a_poisson_process() {
+    let record = run(&visits(50.0), 1);
+    let (starts, bytes) = (&record.objects.start_ns, &record.objects.bytes);
+    assert!((4800..5200).contains(&starts.len()), "{} in 100 s", starts.len());
+    assert!(starts[0] > 3 * SECOND);
+    let gaps: Vec<f64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as f64 * 1e-9).collect();
+    for (what, values, mean) in
+        [("gaps", gaps, 0.02), ("sizes", bytes.iter().map(|n| *n as f64).collect(), 5000.0)]
+    {
+        let n = values.len() as f64;
+        let first = values.iter().sum::<f64>() / n;
+        let second = values.iter().map(|x| x * x).sum::<f64>() / n;
+        assert!((first / mean - 1.0).abs() < 0.05, "mean of {what}: {first}");
+        assert!((second / (2.0 * mean * mean) - 1.0).abs() < 0.1, "{what} are exponential: {second}");
+        // Neighbours have nothing to do with each other.
+        let product = values.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / (n - 1.0);
+        assert!((product / (mean * mean) - 1.0).abs() < 0.1, "neighbours of {what}: {product}");
+    }
+}
+
+/// The n-th short flow wants the same, whenever it comes.
+#[test]
+fn what_a_short_flow_wants_does_not_depend_on_the_time() {
+    let (slow, fast) = (run(&visits(10.0), 1), run(&visits(20.0), 1));
+    let n = slow.objects.bytes.len() - 20; // the last ones may be under way
+    assert!(n > 800);
+    assert_eq!(slow.objects.bytes[..n], fast.objects.bytes[..n]);
+    assert_ne!(slow.objects.start_ns[..n], fast.objects.start_ns[..n]);
+}
+
 #[test]
 fn a_cancelled_run_stops_without_a_record() {
     let plan = crowd("red");

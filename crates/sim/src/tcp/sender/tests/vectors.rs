@@ -161,6 +161,17 @@ fn limited_transmit_sends_two_new_packets_that_do_not_count() {
     assert_eq!(path.windows(), (11.0, 8.0));
 }
 
+/// ... and no more than one packet beyond the window at the first duplicate, two at the second.
+#[test]
+fn limited_transmit_exceeds_the_window_by_two_at_most() {
+    let mut path = two_losses(options("default", &[]));
+    path.sender.cwnd = 14.0;
+    path.next(); // 15 packets outstanding, 14.07 allowed
+    assert_eq!(path.outstanding(), 15);
+    assert_eq!(path.next().unwrap().sequences(), [0u32; 0]);
+    assert_eq!(path.next().unwrap().sequences(), [17]);
+}
+
 /// The receiver's window bounds limited transmit, too.
 #[test]
 fn limited_transmit_respects_the_receiver() {
@@ -168,4 +179,24 @@ fn limited_transmit_respects_the_receiver() {
     path.next();
     assert_eq!(path.next().unwrap().sequences(), [18]);
     assert_eq!(path.next().unwrap().sequences(), [0u32; 0], "17 are outstanding");
+}
+
+/// While it recovers, ns-2's NewReno answers an acknowledgement with two packets at most, whatever it freed.
+#[test]
+fn newreno_of_ns_2_sends_two_packets_an_acknowledgement() {
+    // 8 and 14 duplicates, less 9 acknowledged, plus 1: a window of 14, of which 10 to 16 are outstanding.
+    for (burst, sent) in [("0", vec![10, 17, 18, 19, 20, 21, 22, 23]), ("2", vec![10, 17, 18])] {
+        let set = [("recovery_burst", burst), ("receiver_window", "16"), ("limited_transmit", "off")];
+        let mut path = Path::new(options("ns2", &set), 16, u32::MAX, &[1, 10]);
+        path.start();
+        let partial = path.drain_while(|turn| turn.ack < 9).expect("the repair of 1 acknowledges up to 9");
+        assert_eq!(partial.sequences(), sent, "the receiver's window was full before");
+    }
+}
+
+impl Path {
+    /// The first turn that does not satisfy `still`.
+    fn drain_while(&mut self, still: impl Fn(&Turn) -> bool) -> Option<Turn> {
+        std::iter::from_fn(|| self.next()).find(|turn| !still(turn))
+    }
 }
