@@ -162,6 +162,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
         ("max_rto", o.max_rto),
         ("delayed_ack", o.delayed_ack),
         ("granularity", o.granularity),
+        ("overhead", o.overhead),
     ];
     for (name, time) in times {
         if time > LONGEST_DELAY {

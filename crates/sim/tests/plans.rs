@@ -86,9 +86,10 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
         select(vec!["off", "on"]),
         select(vec!["2", "6", "20", "10000"]),
         select(vec!["on", "on", "off"]),
+        select(vec!["0s", "0s", "0s", "2ms"]),
         select(vec![460, 960]),
     )
-        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, payload)| {
+        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, overhead, payload)| {
             let set = [
                 ("variant", variant),
                 ("delayed_ack", delayed_ack),
@@ -96,6 +97,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 ("receiver_window", window),
                 ("syn", syn),
                 ("min_rto", "200ms"),
+                ("overhead", overhead),
             ];
             tcp(payload, options(preset, &set))
         })

@@ -195,12 +195,13 @@ fn traffic_is_checked() {
 #[test]
 fn options_of_tcp_are_checked() {
     type Spoil = fn(&mut sojourn_sim::tcp::TcpOptions);
-    let options: [(&str, Spoil); 7] = [
+    let options: [(&str, Spoil); 8] = [
         ("initial_rto", |o| o.initial_rto = u64::MAX),
         ("max_rto", |o| o.max_rto = u64::MAX),
         ("min_rto", |o| o.min_rto = o.max_rto + 1),
         ("delayed_ack", |o| o.delayed_ack = u64::MAX),
         ("granularity", |o| o.granularity = u64::MAX),
+        ("overhead", |o| o.overhead = u64::MAX),
         ("receiver_window", |o| o.receiver_window = 0),
         ("sack_bytes", |o| o.sack_bytes = u32::MAX),
     ];
