@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.study.stats import mean_ci
+from sojourn.study.stats import mean_ci, t_quantile
 
 #: Our metric and ns-2's name for it, in the order of tables; the first five are cells.
 METRICS = {
@@ -38,6 +38,8 @@ class Cell:
     ours_ci: float
     ns2: float
     ns2_ci: float
+    ours_n: int = 20
+    ns2_n: int = 5
 
     @property
     def counts(self) -> bool:
@@ -58,7 +60,7 @@ class Cell:
     @property
     def errors(self) -> float | None:
         """Difference in standard errors of the difference."""
-        error = math.hypot(self.ours_ci / 2.09, self.ns2_ci / 2.78)  # t quantiles of 20 and of 5 seeds
+        error = math.hypot(_error(self.ours_ci, self.ours_n), _error(self.ns2_ci, self.ns2_n))
         return (self.ours - self.ns2) / error if error else None
 
     @property
@@ -84,4 +86,9 @@ class Cell:
 def cell(case: str, metric: str, ours: Sequence[float], ns2: Sequence[float]) -> Cell:
     """Compare the seeds of both."""
     a, b = mean_ci(list(ours)), mean_ci(list(ns2))
-    return Cell(case, metric, a.mean or 0.0, a.ci95 or 0.0, b.mean or 0.0, b.ci95 or 0.0)
+    return Cell(case, metric, a.mean or 0.0, a.ci95 or 0.0, b.mean or 0.0, b.ci95 or 0.0, a.n, b.n)
+
+
+def _error(half_width: float, n: int) -> float:
+    """Return the standard error that belongs to a 95 % interval of `n` seeds."""
+    return half_width / t_quantile(0.95, n - 1) if n > 1 else 0.0
