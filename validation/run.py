@@ -41,12 +41,15 @@ def main() -> None:
     seeds = range(1, args.seeds + 1)
     given = {kind: references(kind, args.only) for kind in ("results", "jitter", "sensitivity", "clock")}
     names = dict.fromkeys(name for kind in given.values() for name in kind)
-    ours = collect((p for name in names for p in points_of(name, seeds)), Store(STORE, traces=False))
+    store = Store(STORE, traces=False)
+    ours = collect((p for name in names for p in points_of(name, seeds)), store)
     compared = {
         kind: [c for name, rows in cases.items() for c in compare(name, ours[name], rows)]
         for kind, cases in given.items()
     }
-    windows = {name: (transients(name, seeds), rows) for name, rows in _transient_rows(args.only).items()}
+    windows = {
+        name: (transients(name, seeds, store), rows) for name, rows in _transient_rows(args.only).items()
+    }
     same = {name: same_drops(name) for name in references("many", args.only)}
     whole = not args.only and args.seeds >= 20
     text = report.write(HERE if whole else STORE, compared, windows, same, args.seeds)
@@ -96,10 +99,9 @@ def compare(name: str, ours: list[dict[str, float]], ns2: list[dict[str, float]]
     """Compare every metric of one case."""
     found = []
     for metric, theirs in METRICS.items():
-        factor = 1e-6 if metric == "goodput_bps" else 1.0
-        # ns-2's goodput is that of TCP; its Jain index is over TCP flows, as ours is over endless ones.
-        key = "tcp.goodput_bps" if metric == "goodput_bps" else metric
-        found.append(cell(name, metric, [row[key] * factor for row in ours], [row[theirs] for row in ns2]))
+        # ns-2 gives TCP's goodput in Mbit/s; its Jain index is over TCP flows, ours over endless ones.
+        key, unit = ("tcp.goodput_bps", 1e6) if metric == "goodput_bps" else (metric, 1.0)
+        found.append(cell(name, metric, [row[key] for row in ours], [unit * row[theirs] for row in ns2]))
     return found
 
 
@@ -112,10 +114,10 @@ def means(record: Record) -> Mapping[str, float | None]:
 means.version = "1"  # type: ignore[attr-defined]
 
 
-def transients(name: str, seeds: Iterable[int]) -> list[list[float]]:
+def transients(name: str, seeds: Iterable[int], store: Store | None) -> list[list[float]]:
     """Return the mean queue in windows of ten seconds, seed by seed."""
     points = points_of(name, seeds, trace={"interval": "100ms"})
-    outcomes = execute(points, Store(STORE, traces=False), on_progress=progress, reduce=means)
+    outcomes = execute(points, store, on_progress=progress, reduce=means)
     return [[o.metrics[f"window_{start}"] or 0.0 for start in range(0, 200, WINDOW)] for o in outcomes]
 
 

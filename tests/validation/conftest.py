@@ -1,0 +1,6 @@
+"""The comparison with ns-2 lives in ``validation/``, beside its data: make it importable."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
