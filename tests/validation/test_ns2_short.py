@@ -1,4 +1,4 @@
-"""Run ``make validate`` in short: a few cases, three seeds, every packet where nothing is random."""
+"""Run ``make validate`` in short: a few cases, three seeds, and every drop where nothing is random."""
 
 from __future__ import annotations
 
