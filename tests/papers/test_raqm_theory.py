@@ -1,6 +1,6 @@
 """The computed claims of the RAQM paper, against values that other code tabulated.
 
-Mutants (each was put into ``raqm2005/theory.py`` and made at least one test fail): atanh(x) for
+Mutants (each was put into ``fluid/raqm.py`` and made at least one test fail): atanh(x) for
 atanh(1 - x) in c; a factor of 2 for 4 in c; exp(m (1 - x)) for exp(m (1 - x) / 2) in the map; the sign of
 the exponent; V = |x - 1| for its square; steps counted from 1; g without its factor x.
 """
@@ -11,8 +11,9 @@ import math
 
 import pytest
 
+from sojourn.fluid import raqm as theory
 from sojourn.papers.claims import Verdict, load_claims
-from sojourn.papers.raqm2005 import checks, theorems, theory
+from sojourn.papers.raqm2005 import checks, theorems
 from sojourn.papers.raqm2005.paper import CLAIMS
 
 
@@ -52,6 +53,14 @@ def test_orbits_end_as_tabulated(row: dict[str, float | list[float]]):
 def test_steps_are_as_tabulated(row: dict[str, float]):
     gain = theory.static(row["m"]) if "m" in row else theory.adaptive(row["epsilon"])
     assert theory.steps_to(row["x0"], gain) == row["steps"]
+
+
+def test_attractors_are_the_ends_of_single_orbits():
+    gains = [1.0, 3.9, 4.5, 5.3]
+    ends = theory.attractors(gains, keep=8)
+    for gain, values in zip(gains, ends, strict=True):
+        cycle = sorted(theory.orbit(0.5, gain))
+        assert sorted(values)[:: 8 // len(cycle)] == pytest.approx(cycle, abs=1e-6)
 
 
 def test_at_the_bound_it_never_settles():

@@ -1,8 +1,9 @@
 """The RAQM paper (Wang, Li, Hou, Sohraby, Long 2005), re-run.
 
 RAQM multiplies its drop probability each second by an exponential of the mismatch between input rate and
-link rate, and scales it by queue / q_0 at each packet. ``theory`` and ``theorems`` check what the paper
-proves; ``experiments`` and ``readings`` are what is simulated; ``checks`` decides each claim.
+link rate, and scales it by queue / q_0 at each packet. ``theorems`` checks what the paper proves, on the map
+of `sojourn.fluid.raqm`; ``experiments`` and ``readings`` are what is simulated; ``checks`` decides each
+claim.
 """
 
 from __future__ import annotations

@@ -6,13 +6,14 @@ Every function takes the re-run and returns SVG, or None where the runs that it 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 
 from sojourn import plots
+from sojourn.fluid import raqm as theory
 from sojourn.papers.experiment import Arm
-from sojourn.papers.raqm2005 import theory
 from sojourn.papers.raqm2005.experiments import PERIODS, TARGETS
 from sojourn.papers.raqm2005.theorems import table
 from sojourn.papers.reproduction import Reproduction
@@ -85,17 +86,31 @@ def convergence() -> str:
 def stability() -> str:
     """Draw where the map ends for every static gain."""
     gains = np.linspace(0.5, 6, 480)
-    ends = []
-    for gain in gains:
-        x = 0.5
-        for _ in range(2000):
-            x = theory.step(x, float(gain))
-        last = []
-        for _ in range(120):
-            x = theory.step(x, float(gain))
-            last.append(x)
-        ends.append(last)
+    ends = theory.attractors(gains)
     return plots.bifurcation(gains, ends, vertical=[plots.Rule(4, "bound m = 4 ")])
+
+
+def speed() -> str:
+    """Draw the periods to within 1 % against the share of the bound: Theorem 2's counter-example."""
+    shares = np.linspace(0.05, 0.99, 189)
+    most = 200
+
+    def steps(gain: Callable[[float], float]) -> float:
+        count = theory.steps_to(0.5, gain, most=most)
+        return math.nan if count is None else count
+
+    adaptive = np.linspace(0.05, 0.95, 19)
+    return plots.curve(
+        shares,
+        [steps(theory.static(4 * share)) for share in shares],
+        x_label="gain as a share of its bound: m / 4 (static, line), ε (adaptive, dots)",
+        y_label="Periods until |x - 1| < 0.01, from x = 0.5",
+        title="A larger gain is not always faster",
+        points=(adaptive, [steps(theory.adaptive(share)) for share in adaptive]),
+        points_label="adaptive, α = ε α̂",
+        x_limits=(0, 1),
+        y_limits=(0, 80),
+    )
 
 
 def queues(result: Reproduction, experiment: str) -> str | None:

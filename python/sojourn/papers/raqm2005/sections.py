@@ -185,6 +185,9 @@ def _theory(result: Reproduction) -> Iterator[Block]:
     yield Figure(
         figures.convergence(), "The scaled rate from x = 0.5, for static and adaptive gains", "Eq. 10"
     )
+    yield Figure(
+        figures.speed(), "Theorem 2's counter-example: the fastest gain is near half of the bound", "Eq. 12"
+    )
     yield Figure(figures.stability(), "Where the map ends for a static gain m", "Theorem 1")
 
 

@@ -1,4 +1,4 @@
-"""What the RAQM paper proves: a one-dimensional map, and how fast it settles.
+"""RAQM as a one-dimensional map: what its paper proves, and how fast it settles.
 
 With TCP's rate proportional to ``1/sqrt(p)`` and ``p`` multiplied by ``exp(alpha (r - r_0))`` each
 period, the scaled rate ``x = r / r_0`` follows ``x <- x exp(m (1 - x) / 2)`` with ``m = alpha r_0`` (the
@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 #: Rates closer to 1 than this use the limit of ``c``, where its formula is 0/0.
 NEAR_ONE = 1e-9
@@ -59,6 +62,34 @@ def orbit(x: float, m: float, transient: int = 20_000, most: int = 8, tolerance:
             return seen
         seen.append(x)
     return []
+
+
+def attractors(
+    gains: ArrayLike, x: float = 0.5, transient: int = 2000, keep: int = 120
+) -> NDArray[np.float64]:
+    """Return the values that the map keeps returning to: its bifurcation diagram, all gains at once.
+
+    Parameters
+    ----------
+    gains : array_like, shape (M,)
+        Static gains m.
+    x : float
+        Start of every orbit.
+    transient, keep : int
+        Steps that are left out, and values that are returned.
+
+    Returns
+    -------
+    ndarray, shape (M, keep)
+        The last values of each orbit.
+    """
+    m = np.asarray(gains, dtype=np.float64)
+    orbit, last = np.full_like(m, x), np.empty((m.size, keep))
+    for k in range(transient + keep):
+        orbit = orbit * np.exp(0.5 * m * (1 - orbit))
+        if k >= transient:
+            last[:, k - transient] = orbit
+    return last
 
 
 def steps_to(
