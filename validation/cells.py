@@ -24,6 +24,7 @@ METRICS = {
     "mean_drop_run": "mean_drop_run",
     "goodput_bps": "goodput_mbps",
     "jain_index": "goodput_jain",
+    "in.goodput_bps": "in_goodput_mbps",
 }
 CELLS = ("utilization", "drop_ratio", "mark_ratio", "mean_queue_packets", "timeouts")
 

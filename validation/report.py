@@ -18,6 +18,8 @@ FAMILIES = {
     "R": "NewReno, equal round-trip times, every link as fast as the bottleneck",
     "B": "Reno, unequal round-trip times, RED with max_p = 1, with and without ECN",
     "T": "SACK with constant-rate streams, large buffers",
+    "A": "Adaptive RED, set by itself and by hand",
+    "O": "RIO, In and Out flows",
 }
 OURS, NS2 = "#0b6e5b", "#a85400"
 #: Ours and ns-2's mean queue in windows, by seed, of each case.

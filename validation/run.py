@@ -27,6 +27,8 @@ from validation.cells import METRICS, Cell, cell
 HERE = Path(__file__).parent
 REFERENCE = HERE / "ns2/reference"
 STORE = HERE.parent / "results/validation"
+#: Kinds of references whose cells count.
+COUNTED = ("results", "tuned", "classes")
 #: Transients are compared in windows of this many seconds.
 WINDOW = 10
 Rows = dict[str, list[dict[str, float]]]
@@ -39,7 +41,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name contains this")
     args = parser.parse_args()
     seeds = range(1, args.seeds + 1)
-    given = {kind: references(kind, args.only) for kind in ("results", "jitter", "sensitivity", "clock")}
+    given = {kind: references(kind, args.only) for kind in ("jitter", "sensitivity", "clock")}
+    given["results"] = counted(args.only)
     names = dict.fromkeys(name for kind in given.values() for name in kind)
     store = Store(STORE, traces=False)
     ours = collect((p for name in names for p in points_of(name, seeds)), store)
@@ -68,6 +71,11 @@ def references(kind: str, only: str = "") -> Rows:
         if only in row["id"]:
             rows[row["id"]].append(row)
     return dict(rows)
+
+
+def counted(only: str = "") -> Rows:
+    """Return ns-2's rows of the cases whose cells count."""
+    return {name: rows for kind in COUNTED for name, rows in references(kind, only).items()}
 
 
 def _transient_rows(only: str) -> dict[str, list[list[float]]]:
@@ -100,8 +108,10 @@ def compare(name: str, ours: list[dict[str, float]], ns2: list[dict[str, float]]
     found = []
     for metric, theirs in METRICS.items():
         # ns-2 gives TCP's goodput in Mbit/s; its Jain index is over TCP flows, ours over endless ones.
-        key, unit = ("tcp.goodput_bps", 1e6) if metric == "goodput_bps" else (metric, 1.0)
-        found.append(cell(name, metric, [row[key] for row in ours], [unit * row[theirs] for row in ns2]))
+        key = "tcp.goodput_bps" if metric == "goodput_bps" else metric
+        unit = 1e6 if metric.endswith("goodput_bps") else 1.0
+        if theirs in ns2[0]:
+            found.append(cell(name, metric, [row[key] for row in ours], [unit * row[theirs] for row in ns2]))
     return found
 
 

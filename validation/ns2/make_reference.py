@@ -1,6 +1,6 @@
 """Make the reference that was missing, with ns-2 itself (Debian package ``ns2``).
 
-Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock|many]...``.
+Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock|many|tuned|classes]...``.
 The results are committed; this script is the record of how they came to be.
 """
 
@@ -46,12 +46,13 @@ CLOCK = {
     "B-x10-q160-ecn": 200,
     "R-D10-N400-PI": 600,
     "R-D100-N400-DropTail": 600,
+    "A-D100-N40-auto-ecn": 600,
 }
 
 
 def arguments() -> dict[str, str]:
-    """Return what each case of the given reference told ns-2."""
-    lines = (REFERENCE / "results.args").read_text().splitlines()
+    """Return what each case told ns-2."""
+    lines = "".join((REFERENCE / f"{kind}.args").read_text() for kind in ("results", "tuned")).splitlines()
     return dict(line.split(" ", 1) for line in lines)
 
 
@@ -128,11 +129,49 @@ def many(name: str, _: int) -> dict[str, object]:
     return {"id": name, **{key: result[key] for key in ("marks", "timeouts", "rexmit_pkts")}}
 
 
+LINKS = (
+    "-tcp Newreno -pkt 500 -accdelays {d} -accrate 10 -srvrate 10 -srvdelay 10 -brate 10 -bdelay 10 -buf 100"
+)
+AUTOMATIC = "-aqm ARED -minth 0 -maxth 0 -wq 0"
+#: ARED, set by itself and by hand.
+TUNED = {
+    **{f"A-D{d}-N{n}-auto": f"-N {n} {LINKS.format(d=d)} {AUTOMATIC}" for d in (10, 100) for n in (40, 400)},
+    "A-D100-N40-auto-ecn": f"-N 40 {LINKS.format(d=100)} {AUTOMATIC} -ecn 1",
+    "A-D100-N100-target": f"-N 100 {LINKS.format(d=100)} {AUTOMATIC} -targetdelay 0.02",
+    "A-D100-N100-set": f"-N 100 {LINKS.format(d=100)} -aqm ARED -minth 15 -maxth 45 -wq 0.002",
+    "A-D10-N100-set-ecn": f"-N 100 {LINKS.format(d=10)} -aqm ARED -minth 15 -maxth 45 -wq 0.002 -ecn 1",
+}
+#: RIO: the first of the flows are In, the others Out.
+CLASSES = {
+    "O-D10-N40-in20": f"-N 40 {LINKS.format(d=10)} -aqm RIO -rioin 20 -gentle 0",
+    "O-D100-N40-in10": f"-N 40 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0",
+    "O-D10-N400-in100": f"-N 400 {LINKS.format(d=10)} -aqm RIO -rioin 100 -gentle 0",
+    "O-D100-N100-in10-wide": f"-N 100 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0 -rioinmin 40 -rioinmax 70"
+    " -riooutmin 10 -riooutmax 30",
+    "O-D100-N100-in10-gentle": f"-N 100 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 1",
+    "O-D100-N40-in10-ecn": f"-N 40 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0 -ecn 1",
+}
+
+
+def tuned(name: str, seed: int) -> dict[str, object]:
+    """Run one case of ARED."""
+    return kept(name, seed, ns2("oracle.tcl", f"-id {name} -seed {seed} {TUNED[name]}".split()))
+
+
+def classes(name: str, seed: int) -> dict[str, object]:
+    """Run one case of RIO, and keep what became of the In packets."""
+    result = ns2("classes.tcl", f"-id {name} -seed {seed} {CLASSES[name]}".split())
+    own = {key: result[key] for key in ("in_drops", "in_goodput_mbps")}
+    return {**kept(name, seed, result), **own}
+
+
 KINDS: dict[str, tuple[Callable[[str, int], dict[str, object]], Iterable[str]]] = {
     "jitter": (jitter, PHASE_SENSITIVE),
     "transients": (transients, TRANSIENTS),
     "clock": (clock, CLOCK),
     "many": (many, MANY),
+    "tuned": (tuned, TUNED),
+    "classes": (classes, CLASSES),
 }
 
 
@@ -149,6 +188,8 @@ def main() -> None:
             told = {f"J{name[1:]}": f"{arguments()[name]} -overhead {OVERHEAD}" for name in names}
         if kind == "many":
             told = {name: f"{words} {MANY_ALL}" for name, words in MANY.items()}
+        if kind in ("tuned", "classes"):
+            told = TUNED if kind == "tuned" else CLASSES
         if told:
             text = "".join(f"{name} {words}\n" for name, words in told.items())
             (REFERENCE / f"{kind}.args").write_text(text)

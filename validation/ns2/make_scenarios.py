@@ -21,6 +21,8 @@ DEFAULTS = {
     "ncbr": "0",
     "nexp": "0",
 }
+#: What oracle.tcl sets where nothing is said.
+RIO = {"inmin": "15", "inmax": "30", "outmin": "5", "outmax": "15"}
 FAMILIES = {
     "R": "long flows with equal round-trip times, every link as fast as the bottleneck",
     "B": "flows with unequal round-trip times that share twenty hosts; RED with max_p = 1",
@@ -28,6 +30,8 @@ FAMILIES = {
     "J": "as case R of the same name, but senders wait a random moment before they send",
     "M": "many flows and nothing random: packet for packet",
     "S": "one change to a case of family R",
+    "A": "Adaptive RED, set by itself and by hand",
+    "O": "RIO: some flows send In packets, the others Out packets",
 }
 
 
@@ -47,7 +51,7 @@ def scenario(name: str, words: str) -> str:
     delays = delays[:1] if len(set(delays)) == 1 else delays
     nodes = f", nodes = {a['nodes']}" if "nodes" in a else ""
     lines = [
-        f"# {FAMILIES[name[0]].capitalize()}.",
+        f"# {FAMILIES[name[0]][0].upper()}{FAMILIES[name[0]][1:]}.",
         f'name = "{name}"',
         f'source = "{name}"',
         f'note = "ns oracle.tcl {words}"',
@@ -66,16 +70,12 @@ def scenario(name: str, words: str) -> str:
         f'aqm = "{spec(a)}"',
         f"ecn = {'true' if a['ecn'] == '1' else 'false'}",
         *tcp(a),
-        "",
-        "[[traffic]]",
-        'name = "ftp"',
-        'kind = "tcp"',
-        f'variant = "{a["tcp"].lower().removesuffix("1")}"',
-        f"count = {a['N']}",
-        f'payload = "{a["pkt"]}B"',
-        'header = "40B"',
-        f'start = "{start(a)}"',
     ]
+    if "rioin" in a:
+        ins = int(a["rioin"])
+        lines += [*ftp(a, "in", ins), "class = 0", *ftp(a, "out", int(a["N"]) - ins), "class = 1"]
+    else:
+        lines += ftp(a, "ftp", int(a["N"]))
     if a["ncbr"] != "0":
         each = float(a["cbrrate"]) * 1000 / int(a["ncbr"])
         lines += [
@@ -90,6 +90,21 @@ def scenario(name: str, words: str) -> str:
             f'start = "{start(a)}"',
         ]
     return "\n".join(lines) + "\n"
+
+
+def ftp(a: dict[str, str], name: str, count: int) -> list[str]:
+    """Return a group of endless TCP flows."""
+    return [
+        "",
+        "[[traffic]]",
+        f'name = "{name}"',
+        'kind = "tcp"',
+        f'variant = "{a["tcp"].lower().removesuffix("1")}"',
+        f"count = {count}",
+        f'payload = "{a["pkt"]}B"',
+        'header = "40B"',
+        f'start = "{start(a)}"',
+    ]
 
 
 def start(a: dict[str, str]) -> str:
@@ -114,6 +129,15 @@ def spec(a: dict[str, str]) -> str:
             red = red.replace(f"{a['minth']}p", f"{int(a['minth']) * wire}B")
             red = red.replace(f"{a['maxth']}p", f"{int(a['maxth']) * wire}B")
         return f"{a['aqm'].lower()} {red}" + (" wait off" if a.get("wait") == "0" else "")
+    if a["aqm"] == "ARED":
+        if a["minth"] == "0":
+            target = f" target_delay {float(a['targetdelay']) * 1000:g}ms" if "targetdelay" in a else ""
+            return f"ared{target}"
+        return f"ared min_th {a['minth']}p max_th {a['maxth']}p w_q {a['wq']}"
+    if a["aqm"] == "RIO":
+        given = {key: a.get(f"rio{key}", value) for key, value in RIO.items()}
+        words = (f"min_{to} {given[f'{to}min']}p max_{to} {given[f'{to}max']}p" for to in ("in", "out"))
+        return f"rio {' '.join(words)} max_p_out 0.2 gentle {'on' if a['gentle'] == '1' else 'off'}"
     if a["aqm"] == "PI":
         return f"pi a {a['pia']} b {a['pib']} f_s {a['piw']} q_ref {a['piqref']}p"
     if a["aqm"] == "REM":

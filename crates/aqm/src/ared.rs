@@ -17,7 +17,7 @@
 //! |---|---|---|---|
 //! | when max_p moves | a timer | ns-2, ns-3: at an arrival, once `interval` has passed since the last *change* (`adapt arrival`) | the paper says every 0.5 s; preset `ns2` |
 //! | average at the timer of an idle link | decayed as for an arrival | ns-2 does not adapt without arrivals | a stale average would let max_p rise on an idle link |
-//! | gentle line | follows max_p | ns-2: keeps the first max_p in it | a stale constant there is an oversight: the probability would jump at max_th |
+//! | gentle line | begins at the present max_p | ns-2: at the first max_p for ever (`gentle_line first`), so that the probability jumps at max_th | the paper's figure is one line; preset `ns2`: with 400 flows the mean queue is half as long again |
 //! | floor of max_p | 0.01 | ns-2.35: min(0.01, 80 kbit/s / rate) (`adapt arrival`) | the paper; preset `ns2` |
 //! | w_q for a long link | 1 - exp(-1/C) | ns-2: a longer memory if 3 (delay + packet time) exceeds 100 ms | a queue does not know the delay of its link; the paper assumes 100 ms |
 //! | w_q in powers of two | real | Linux: 2^-n | no need in floating point |
@@ -146,6 +146,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
         ADAPT,
         GENTLE,
         red::GENTLE_END,
+        red::GENTLE_LINE,
         red_family::WAIT,
         red::COUNT,
         red::LISTING,
@@ -203,7 +204,8 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
     }
     let floor = if at_arrival { (80_000.0 / settings.context.link_rate as f64).min(0.01) } else { 0.01 };
     Ok(Box::new(Ared {
-        red: Red::new(settings, Thresholds::above(settings, min_th)?, settings.flag("gentle"))?,
+        red: Red::new(settings, Thresholds::above(settings, min_th)?, settings.flag("gentle"))?
+            .with_gentle_line(settings),
         adapt: if at_arrival {
             Adapt::Arrival { interval, changed: Time::ZERO }
         } else {

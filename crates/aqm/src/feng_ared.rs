@@ -18,6 +18,7 @@
 //! | letters | alpha divides, beta multiplies | the BIO paper: the other way round | the authors' own |
 //! | bounds of max_p | [0.0001, 1] | none | each idle period divides by 3: without a floor max_p is soon nothing and stays so until avg exceeds max_th |
 //! | alpha and beta in ns-2 | 3 and 2 | ns-2: takes those of Adaptive RED, 0.01 and 0.9, unless set | dividing by 0.01 is not what the authors mean |
+//! | gentle line | begins at the present max_p | ns-2: at the first max_p for ever (`gentle_line first`) | as `ared`; preset `ns2` |
 //! | first status | between | ns-3: above | no average has been seen yet; the first arrival at an idle link finds it below either way |
 //!
 //! # References
@@ -78,6 +79,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
         TOP,
         red::GENTLE,
         red::GENTLE_END,
+        red::GENTLE_LINE,
         red_family::WAIT,
         red::COUNT,
         red::LISTING,
@@ -131,7 +133,8 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
         return Err(settings.error("max_p", "is not between bottom and top", "bottom <= max_p <= top"));
     }
     Ok(Box::new(FengAred {
-        red: Red::new(settings, Thresholds::new(settings)?, settings.flag("gentle"))?,
+        red: Red::new(settings, Thresholds::new(settings)?, settings.flag("gentle"))?
+            .with_gentle_line(settings),
         overflow_idle: settings.choice("trigger") == "overflow_idle",
         alpha: settings.number("alpha"),
         beta: settings.number("beta"),

@@ -54,6 +54,15 @@ pub(crate) const GENTLE_END: Param = Param::new(
     "Where the gentle line reaches 1: twice max_th, or the buffer limit",
 )
 .source("Floyd 2000");
+/// For those that adapt max_p.
+pub(crate) const GENTLE_LINE: Param = Param::new(
+    "gentle_line",
+    Kind::Choice(&["follow", "first"]),
+    Fixed("follow"),
+    "Where the gentle line begins: at the present max_p, or at the first one for ever",
+)
+.source("Floyd 2000")
+.ns2("first");
 pub(crate) const COUNT: Param = Param::new(
     "count",
     Kind::Choice(&["before", "after"]),
@@ -133,6 +142,8 @@ struct Config {
     /// Average from which every packet is signalled.
     certain: f64,
     max_p: f64,
+    /// Where the gentle line begins, if not at the present max_p.
+    gentle_start: Option<f64>,
     /// NLRED: up to max_th the probability rises with the square.
     quadratic: bool,
     wait: bool,
@@ -191,6 +202,7 @@ impl Red {
             thresholds,
             certain,
             max_p: settings.number("max_p"),
+            gentle_start: None,
             quadratic: false,
             wait: settings.flag("wait"),
             counting,
@@ -208,6 +220,12 @@ impl Red {
     pub(crate) fn bent(mut self, end: f64) -> Red {
         self.config.max_p = end;
         self.config.quadratic = true;
+        self
+    }
+
+    /// As `GENTLE_LINE` says, for those that adapt max_p.
+    pub(crate) fn with_gentle_line(mut self, settings: &Settings) -> Red {
+        self.config.gentle_start = (settings.choice("gentle_line") == "first").then_some(self.config.max_p);
         self
     }
 
@@ -243,7 +261,9 @@ impl Red {
 
     /// The base probability p_b of the present average.
     fn base(&self) -> f64 {
-        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, quadratic, .. } = self.config;
+        let Config {
+            thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, quadratic, ..
+        } = self.config;
         let avg = self.average.avg;
         if avg < min {
             0.0
@@ -251,7 +271,8 @@ impl Red {
             let linear = max_p * (avg - min) / (max - min);
             if quadratic { linear * (avg - min) / (max - min) } else { linear }
         } else if avg < certain {
-            max_p + (1.0 - max_p) * (avg - max) / (certain - max)
+            let start = gentle_start.unwrap_or(max_p);
+            start + (1.0 - start) * (avg - max) / (certain - max)
         } else {
             1.0
         }

@@ -97,12 +97,15 @@ fn the_steps_are_parameters() {
 }
 
 #[test]
-fn the_gentle_line_follows_max_p() {
-    let mut bench = busy(&format!("{PAPER} max_p 0.4"));
-    see(&mut bench, 0.1, 18.0);
-    near(bench.probe("p"), 0.4 + 0.6 * 0.2, "before");
-    bench.tick(&bench.queue(0));
-    near(bench.probe("p"), 0.41 + 0.59 * 0.2, "after");
+fn the_gentle_line_follows_max_p_or_stays() {
+    for (line, after) in [("follow", 0.41 + 0.59 * 0.2), ("first", 0.4 + 0.6 * 0.2)] {
+        let mut bench = busy(&format!("{PAPER} max_p 0.4 gentle_line {line}"));
+        see(&mut bench, 0.1, 18.0);
+        near(bench.probe("p"), 0.4 + 0.6 * 0.2, "before");
+        bench.tick(&bench.queue(0));
+        near(bench.probe("p"), after, line);
+        near(bench.probe("max_p"), 0.41, "max_p");
+    }
     let mut bench = busy(&format!("{PAPER} gentle off ecn"));
     let queue = bench.queue_bytes(18_000);
     assert_eq!(bench.arrive(at(0.1), &ect(1000), &queue, &[]), Verdict::Mark(Cause::Forced));
