@@ -199,7 +199,7 @@ impl Clone for Box<dyn Aqm> {
     }
 }
 
-/// Time to send `bytes` at `rate` bit/s, to the nearest nanosecond.
+/// Time to send `bytes` at `rate` bit/s in whole nanoseconds, rounded down.
 pub fn transmission(bytes: u64, rate: u64) -> Span {
     Span((u128::from(bytes) * 8_000_000_000 / u128::from(rate.max(1))) as u64)
 }

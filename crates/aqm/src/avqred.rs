@@ -21,7 +21,7 @@
 //! | clock | nanoseconds | the print: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
 //! | VQ / 1500 | real | the print does not say | whole packets would make p_b jump by 1/11 |
 //! | v_capacity at the start | min_capacity | not printed | the paper says that a low min_capacity delays finding the rate |
-//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper: 25 and 13 Mbit/s | those are the processor of its gateway; the ratio is kept |
+//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | between those the processor of its gateway ranged; the ratio is kept |
 //! | desired utilisation | `gamma`, 1 | in the text, not in the print | the print drains at v_capacity itself |
 //! | the fluid model of the paper | not this | drops at the rate p_b | RED's counter makes it 2 p_b, and 1 above the midpoint of the thresholds |
 //!

@@ -14,7 +14,7 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what raises p_m | overflow | Byun and Baras: also a queue above a threshold (`l 30p`) | Feng et al.: packet loss; the threshold form is theirs too, for links where a loss comes too late |
+//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | packet loss is what Feng et al. are known for; we could not open their report to see whose the threshold is |
 //! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
 //! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
 //! | an idle link that drops its arrival | is found idle again, one more event | some event models: not | it is looked for a packet and none is found; else p_m = 1, reached just before the link fell idle, would last for ever |

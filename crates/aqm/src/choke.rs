@@ -14,9 +14,10 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | picking | one number for each candidate | Linux: again, where its array has a hole | our queue has no holes |
+//! | picking | one number for each candidate | Linux: up to three, where its array has holes, then the head | our queue has no holes |
+//! | just at a threshold | compared at `min_th`, signalled at `max_th` | Linux: only above | as `red`: there p_b = 0, and 1 |
 //! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | one answer names one victim; what the variant is for, a higher chance of a match, is kept |
-//! | what a flow is | the simulator's or gateway's flow | Linux: addresses, ports and protocol, on a hash match | the same packets |
+//! | what a flow is | the simulator's or gateway's flow | Linux: a digest of addresses, ports and protocol, or the class that a filter gives | the same packets |
 //! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
 //!
 //! # References

@@ -27,16 +27,19 @@
 //! D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM ToN 6(4), 1998. ns-2
 //! `queue/rio.cc`, `diffserv/dsredq.cc`; ALTQ `altq_rio.c`.
 
+mod precedence;
+
 use crate::{
     Algorithm, Aqm, Cause, Class,
     DefaultValue::Value as Fixed,
     Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
     classes::Classes,
     common,
-    red_family::{Average, ECN_FORCED, MAX_PACKET, MEAN_PACKET, W_Q, WAIT, spread},
+    red_family::{Average, ECN_FORCED, MAX_PACKET, MEAN_PACKET, W_Q, WAIT},
     units::Size,
 };
 use alloc::boxed::Box;
+use precedence::Precedence;
 
 const CLARK: &str = "Clark and Fang 1998";
 
@@ -169,24 +172,6 @@ struct Config {
     mark_forced: bool,
 }
 
-/// The RED of one precedence.
-#[derive(Clone, Debug)]
-struct Precedence {
-    min: f64,
-    max: f64,
-    max_p: f64,
-    /// The classes whose packets it averages.
-    classes: Classes,
-    /// Their average.
-    average: Average,
-    /// Packets of this precedence since the last signal to one; -1 (ns-2: 0) while the average is below min.
-    count: i64,
-    /// Bytes since then (ns-2's byte mode).
-    count_bytes: u64,
-    /// ns-2: the average was above min at the last arrival that was not certain.
-    crossed: bool,
-}
-
 /// The state of RIO.
 #[derive(Clone, Debug)]
 struct Rio {
@@ -273,62 +258,6 @@ fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
         mark_forced: settings.choice("ecn_forced") == "mark",
     };
     Ok(Box::new(Rio { config, precedences, three, p: 0.0, p_a: 0.0, untested: false }))
-}
-
-impl Precedence {
-    /// Average from which every packet is signalled.
-    fn certain(&self, gentle: bool) -> f64 {
-        if gentle { 2.0 * self.max } else { self.max }
-    }
-
-    /// RED's base probability p_b of the present average.
-    fn base(&self, gentle: bool) -> f64 {
-        let avg = self.average.avg;
-        if avg < self.min {
-            0.0
-        } else if avg < self.max {
-            self.max_p * (avg - self.min) / (self.max - self.min)
-        } else if avg < self.certain(gentle) {
-            self.max_p + (1.0 - self.max_p) * (avg - self.max) / self.max
-        } else {
-            1.0
-        }
-    }
-
-    /// p_b spread by the counter; counts the packet.
-    fn probability(&mut self, packet: &PacketView, config: &Config) -> f64 {
-        let (base, size) = (self.base(config.gentle), f64::from(packet.bytes));
-        if !config.ns2 {
-            self.count += 1;
-            let scale = if config.bytes { size / config.max_packet } else { 1.0 };
-            return spread(base * scale, self.count as f64, config.wait);
-        }
-        if !config.bytes {
-            return spread(base, self.count as f64, config.wait);
-        }
-        let p_a = spread(base, libm::floor(self.count_bytes as f64 / config.mean_packet), config.wait);
-        if p_a < 1.0 { (p_a * size / config.mean_packet).min(1.0) } else { 1.0 }
-    }
-
-    /// ns-2 counts every arrival of a precedence, and exempts from the test one that finds at most one
-    /// packet (byte) and the first one above min; whether it does.
-    fn count_as_ns2(&mut self, packet: &PacketView, queue: f64, gentle: bool) -> bool {
-        self.count += 1;
-        self.count_bytes += u64::from(packet.bytes);
-        let above = self.average.avg >= self.min && queue > 1.0;
-        let crossing = above && !self.crossed && self.average.avg < self.certain(gentle);
-        if crossing {
-            self.count = 1;
-            self.count_bytes = u64::from(packet.bytes);
-        }
-        self.crossed = above && (self.crossed || crossing);
-        crossing || !above
-    }
-
-    fn restart_count(&mut self) {
-        self.count = 0;
-        self.count_bytes = 0;
-    }
 }
 
 impl Rio {

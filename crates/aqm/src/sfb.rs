@@ -20,18 +20,21 @@
 //! | probabilities | real numbers | Linux: 16 bits, a step is a 65535th | the same steps |
 //! | warm-up | every packet counts in the new bins too | Linux: only flows with p_min = 1 | a packet's bins then follow from its flow and the time at which it came |
 //! | bins of a new hash | empty, probability 0 | Linux: what they held before the last change | old numbers belong to other flows |
-//! | tokens of the penalty | flow in evenly | Linux: counted afresh when none is left, from at most 10 s | the same rate and burst |
+//! | tokens of the penalty | flow in evenly | Linux: counted afresh when none is left, from at most 10 s; none pass at rate 0 or burst 0 | the same rate and burst |
 //! | hash | drawn from the run's random numbers | Linux: of addresses and ports with a random seed | who meets whom is chance, and the seeds of a study must see it vary |
 //!
 //! # References
 //! W. Feng, D. Kandlur, D. Saha, K. Shin: Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness,
 //! INFOCOM 2001. Linux `sch_sfb.c`.
 
+mod bins;
+
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, FlowId, Kind, PacketView, Param, Probe, QueueView,
-    Random, Range, Settings, Span, SpecError, Stream, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
+    Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
 };
-use alloc::{boxed::Box, vec, vec::Vec};
+use alloc::boxed::Box;
+use bins::{Bins, Shape};
 
 const LINUX: &str = "Linux sch_sfb";
 
@@ -133,52 +136,20 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |settings| Ok(Box::new(Sfb::new(settings)?)),
 };
 
-/// What was configured.
+/// What was configured, but for the bins.
 #[derive(Clone, Debug)]
 struct Config {
-    levels: usize,
-    bins: usize,
-    bin_size: f64,
     max: f64,
-    d1: f64,
-    d2: f64,
-    freeze_time: Span,
-    rehash: Span,
-    warmup: Span,
     penalty_rate: f64,
     penalty_burst: f64,
     ecn: bool,
-}
-
-/// One BLUE.
-#[derive(Clone, Debug, Default)]
-struct Bin {
-    /// Waiting packets of its flows.
-    packets: u32,
-    /// Its probability.
-    p: f64,
-    /// When that was last moved.
-    last_update: Option<Time>,
-}
-
-/// The bins of one hash, in force for one `rehash`.
-#[derive(Clone, Debug)]
-struct Table {
-    /// Which `rehash` of the run it belongs to.
-    epoch: u64,
-    /// The hash: a stream of numbers for each flow.
-    hash: Stream,
-    /// Level after level.
-    bins: Vec<Bin>,
 }
 
 /// The state of SFB.
 #[derive(Clone, Debug)]
 struct Sfb {
     config: Config,
-    /// The bins in force and those of the next or last hash, by the epoch's parity; `None` before they
-    /// are first needed.
-    tables: [Option<Table>; 2],
+    bins: Bins,
     /// Packets that were let in and have not left.
     waiting: u32,
     /// Packets that the penalty would let pass, and since when.
@@ -203,16 +174,18 @@ impl Sfb {
         if rehash > Span::ZERO && warmup > rehash {
             return Err(settings.error("warmup", "is longer than rehash", "warmup <= rehash"));
         }
-        let config = Config {
+        let shape = Shape {
             levels: settings.integer("levels") as usize,
             bins: settings.integer("bins") as usize,
             bin_size: packets(settings, "bin_size")?,
-            max: packets(settings, "max")?,
             d1: settings.number("d1"),
             d2: settings.number("d2"),
             freeze_time: settings.span("freeze_time"),
             rehash,
             warmup,
+        };
+        let config = Config {
+            max: packets(settings, "max")?,
             penalty_rate: settings.number("penalty_rate"),
             penalty_burst: settings.number("penalty_burst"),
             ecn: settings.ecn(),
@@ -220,7 +193,7 @@ impl Sfb {
         Ok(Sfb {
             tokens: config.penalty_burst,
             config,
-            tables: [None, None],
+            bins: Bins::new(shape),
             waiting: 0,
             tokens_since: Time::ZERO,
             p_min: 0.0,
@@ -228,57 +201,9 @@ impl Sfb {
         })
     }
 
-    /// The epoch that is in force at `time`, and whether the bins of the next are being filled.
-    fn epoch(&self, time: Time) -> (u64, bool) {
-        if self.config.rehash == Span::ZERO {
-            return (0, false);
-        }
-        let (epoch, into) = (time.0 / self.config.rehash.0, time.0 % self.config.rehash.0);
-        (epoch, into >= self.config.rehash.0 - self.config.warmup.0)
-    }
-
-    /// The bins of `epoch`, made if they are needed for the first time.
-    fn open(&mut self, epoch: u64, rng: &mut dyn Random) -> &mut Table {
-        let empty = || vec![Bin::default(); self.config.levels * self.config.bins];
-        let slot = &mut self.tables[(epoch % 2) as usize];
-        let hash = |rng: &mut dyn Random| Stream::new((rng.uniform() * (1u64 << 53) as f64) as u64, "sfb");
-        match slot {
-            Some(table) if table.epoch == epoch => {}
-            Some(table) => {
-                table.epoch = epoch;
-                table.hash = hash(rng);
-                table.bins.fill(Bin::default());
-            }
-            None => *slot = Some(Table { epoch, hash: hash(rng), bins: empty() }),
-        }
-        slot.as_mut().expect("it has just been made")
-    }
-
-    /// Step the bins of `flow` in the table of `epoch`; their smallest probability and length.
-    fn step(&mut self, now: Time, epoch: u64, flow: FlowId, rng: &mut dyn Random) -> (f64, u32) {
-        let Config { levels, bins, bin_size, d1, d2, freeze_time, .. } = self.config;
-        let table = self.open(epoch, rng);
-        let mut smallest = (1.0, u32::MAX);
-        for index in places(&table.hash, flow, levels, bins) {
-            let bin = &mut table.bins[index];
-            bin.step(now, bin_size, (d1, d2), freeze_time);
-            smallest = (bin.p.min(smallest.0), bin.packets.min(smallest.1));
-        }
-        smallest
-    }
-
-    /// A packet of `flow` that came at `arrived` enters its bins or leaves them.
-    fn count(&mut self, flow: FlowId, arrived: Time, enters: bool) {
-        let (epoch, next_too) = self.epoch(arrived);
-        for table in self.tables.iter_mut().flatten() {
-            if table.epoch != epoch && !(next_too && table.epoch == epoch + 1) {
-                continue;
-            }
-            for index in places(&table.hash, flow, self.config.levels, self.config.bins) {
-                let packets = &mut table.bins[index].packets;
-                *packets = if enters { *packets + 1 } else { packets.saturating_sub(1) };
-            }
-        }
+    /// A packet that came at `arrived` enters its bins, or leaves them.
+    fn count(&mut self, packet: &PacketView, arrived: Time, enters: bool) {
+        self.bins.count(packet.flow, arrived, enters);
         self.waiting = if enters { self.waiting + 1 } else { self.waiting.saturating_sub(1) };
     }
 
@@ -312,50 +237,24 @@ impl Sfb {
     }
 }
 
-impl Bin {
-    /// BLUE, with the bin's own length for events.
-    fn step(&mut self, now: Time, bin_size: f64, (d1, d2): (f64, f64), freeze_time: Span) {
-        let by = match self.packets {
-            0 => -d2,
-            n if f64::from(n) >= bin_size => d1,
-            _ => return,
-        };
-        let thawed = |last: Time| freeze_time == Span::ZERO || now.since(last) > freeze_time;
-        if self.last_update.is_none_or(thawed) {
-            self.p = (self.p + by).clamp(0.0, 1.0);
-            self.last_update = Some(now);
-        }
-    }
-}
-
-/// Where the bins of `flow` are: one on each level.
-fn places(hash: &Stream, flow: FlowId, levels: usize, bins: usize) -> impl Iterator<Item = usize> + use<> {
-    let mut numbers = hash.indexed(u64::from(flow.0));
-    (0..levels).map(move |level| level * bins + (numbers.bits() % bins as u64) as usize)
-}
-
 impl Aqm for Sfb {
     fn on_arrival(&mut self, now: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
-        let (epoch, next_too) = self.epoch(now);
-        (self.p_min, self.q_min) = self.step(now, epoch, packet.flow, rng);
-        if next_too {
-            self.step(now, epoch + 1, packet.flow, rng);
-        }
+        (self.p_min, self.q_min) = self.bins.arrive(now, packet.flow, rng);
         let verdict = self.decide(now, packet, rng);
         if !matches!(verdict, Verdict::Drop(_)) {
-            self.count(packet.flow, now, true);
+            self.count(packet, now, true);
         }
         verdict
     }
 
     fn on_departure(&mut self, _: Time, packet: &PacketView, _: &QueueView, _: &mut dyn Random) -> Verdict {
-        self.count(packet.flow, packet.arrived, false);
+        self.count(packet, packet.arrived, false);
         Verdict::Pass
     }
 
     fn on_drop(&mut self, _: Time, packet: &PacketView, _: Cause, queue: &QueueView) {
         if queue.packets < self.waiting {
-            self.count(packet.flow, packet.arrived, false); // it had been let in
+            self.count(packet, packet.arrived, false); // it had been let in
         }
     }
 
@@ -367,76 +266,5 @@ impl Aqm for Sfb {
 
     fn clone_box(&self) -> Box<dyn Aqm> {
         Box::new(self.clone())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Class, Contents, Context, Ecn, Limit, Spec};
-    use alloc::{format, string::String};
-
-    struct Nothing;
-    impl Contents for Nothing {
-        fn at(&self, _: u32) -> Option<PacketView> {
-            None
-        }
-        fn of_flow(&self, _: FlowId) -> u32 {
-            0
-        }
-        fn of_class(&self, _: Class) -> u32 {
-            0
-        }
-    }
-
-    struct Always(f64);
-    impl Random for Always {
-        fn uniform(&mut self) -> f64 {
-            self.0
-        }
-    }
-
-    fn link() -> Context {
-        let limit = Limit::Packets(100);
-        Context { link_rate: 10_000_000, limit, mean_packet: 1000, ecn: false, ns2: false, ns2_2001: false }
-    }
-
-    /// Vector V1, which names the bins of its flows.
-    #[test]
-    fn v1_steps_the_bins_of_a_flow() {
-        let spec = Spec::parse("sfb levels 2 bins 2 bin_size 2p d1 0.1 d2 0.05").expect("a valid spec");
-        let mut sfb = Sfb::new(&Settings { spec: &spec, context: link() }).expect("a valid spec");
-        let hash = sfb.open(0, &mut Always(0.5)).hash.clone();
-        let flow_in = |bins: [usize; 2]| {
-            let mut flows = (0..1000).map(FlowId);
-            flows.find(|flow| places(&hash, *flow, 2, 2).eq(bins)).expect("one of many flows")
-        };
-        let table = include_str!("../tests/vectors/sfb_v1.csv");
-        for row in table.lines().skip(2) {
-            let cells: Vec<&str> = row.split(',').collect();
-            let number = |i: usize| cells[i].parse::<f64>().expect("a number");
-            let flow = match cells[1] {
-                "A" => flow_in([0, 2]),
-                "B" => flow_in([1, 2]),
-                _ => flow_in([0, 3]),
-            };
-            let queue =
-                QueueView { packets: 0, bytes: 0, limit: link().limit, link_rate: 0, contents: &Nothing };
-            let now = Time::ZERO;
-            let packet = PacketView { bytes: 1000, ecn: Ecn::NotEct, flow, class: Class(0), arrived: now };
-            let verdict = sfb.on_arrival(now, &packet, &queue, &mut Always(number(3)));
-            assert_eq!(verdict == Verdict::Pass, cells[4] == "enqueue", "{row}");
-            assert!((sfb.p_min - number(2)).abs() < 1e-9, "{row}: {}", sfb.p_min);
-            let bins = &sfb.tables[0].as_ref().expect("it is in use").bins;
-            let show = |i: usize| format!("{}/{}", bins[i].packets, bins[i + 1].packets);
-            assert_eq!((show(0), show(2)), (String::from(cells[5]), String::from(cells[6])), "{row}");
-            for (level, column) in [(0, 7), (2, 8)] {
-                let (left, right) = cells[column].split_once('/').expect("two bins");
-                for (i, p) in [(level, left), (level + 1, right)] {
-                    let p: f64 = p.parse().expect("a number");
-                    assert!((bins[i].p - p).abs() < 1e-9, "{row}: bin {i} at {}", bins[i].p);
-                }
-            }
-        }
     }
 }

@@ -179,9 +179,9 @@ fn every_parameter_is_described() {
     }
 }
 
-/// A default that moves changes everybody's results: each stands in the table of the cards too.
+/// A default that moves changes everybody's results: each stands in a table made by hand from the sources, too.
 #[test]
-fn defaults_are_those_of_the_cards() {
+fn defaults_are_those_of_the_table() {
     let table = table("defaults");
     let mut listed = Vec::new();
     for row in table.rows() {

@@ -1,4 +1,4 @@
-//! Rules and options that no vector of the cards touches, each with a case worked out by hand.
+//! Rules and options that no vector touches, each with a case worked out by hand.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet};
 use sojourn_aqm::{Cause, Context, Limit, Stream, Time, Verdict};

@@ -1,10 +1,10 @@
-//! RED against a second RED, written from the card's listing and ns-2's description and sharing nothing
+//! RED against a second RED, written from the paper's listing and ns-2's description and sharing nothing
 //! with the crate: same decisions, same draws, over a million random arrivals.
 
 use crate::support::{Bench, at, context, ect, packet};
 use sojourn_aqm::{Cause, Context, Limit, Random, Stream, Time, Verdict};
 
-/// The card's variables under the card's names.
+/// The listing's variables under the listing's names.
 struct Oracle {
     w: f64,
     min: f64,
@@ -45,7 +45,7 @@ impl Oracle {
         }
     }
 
-    /// The card's arrival: `idle` is m where the link was idle.
+    /// The listing's arrival: `idle` is m where the link was idle.
     fn arrival(&mut self, q: f64, idle: Option<u64>, b: f64, full: bool, u: f64) -> Option<Fate> {
         match idle {
             Some(m) => (0..m).for_each(|_| self.avg *= 1.0 - self.w),

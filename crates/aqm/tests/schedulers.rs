@@ -288,7 +288,7 @@ fn fq_v1_rounds_with_new_flows_first() {
             assert_eq!(order(&mut *fq), [0, 1, 3, 4, 5, 2]);
             continue;
         }
-        // Who, and how long the two lists are after it (new, old), as the card's rows have it.
+        // Who, and how long the two lists are after it (new, old), as the vector's rows have it.
         for (token, new, old) in
             [(0, 3.0, 0.0), (3, 2.0, 1.0), (4, 2.0, 1.0), (5, 1.0, 2.0), (1, 0.0, 3.0), (2, 0.0, 2.0)]
         {

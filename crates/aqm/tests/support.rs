@@ -141,7 +141,7 @@ pub(crate) fn table(name: &str) -> Table {
     Table::read(&std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")))
 }
 
-/// One table of the cards.
+/// One table of vectors.
 pub(crate) struct Table {
     head: Vec<String>,
     rows: Vec<Vec<String>>,

@@ -1,4 +1,4 @@
-//! The vectors of the algorithm cards, put through the real algorithms: every number that a card prints
+//! The vectors of the reference model, put through the real algorithms: every number that it printed
 //! is read from a verdict or a probe, and exactly the random numbers that it prints are drawn.
 
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
@@ -349,7 +349,7 @@ fn avq_v3_dropping_has_a_second_clock() {
             assert!(matches!(verdict, Verdict::Pass | Verdict::Drop(Cause::Early)), "{verdict:?}");
             row.check_signal("drop", verdict);
             row.check("VQ after", bench.probe("vq"));
-            row.check("C~ after (card)", bench.probe("capacity") / 8.0);
+            row.check("C~ after (paper)", bench.probe("capacity") / 8.0);
         }
     }
 }

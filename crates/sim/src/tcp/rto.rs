@@ -149,7 +149,7 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    /// Card T6, TV1: samples 0.5, 0.7, 0.4, 1.0 s with a clock of 0.1 s, without and with the 1 s floor.
+    /// Vector TV1: samples 0.5, 0.7, 0.4, 1.0 s with a clock of 0.1 s, without and with the 1 s floor.
     #[test]
     fn the_estimate_follows_rfc_6298() {
         let mut options = schema::resolve("default", &[]).unwrap();

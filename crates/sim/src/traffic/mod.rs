@@ -142,7 +142,7 @@ impl Datagrams {
 mod tests {
     use super::*;
 
-    /// Card W1: 573 bytes at 250 kbit/s are 18.336 ms apart, for ever.
+    /// 573 bytes at 250 kbit/s are 18.336 ms apart, for ever.
     #[test]
     fn a_constant_source_keeps_its_rate_exactly() {
         let kind = Kind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };

@@ -1,4 +1,4 @@
-//! The cards' vectors TV2, TV3, TV4 and ns-2's Reno, row by row.
+//! The vectors TV2, TV3, TV4 and ns-2's Reno, row by row.
 
 use super::*;
 use crate::tcp::initial_window;
@@ -55,7 +55,7 @@ fn two_losses(o: TcpOptions) -> Path {
     path
 }
 
-/// The rows of the card: acknowledgements that do more than inflate the window.
+/// The rows of a vector: acknowledgements that do more than inflate the window.
 fn table(path: &mut Path, rows: usize) -> String {
     let mut table = String::from("\n");
     while table.lines().count() <= rows {
@@ -96,7 +96,7 @@ fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
     assert_eq!(table(&mut path, RENO.lines().count() - 1), RENO);
 }
 
-/// Card T2, as seen in the installed ns: two losses in a window of 16 give 8, 8.125 on the partial
+/// As seen in the installed ns: two losses in a window of 16 give 8, 8.125 on the partial
 /// acknowledgement, then a time-out.
 #[test]
 fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
