@@ -59,8 +59,8 @@ def main() -> None:
     if not whole:
         print(f"only a part: the report is {STORE / 'REPORT.md'}", file=sys.stderr)
     print(text.splitlines()[-1])
-    counted = [c for c in compared["results"] if c.counts]
-    sys.exit(sum(c.within for c in counted) < 0.9 * len(counted))
+    cells = [c for c in compared["results"] if c.counts]
+    sys.exit(sum(c.within for c in cells) < 0.9 * len(cells))
 
 
 def references(kind: str, only: str = "") -> Rows:

@@ -1,6 +1,6 @@
 """Make the reference that was missing, with ns-2 itself (Debian package ``ns2``).
 
-Run from the root of the clone: ``python -m validation.ns2.make_reference [jitter|transients|clock|many|tuned|classes]...``.
+Run from the root of the clone: ``python -m validation.ns2.make_reference [KIND]...``; KINDS below.
 The results are committed; this script is the record of how they came to be.
 """
 
@@ -146,8 +146,8 @@ CLASSES = {
     "O-D10-N40-in20": f"-N 40 {LINKS.format(d=10)} -aqm RIO -rioin 20 -gentle 0",
     "O-D100-N40-in10": f"-N 40 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0",
     "O-D10-N400-in100": f"-N 400 {LINKS.format(d=10)} -aqm RIO -rioin 100 -gentle 0",
-    "O-D100-N100-in10-wide": f"-N 100 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0 -rioinmin 40 -rioinmax 70"
-    " -riooutmin 10 -riooutmax 30",
+    "O-D100-N100-in10-wide": f"-N 100 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0 -rioinmin 40"
+    " -rioinmax 70 -riooutmin 10 -riooutmax 30",
     "O-D100-N100-in10-gentle": f"-N 100 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 1",
     "O-D100-N40-in10-ecn": f"-N 40 {LINKS.format(d=100)} -aqm RIO -rioin 10 -gentle 0 -ecn 1",
 }
