@@ -15,7 +15,7 @@ import pytest
 
 from sojourn.errors import InputError
 from sojourn.papers import PAPERS, find, reproduction
-from sojourn.papers.claims import CLAIM_COLUMNS
+from sojourn.papers.claims import CLAIM_COLUMNS, Finding, Verdict
 from sojourn.papers.paper import Paper
 from sojourn.papers.reproduction import Reproduction, reproduce
 
@@ -123,6 +123,23 @@ def test_a_claim_over_two_experiments_gets_the_arms_of_both(paper: Paper):
     assert ("raqm-fig5a", "PI") in sources
     assert {("raqm-fig5b", name) for name in ("PI", "REM", "RAQM")} <= sources
     assert ("raqm-fig5a", "RAQM") not in sources
+
+
+def test_a_claim_may_stand_in_two_experiments(paper: Paper):
+    one = next(claim for claim in paper.claims if claim.id == "RAQM-39")
+    both = dataclasses.replace(one, experiment="raqm-fig9;raqm-fig8")
+    row = paper.details(both, Finding(Verdict.UNDECIDED))
+    parts = [paper.experiment(name).assumptions for name in ("raqm-fig9", "raqm-fig8")]
+    assert len(set(parts)) == 2
+    assert set(row.assumptions) == set(parts[0]) | set(parts[1])
+    vars(paper)["claims"] = [both]
+    try:
+        for name in ("raqm-fig8", "raqm-fig9"):
+            assert reproduction._selected(paper, reproduction.Selection(name)) == {"RAQM-39"}
+        arms = {(name, arm.name) for name in both.experiments for arm in paper.experiment(name).arms}
+        assert reproduction._sources(paper, frozenset({"RAQM-39"})) == arms
+    finally:
+        del vars(paper)["claims"]
 
 
 def test_what_does_not_exist_is_refused(paper: Paper, tmp_path: Path):

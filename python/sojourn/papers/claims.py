@@ -27,7 +27,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper that can be true or false."""
+    """A statement of a paper that can be true or false.
+
+    ``experiment`` may name several, parted by semicolons: the claim needs all of them.
+    """
 
     id: str
     section: str
@@ -38,6 +41,11 @@ class Claim:
     how_to_judge: str
     assumed: bool
     remark: str
+
+    @property
+    def experiments(self) -> tuple[str, ...]:
+        """The experiments that it needs."""
+        return tuple(self.experiment.split(";"))
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,6 @@ class Paper:
 
     def details(self, claim: Claim, finding: Finding) -> Judged:
         """Return a claim's row: its finding with world, assumptions and published value."""
-        experiment = self.experiment(claim.experiment)
-        assumptions = experiment.assumptions if claim.assumed else ()
-        return Judged(claim, finding, experiment.world, assumptions, self.published.get(claim.id))
+        found = [self.experiment(name) for name in claim.experiments]
+        resting = dict.fromkeys(name for one in found for name in one.assumptions) if claim.assumed else ()
+        return Judged(claim, finding, found[0].world, tuple(resting), self.published.get(claim.id))

@@ -207,14 +207,14 @@ def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
     return frozenset(
         claim.id
         for claim in paper.claims
-        if selection.experiment in (None, claim.experiment)
-        and selection.world in (None, paper.experiment(claim.experiment).world)
+        if selection.experiment in (None, *claim.experiments)
+        and selection.world in (None, paper.experiment(claim.experiments[0]).world)
     )
 
 
 def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
     """Return the arms that claims look at, with all other arms of the claims' own experiments."""
-    mine = {claim.experiment for claim in paper.claims if claim.id in claims}
+    mine = {name for claim in paper.claims if claim.id in claims for name in claim.experiments}
     whole = {(e.id, arm.name) for e in paper.experiments if e.id in mine for arm in e.arms}
     return frozenset(whole).union(*(paper.checks[name].sources for name in claims))
 
