@@ -13,6 +13,7 @@ __all__ = [
     "canonical",
     "spec_info",
     "inspect",
+    "stopwatch",
     "parse_unit",
     "canonical_unit",
     "nearest",
@@ -59,7 +60,13 @@ def spec_info(spec: str) -> dict[str, Any]:
     """What a spec says: `name`, `limit` (or None), `values` that were set."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
-    """What an algorithm costs: `state_bytes`, and `draws`, `looks`, `timers` over so many `packets`."""
+    """What an algorithm or scheduler costs: `state_bytes`, and over so many `packets` the `departures`, `draws`,
+    `looks`, `timers`, `moves` (packets at which a probe moved) and the link's `elapsed_ns`."""
+
+def stopwatch(
+    spec: str, rate: int, flows: int, packets: int
+) -> tuple[float | None, float | None, float | None]:
+    """Nanoseconds of an arrival, a departure and a timer; None where none came."""
 
 @overload
 def parse_unit(kind: Literal["span", "rate"], word: str) -> int: ...

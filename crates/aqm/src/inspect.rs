@@ -1,99 +1,350 @@
-//! What an algorithm costs, counted: the size of its state, and what it asks of the outside per packet.
+//! What an algorithm costs: what it asks of the outside per packet, how often it moves, how long it takes.
 //!
-//! The instance is shown packets of a number of flows in turn, on a queue that never fills; every random
-//! number that it draws and every look that it takes into the queue is counted, and so is every timer.
-//! Equal counts for few and for many flows say that its work does not grow with them. Memory on the heap
-//! (tables of flows) is not in the size.
+//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered a ninth more than it carries, by
+//! packets of so many flows in turn, so that everything that controls a queue has found its working point after the
+//! [`WARM_UP`]. Packets come and go in steps of nine arrivals, then eight departures. Random numbers, looks into
+//! the queue and timers are counted; equal counts for few and for many flows say that the work does not
+//! grow with them. The clock is the caller's. Instructions are counted from outside, by the names of the
+//! functions `arrival_at_queue`, `departure_at_queue` and so on, through which every decision goes.
 
-use crate::{Aqm, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Random, Stream, Time};
+use crate::{
+    Aqm, Cause, Class, Contents, Ecn, Fate, FlowId, Limit, PacketView, QueueView, Random, Scheduler, Span,
+    Stream, Time, Token, Verdict,
+};
+use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 use core::{cell::Cell, mem::size_of_val};
+
+/// Packets before the counted ones.
+pub const WARM_UP: u32 = 20_000;
+
+/// The buffer of the link.
+pub const LIMIT: Limit = Limit::Packets(100);
+
+/// Size of every packet in bytes.
+pub const PACKET: u32 = 500;
+
+/// Arrivals of one step.
+pub const ARRIVALS: u64 = 9;
+/// Departures of one step.
+const DEPARTURES: u64 = 8;
 
 /// What was counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes of the instance itself.
-    pub state_bytes: usize,
-    /// Packets that it was shown.
+    /// Packets that arrived.
     pub packets: u64,
+    /// Departures that the algorithm was asked about; departures from a scheduler.
+    pub departures: u64,
     /// Random numbers drawn.
     pub draws: u64,
-    /// Looks into the queue: at a packet, at a flow's or a class's share.
+    /// Looks into the queue: at a packet, at a flow's or a class's share; a scheduler looks into its own queues,
+    /// which is not seen.
     pub looks: u64,
     /// Timers that came due.
     pub timers: u64,
+    /// Arrivals and departures at which one of its probes moved; 0 unless watched.
+    pub moves: u64,
+    /// Time on the link.
+    pub elapsed: Span,
+    /// The caller's clock at arrivals, at departures and at timers.
+    pub spent: [u64; 3],
 }
 
-/// Show `aqm` so many `packets` of 500 bytes, of `flows` flows in turn, as a link of `rate` bit/s carries
-/// them.
-pub fn cost(aqm: &mut dyn Aqm, rate: u64, flows: u32, packets: u32) -> Cost {
-    let contents = Counted::default();
-    let queue = QueueView {
-        packets: 50,
-        bytes: 25_000,
-        limit: Limit::Packets(100),
-        link_rate: rate,
-        contents: &contents,
-    };
-    let mut rng = CountedStream { stream: Stream::new(1, "inspect"), draws: 0 };
-    let mut counted = Cost { state_bytes: size_of_val(aqm), packets: packets.into(), ..Cost::default() };
-    let spacing = crate::transmission(500, rate);
-    let mut now = Time::ZERO;
-    for i in 0..packets {
-        now += spacing;
-        while let Some(due) = aqm.next_timer().filter(|due| *due <= now) {
-            aqm.on_timer(due, &queue);
-            counted.timers += 1;
+/// Who is measured.
+pub enum Subject {
+    /// An algorithm on one queue.
+    Aqm(Box<dyn Aqm>),
+    /// A scheduler.
+    Scheduler(Box<dyn Scheduler>),
+}
+
+impl Clone for Subject {
+    fn clone(&self) -> Subject {
+        match self {
+            Subject::Aqm(aqm) => Subject::Aqm(aqm.clone_box()),
+            Subject::Scheduler(scheduler) => Subject::Scheduler(scheduler.clone_box()),
         }
-        let flow = FlowId(i % flows.max(1));
-        let packet = PacketView { bytes: 500, ecn: Ecn::NotEct, flow, class: Class(0), arrived: now };
-        aqm.on_offered(now, &packet, &queue);
-        aqm.on_arrival(now, &packet, &queue, &mut rng);
-        aqm.on_departure(now, &packet, &queue, &mut rng);
     }
-    Cost { draws: rng.draws, looks: contents.looks.get(), ..counted }
 }
 
-/// A queue of which every look is counted; it holds packets of flow 0 only.
-#[derive(Default)]
-struct Counted {
+/// A link with its load.
+pub struct Driver {
+    subject: Subject,
+    link_rate: u64,
+    flows: u32,
+    queue: Queue,
+    rng: Counted,
+    now: Time,
+    /// Packets so far.
+    number: u64,
+    /// A packet was sent since the queue was last found empty.
+    busy: bool,
+    /// The probes as they stood, if they are watched.
+    watched: Option<Vec<f64>>,
+    cost: Cost,
+}
+
+impl Driver {
+    /// `subject` on a link of `link_rate` bit/s, with packets of `flows` flows.
+    pub fn new(subject: Subject, link_rate: u64, flows: u32) -> Driver {
+        let flows = flows.max(1);
+        let mut driver = Driver {
+            subject,
+            link_rate,
+            flows,
+            queue: Queue { line: VecDeque::new(), of_flow: vec![0; flows as usize], looks: Cell::new(0) },
+            rng: Counted { stream: Stream::new(1, "inspect"), draws: 0 },
+            now: Time::ZERO,
+            number: 0,
+            busy: false,
+            watched: None,
+            cost: Cost::default(),
+        };
+        driver.run(WARM_UP, &mut || 0);
+        driver
+    }
+
+    /// Count the packets that move a probe too, which takes its time.
+    pub fn watch(&mut self) {
+        self.watched = Some(self.probes());
+    }
+
+    /// Bytes of the instance itself, without what it keeps on the heap.
+    pub fn state_bytes(&self) -> usize {
+        match &self.subject {
+            Subject::Aqm(aqm) => size_of_val(&**aqm),
+            Subject::Scheduler(scheduler) => size_of_val(&**scheduler),
+        }
+    }
+
+    /// Who is measured, as it stands.
+    pub fn subject(&self) -> &Subject {
+        &self.subject
+    }
+
+    /// At least so many `packets`; what they cost. `clock` is read around the arrivals, departures and timers of
+    /// each step.
+    pub fn run(&mut self, packets: u32, clock: &mut dyn FnMut() -> u64) -> Cost {
+        self.cost = Cost::default();
+        (self.rng.draws, self.queue.looks) = (0, Cell::new(0));
+        let begun = self.now;
+        while self.cost.packets < u64::from(packets) {
+            self.step(clock);
+        }
+        let (draws, looks) = (self.rng.draws, self.queue.looks.get());
+        Cost { draws, looks, elapsed: self.now.since(begun), ..self.cost }
+    }
+
+    fn step(&mut self, clock: &mut dyn FnMut() -> u64) {
+        let begun = clock();
+        for _ in 0..ARRIVALS {
+            self.arrive();
+            self.note_move();
+        }
+        let arrived = clock();
+        for _ in 0..DEPARTURES {
+            self.depart();
+            self.note_move();
+        }
+        let departed = clock();
+        self.cost.spent[0] += arrived - begun;
+        self.cost.spent[1] += departed - arrived;
+        while self.next_timer().is_some_and(|due| due <= self.now) {
+            let begun = clock();
+            self.on_timer();
+            self.cost.spent[2] += clock() - begun;
+        }
+    }
+
+    fn arrive(&mut self) {
+        // Classes, and a quarter of scalable packets, in turn.
+        let ecn = if self.number % 4 == 3 { Ecn::Ect1 } else { Ecn::NotEct };
+        let (flow, class) = (FlowId((self.number % u64::from(self.flows)) as u32), (self.number % 3) as u8);
+        self.now += Span(crate::transmission(u64::from(PACKET) * DEPARTURES, self.link_rate).0 / ARRIVALS);
+        let packet = PacketView { bytes: PACKET, ecn, flow, class: Class(class), arrived: self.now };
+        self.number += 1;
+        self.cost.packets += 1;
+        match &mut self.subject {
+            Subject::Aqm(aqm) => {
+                let fits = self.queue.line.len() < 100;
+                let view = self.queue.view(self.link_rate);
+                match arrival_at_queue(&mut **aqm, self.now, &packet, fits, &view, &mut self.rng) {
+                    Verdict::Pass => self.queue.enter(packet),
+                    Verdict::Mark(_) => self.queue.enter(PacketView { ecn: Ecn::Ce, ..packet }),
+                    Verdict::Drop(_) => {}
+                    Verdict::DropBoth { victim, .. } => drop(self.queue.leave(victim as usize)),
+                }
+            }
+            Subject::Scheduler(scheduler) => {
+                arrival_at_scheduler(&mut **scheduler, self.now, self.number, &packet, &mut self.rng);
+            }
+        }
+    }
+
+    fn depart(&mut self) {
+        match &mut self.subject {
+            Subject::Aqm(aqm) => {
+                while let Some(packet) = self.queue.leave(0) {
+                    self.cost.departures += 1;
+                    let view = self.queue.view(self.link_rate);
+                    let verdict = departure_at_queue(&mut **aqm, self.now, &packet, &view, &mut self.rng);
+                    if !matches!(verdict, Verdict::Drop(_)) {
+                        self.busy = true;
+                        return;
+                    }
+                }
+                if core::mem::replace(&mut self.busy, false) {
+                    aqm.on_idle(self.now);
+                }
+            }
+            Subject::Scheduler(scheduler) => {
+                let sent = departure_at_scheduler(&mut **scheduler, self.now, &mut self.rng);
+                self.cost.departures += u64::from(sent.is_some());
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        match &self.subject {
+            Subject::Aqm(aqm) => aqm.next_timer(),
+            Subject::Scheduler(scheduler) => scheduler.next_timer(),
+        }
+    }
+
+    fn on_timer(&mut self) {
+        self.cost.timers += 1;
+        match &mut self.subject {
+            Subject::Aqm(aqm) => timer_at_queue(&mut **aqm, self.now, &self.queue.view(self.link_rate)),
+            Subject::Scheduler(scheduler) => timer_at_scheduler(&mut **scheduler, self.now),
+        }
+        if self.watched.is_some() {
+            self.watch(); // a timer is no packet
+        }
+    }
+
+    fn note_move(&mut self) {
+        let Some(before) = &self.watched else { return };
+        let probes = self.probes();
+        self.cost.moves += u64::from(probes != *before);
+        self.watched = Some(probes);
+    }
+
+    fn probes(&self) -> Vec<f64> {
+        let mut values = Vec::new();
+        match &self.subject {
+            Subject::Aqm(aqm) => aqm.probe(&mut |_, value| values.push(value)),
+            Subject::Scheduler(scheduler) => scheduler.probe(&mut |_, value| values.push(value)),
+        }
+        values
+    }
+}
+
+#[inline(never)]
+fn arrival_at_queue(
+    aqm: &mut dyn Aqm,
+    now: Time,
+    packet: &PacketView,
+    fits: bool,
+    queue: &QueueView,
+    rng: &mut dyn Random,
+) -> Verdict {
+    aqm.on_offered(now, packet, queue);
+    if fits {
+        return aqm.on_arrival(now, packet, queue, rng);
+    }
+    aqm.on_drop(now, packet, Cause::Overflow, queue);
+    aqm.on_refused(now, packet, queue, rng);
+    Verdict::Drop(Cause::Overflow)
+}
+
+#[inline(never)]
+fn departure_at_queue(
+    aqm: &mut dyn Aqm,
+    now: Time,
+    packet: &PacketView,
+    queue: &QueueView,
+    rng: &mut dyn Random,
+) -> Verdict {
+    aqm.on_departure(now, packet, queue, rng)
+}
+
+#[inline(never)]
+fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView) {
+    aqm.on_timer(now, queue);
+}
+
+/// Nobody needs to know.
+fn unheard(_: Token, _: Fate) {}
+
+#[inline(never)]
+fn arrival_at_scheduler(
+    scheduler: &mut dyn Scheduler,
+    now: Time,
+    number: u64,
+    packet: &PacketView,
+    rng: &mut dyn Random,
+) {
+    scheduler.enqueue(now, Token(number), packet, rng, &mut unheard);
+}
+
+#[inline(never)]
+fn departure_at_scheduler(scheduler: &mut dyn Scheduler, now: Time, rng: &mut dyn Random) -> Option<Token> {
+    scheduler.dequeue(now, rng, &mut unheard)
+}
+
+#[inline(never)]
+fn timer_at_scheduler(scheduler: &mut dyn Scheduler, now: Time) {
+    scheduler.on_timer(now);
+}
+
+/// A queue of which every look is counted, and answered without a search.
+struct Queue {
+    line: VecDeque<PacketView>,
+    of_flow: Vec<u32>,
     looks: Cell<u64>,
 }
 
-impl Counted {
+impl Queue {
+    fn view(&self, link_rate: u64) -> QueueView<'_> {
+        let packets = self.line.len() as u32;
+        QueueView { packets, bytes: u64::from(packets * PACKET), limit: LIMIT, link_rate, contents: self }
+    }
+    fn enter(&mut self, packet: PacketView) {
+        self.of_flow[packet.flow.0 as usize] += 1;
+        self.line.push_back(packet);
+    }
+    fn leave(&mut self, position: usize) -> Option<PacketView> {
+        let packet = if position == 0 { self.line.pop_front() } else { self.line.remove(position) }?;
+        self.of_flow[packet.flow.0 as usize] -= 1;
+        Some(packet)
+    }
     fn look(&self) {
         self.looks.set(self.looks.get() + 1);
     }
 }
 
-impl Contents for Counted {
+impl Contents for Queue {
     fn at(&self, position: u32) -> Option<PacketView> {
         self.look();
-        let packet = PacketView {
-            bytes: 500,
-            ecn: Ecn::NotEct,
-            flow: FlowId(0),
-            class: Class(0),
-            arrived: Time::ZERO,
-        };
-        (position < 50).then_some(packet)
+        self.line.get(position as usize).copied()
     }
-    fn of_flow(&self, _: FlowId) -> u32 {
+    fn of_flow(&self, flow: FlowId) -> u32 {
         self.look();
-        1
+        self.of_flow[flow.0 as usize]
     }
     fn of_class(&self, _: Class) -> u32 {
         self.look();
-        50
+        self.line.len() as u32 / 3
     }
 }
 
 /// Random numbers of which every one is counted.
-struct CountedStream {
+struct Counted {
     stream: Stream,
     draws: u64,
 }
 
-impl Random for CountedStream {
+impl Random for Counted {
     fn uniform(&mut self) -> f64 {
         self.draws += 1;
         self.stream.uniform()
@@ -105,29 +356,38 @@ mod tests {
     use super::*;
     use crate::{Context, Spec};
 
-    fn of(spec: &str, flows: u32) -> Cost {
+    fn of(spec: &str, flows: u32) -> Driver {
         let context = Context {
             link_rate: 10_000_000,
-            limit: Limit::Packets(100),
-            mean_packet: 500,
-            ecn: false,
+            limit: LIMIT,
+            mean_packet: PACKET,
+            ecn: true,
             ns2: false,
             ns2_2001: false,
         };
-        let mut aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
-        cost(&mut *aqm, context.link_rate, flows, 5000)
+        let aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
+        Driver::new(Subject::Aqm(aqm), context.link_rate, flows)
+    }
+
+    fn cost(spec: &str, flows: u32) -> Cost {
+        let mut driver = of(spec, flows);
+        driver.watch();
+        driver.run(18_000, &mut || 0)
     }
 
     #[test]
     fn raqm_draws_once_a_packet_whatever_the_number_of_flows() {
-        let few = of("raqm", 40);
-        assert_eq!((few.draws, few.looks, few.timers), (5000, 0, 2));
-        assert!(few.state_bytes > 0);
-        assert_eq!(of("raqm", 400), few);
+        let few = cost("raqm", 40);
+        // 6.4 s of the link: six periods.
+        assert_eq!((few.packets, few.looks, few.timers), (18_000, 0, 6));
+        assert_eq!(few.elapsed.0 / 1_000_000, 6_399);
+        assert!((16_000..=18_000).contains(&few.draws), "{few:?}");
+        assert_eq!(cost("raqm", 400), few);
     }
 
     #[test]
     fn an_algorithm_that_looks_is_seen_to_look() {
+        #[derive(Clone)]
         struct Curious;
         impl Aqm for Curious {
             fn on_offered(&mut self, _: Time, packet: &PacketView, queue: &QueueView) {
@@ -135,13 +395,36 @@ mod tests {
                     queue.contents.of_flow(FlowId(flow));
                 }
             }
-            fn clone_box(&self) -> alloc::boxed::Box<dyn Aqm> {
-                alloc::boxed::Box::new(Curious)
+            fn clone_box(&self) -> Box<dyn Aqm> {
+                Box::new(Curious)
             }
         }
-        let few = cost(&mut Curious, 10_000_000, 40, 4000);
-        assert_eq!(few.looks, 100 * 40 * 41 / 2);
-        assert!(cost(&mut Curious, 10_000_000, 400, 4000).looks > few.looks);
-        assert_eq!(of("droptail", 40).draws, 0);
+        let looks = |flows| {
+            let mut driver = Driver::new(Subject::Aqm(Box::new(Curious)), 10_000_000, flows);
+            driver.run(36_000, &mut || 0).looks
+        };
+        assert_eq!(looks(40), 36_000 / 40 * (40 * 41 / 2));
+        assert!(looks(400) > looks(40));
+    }
+
+    #[test]
+    fn moves_say_how_often_a_law_runs() {
+        // Every arrival moves RED's average; PI moves by its timer alone; DropTail never.
+        let (red, pi, droptail) = (cost("red", 40), cost("pi", 40), cost("droptail", 40));
+        assert!(red.moves * 10 > 9 * red.packets, "{red:?}");
+        assert_eq!((pi.moves, pi.timers), (0, 1024));
+
+        assert_eq!((droptail.moves, droptail.draws, droptail.timers), (0, 0, 0));
+    }
+
+    #[test]
+    fn the_clock_is_read_around_arrivals_departures_and_timers() {
+        let mut ticks = 0;
+        let cost = of("pi", 40).run(9 * 10, &mut || {
+            ticks += 1;
+            ticks
+        });
+        assert_eq!(cost.spent, [10, 10, cost.timers]);
+        assert_eq!((cost.timers, ticks), (5, 3 * 10 + 2 * 5));
     }
 }

@@ -6,6 +6,7 @@
 
 mod batch;
 mod errors;
+mod inspect;
 mod record;
 mod schema;
 mod tcp;
@@ -23,7 +24,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(schema::canonical, module)?)?;
     module.add_function(wrap_pyfunction!(schema::spec_info, module)?)?;
-    module.add_function(wrap_pyfunction!(schema::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::stopwatch, module)?)?;
     module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::nearest, module)?)?;

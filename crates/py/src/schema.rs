@@ -5,7 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{Algorithm, Context, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
+use sojourn_aqm::{Algorithm, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
@@ -44,34 +44,6 @@ pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py,
     dict.set_item("name", spec.algorithm.name)?;
     dict.set_item("limit", limit)?;
     dict.set_item("values", values)?;
-    Ok(dict)
-}
-
-/// What an algorithm costs, counted over `packets` packets of `flows` flows on a link of `rate` bit/s.
-#[pyfunction]
-pub(crate) fn inspect<'py>(
-    py: Python<'py>,
-    spec: &str,
-    rate: u64,
-    flows: u32,
-    packets: u32,
-) -> PyResult<Bound<'py, PyDict>> {
-    let context = Context {
-        link_rate: rate,
-        limit: Limit::Packets(100),
-        mean_packet: 500,
-        ecn: false,
-        ns2: false,
-        ns2_2001: false,
-    };
-    let mut aqm = Spec::parse(spec).and_then(|s| s.build(context)).map_err(|e| spec_error(py, &e))?;
-    let cost = sojourn_aqm::inspect::cost(&mut *aqm, rate, flows, packets);
-    let dict = PyDict::new(py);
-    dict.set_item("state_bytes", cost.state_bytes)?;
-    dict.set_item("packets", cost.packets)?;
-    dict.set_item("draws", cost.draws)?;
-    dict.set_item("looks", cost.looks)?;
-    dict.set_item("timers", cost.timers)?;
     Ok(dict)
 }
 
