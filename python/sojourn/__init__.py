@@ -16,10 +16,12 @@ from sojourn.record import Record
 from sojourn.results import Results
 from sojourn.run import aqm, run
 from sojourn.scenario import Scenario, load
+from sojourn.study.compare import Comparison, compare
 
 __version__ = VERSION
 __all__ = [
     "CORE_VERSION",
+    "Comparison",
     "InputError",
     "Record",
     "Results",
@@ -27,6 +29,7 @@ __all__ = [
     "Scenario",
     "SojournError",
     "aqm",
+    "compare",
     "load",
     "run",
 ]

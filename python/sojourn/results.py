@@ -105,6 +105,11 @@ class Results:
             )
         return cls(scenario, manifest["aqms"], outcomes, manifest.get("warnings", ()), folder, manifest)
 
+    def joined(self, more: Results) -> Results:
+        """Return these results and `more`, further seeds of the same algorithms, as one; in memory only."""
+        warnings = list(dict.fromkeys(self.warnings + more.warnings))
+        return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+
     @property
     def seeds(self) -> list[int]:
         """The seeds, each once."""

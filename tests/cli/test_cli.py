@@ -108,6 +108,39 @@ def test_a_report_is_drawn_again(cli: Cli, small_file: Path, tmp_path: Path) -> 
     assert page.read_bytes() == first
 
 
+def test_compare_prints_differences_and_draws_its_report_again(
+    cli: Cli, small_file: Path, tmp_path: Path
+) -> None:
+    words = ["compare", small_file, "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--out", "out"]
+    done = cli(*words, "--baseline", "red", "--sort", "utilization", "--json")
+    assert done.returncode == 0, done.stderr
+    comparison = json.loads(done.stdout)["comparison"]
+    assert comparison["baseline"] == "red"
+    assert comparison["sort"] == "utilization"
+    assert {row["verdict"] for row in comparison["rows"]} >= {"baseline"}
+    before = (tmp_path / "out/report.html").read_text()
+    assert "Against the baseline" in before
+    assert cli("report", "out").returncode == 0
+    assert (tmp_path / "out/report.html").read_text() == before
+    assert "minus droptail" in cli(*words).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--until-ci", "5"], "until-ci = 5 is out of range"),
+        (["--until-ci", "narrow"], "until-ci = 'narrow' is no share"),
+        (["--baseline", "pie"], "baseline = 'pie' is not one of the algorithms"),
+        (["--sort", "dealy"], "sort = 'dealy' is not a metric"),
+    ],
+)
+def test_compare_refuses(cli: Cli, small_file: Path, tmp_path: Path, words: list[str], expected: str) -> None:
+    done = cli("compare", small_file, "--aqm", "droptail", "--aqm", "red", *words)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert expected in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "idle.toml").write_text(
         SMALL.replace("count = 6", "count = 1\ntcp = { receiver_window = 1 }")

@@ -67,3 +67,17 @@ def test_the_readme_commands_exist():
             [Path(sys.executable).parent / "sojourn", command, "--help"], capture_output=True, check=False
         )
         assert done.returncode == 0, command
+
+
+def test_the_commands_of_how_sure_run(tmp_path: Path):
+    """Every line does what the page says, as a user types it."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    lines = [line for code in blocks(ROOT / "docs/how-sure.md", "sh") for line in code.splitlines()]
+    assert len(lines) == 2
+    for line in lines:
+        program = Path(sys.executable).parent / "sojourn"
+        words = [program, *line.split()[1:]]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "minus droptail, paired by seed" in done.stdout
+    assert "narrow enough" in done.stderr

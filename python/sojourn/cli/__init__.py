@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli import bench, explain, list_, report, reproduce, run, schema
+from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema
 from sojourn.errors import SojournError, disk
 
 app = typer.Typer(
@@ -45,6 +45,7 @@ def _root(
 
 
 app.command("run")(run.run)
+app.command("compare")(compare.compare)
 app.command("reproduce")(reproduce.reproduce)
 app.command("list")(list_.list_algorithms)
 app.command("explain")(explain.explain)

@@ -10,7 +10,10 @@ import typer
 
 def report(
     directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A results folder of 'sojourn run'.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="DIR", help="A results folder of 'sojourn run' or 'compare'.", show_default=False
+        ),
     ],
 ) -> None:
     """Write report.html of a results folder again, from what is stored; nothing is run."""

@@ -68,11 +68,13 @@ def write_report(results: Results) -> Path:
     """Write ``report.html`` into the folder of the results."""
     from sojourn import report
     from sojourn.errors import disk
+    from sojourn.study.compare import Comparison
 
     assert results.directory is not None
     path = results.directory / "report.html"
+    comparison = Comparison.of(results)
     try:
-        report.write(report.for_results(results), path)
+        report.write(report.for_comparison(comparison) if comparison else report.for_results(results), path)
     except OSError as error:
         raise disk(error, path) from None
     return path

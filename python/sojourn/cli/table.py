@@ -12,6 +12,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from sojourn.results import Results
+    from sojourn.study.compare import Comparison, Difference
     from sojourn.study.stats import Estimate
 
 #: Metric, heading, factor.
@@ -53,6 +54,45 @@ def show(results: Results) -> None:
         table = _table(title, ["", *results.aqms])
         for i, head in enumerate(heads):
             table.add_row(head, *(line[i] for line in cells))
+    _print(table)
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Print the algorithms, best first, and under each metric how far they are from the baseline."""
+    known = {name: (title, factor) for name, title, factor in ROWS}
+    columns = [(name, *known.get(name, (name, 1.0))) for name in comparison.metrics]
+    count, percent = len(comparison.results.seeds), 100 * comparison.level
+    name = comparison.results.scenario.name
+    title = f"{name}: mean ± {percent:.3g} % over {count} seeds, sorted by {comparison.sort}"
+    means = _table(title, ["", *(head for _, head, _ in columns)])
+    for aqm in comparison.aqms:
+        means.add_row(aqm, *(cell(comparison.estimate(aqm, name), factor) for name, _, factor in columns))
+    _print(means)
+    against = {(one.aqm, one.metric): one for one in comparison.differences}
+    title = f"minus {comparison.baseline}, paired by seed ('=': no difference shown, Holm over the table)"
+    table = _table(title, ["", *(head for _, head, _ in columns)])
+    for aqm in comparison.aqms:
+        if aqm != comparison.baseline:
+            table.add_row(aqm, *(difference(against[aqm, name], factor) for name, _, factor in columns))
+    _print(table)
+
+
+def difference(one: Difference, factor: float) -> str:
+    """Return the effect with its half-width, or ``=`` where no difference is shown."""
+    from sojourn.study.compare import NO_DIFFERENCE
+    from sojourn.study.stats import Estimate
+
+    effect = one.effect
+    if effect.mean is None:
+        return "-"
+    half = None if effect.high is None else effect.high - effect.mean
+    text = cell(Estimate(effect.mean, half, effect.n), factor)
+    if one.verdict == NO_DIFFERENCE:
+        return f"= ({text})"
+    return text if effect.mean < 0 else f"+{text}"
+
+
+def _print(table: Table) -> None:
     Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
 
 

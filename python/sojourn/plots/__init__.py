@@ -8,6 +8,7 @@ from sojourn.plots.bars import bars
 from sojourn.plots.canvas import HALF, WIDTH, drawing, figure, to_svg
 from sojourn.plots.curve import Mark, Rule, curve
 from sojourn.plots.decimate import block_means, decimate
+from sojourn.plots.ellipses import ellipses
 from sojourn.plots.histogram import histogram
 from sojourn.plots.orbits import bifurcation, iterates
 from sojourn.plots.probes import probe_names, probes
@@ -28,6 +29,7 @@ __all__ = [
     "curve",
     "decimate",
     "drawing",
+    "ellipses",
     "figure",
     "histogram",
     "iterates",

@@ -1,5 +1,6 @@
 """Reports: what was run and what came of it, as one HTML file that works offline and prints well."""
 
+from sojourn.report.comparison import for_comparison
 from sojourn.report.document import (
     Block,
     Code,
@@ -33,6 +34,7 @@ __all__ = [
     "Text",
     "Verdicts",
     "estimate",
+    "for_comparison",
     "for_results",
     "interval",
     "metric_table",

@@ -1,0 +1,82 @@
+"""The report of ``sojourn compare``: what is better than the baseline, then everything a run's report has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sojourn.report.document import Block, Column, Document, Figure, Section, Table
+from sojourn.report.names import metric_title
+from sojourn.report.results import for_results
+
+if TYPE_CHECKING:
+    from sojourn.study.compare import Comparison
+
+
+def for_comparison(comparison: Comparison) -> Document:
+    """Build the report of a comparison.
+
+    Parameters
+    ----------
+    comparison
+        What ``sojourn.compare`` returned, or ``Comparison.of(Results.open(directory))``.
+
+    Returns
+    -------
+    Document
+        To be passed to `sojourn.report.render` or `sojourn.report.write`.
+    """
+    whole = for_results(comparison.results)
+    own = Section("Against the baseline", _blocks(comparison), _lead(comparison))
+    return replace(whole, kind="Comparison", blocks=[own, *whole.blocks])
+
+
+def _lead(comparison: Comparison) -> str:
+    count = len(comparison.results.seeds)
+    level = comparison.level
+    text = (
+        f"Differences from `{comparison.baseline}`, paired by seed, with {100 * level:.4g} % intervals over "
+        f"{count} seeds. A difference counts if its p-value stays below {1 - level:.2g} after "
+        "Holm\u2019s correction for all comparisons here; otherwise no difference is shown, which does not "
+        "say that there is none."
+    )
+    if comparison.looks:
+        after = ", ".join(map(str, comparison.looks))
+        text += (
+            "\n\nSeeds were added until the intervals were narrow, or the limit was reached: a look after "
+            f"{after} seeds. The looks share one error of 5 %: the intervals hold wherever the study stopped."
+        )
+    return text
+
+
+def _blocks(comparison: Comparison) -> list[Block]:
+    from sojourn import plots
+
+    found: list[Block] = []
+    runs = comparison.results.runs
+    order = pl.DataFrame({"aqm": comparison.aqms}).with_row_index("_order")
+    if {"mean_delay_s", "goodput_bps"} <= set(runs.columns):
+        points = runs.join(order, on="aqm").sort("_order", "seed")
+        found.append(
+            Figure(
+                plots.ellipses(points),
+                "What each algorithm trades: a pale point a seed, the median (symbol), and the 1-sigma "
+                "ellipse of RFC 7928, section 2.7. Upper left is better.",
+            )
+        )
+    table = comparison.table()
+    for metric in comparison.metrics:
+        rows = table.filter((pl.col("metric") == metric) & (pl.col("aqm") != comparison.baseline))
+        half = (pl.col("high") - pl.col("difference")).alias("difference_ci")
+        unit = str(table.filter(pl.col("metric") == metric)["unit"][0])
+        columns = {
+            "aqm": Column("algorithm", kind="spec"),
+            "mean": Column(metric_title(metric), unit, "ci95"),
+            "difference": Column("minus baseline", unit, "difference_ci"),
+            "p_holm": Column("p (Holm)", kind="probability"),
+            "verdict": Column("", kind="text"),
+        }
+        found.append(Table(rows.with_columns(half), metric_title(metric).capitalize(), columns))
+    return found

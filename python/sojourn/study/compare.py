@@ -1,0 +1,307 @@
+"""Which algorithm is better, and how sure is that: differences from a baseline, paired by seed.
+
+Under one seed every algorithm meets the same demand, so each seed gives one difference. A difference is
+shown as one only if its p-value survives Holm's correction for all comparisons of the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.metrics import METRICS, find
+from sojourn.results import Results
+from sojourn.study.plan import MOST_SEEDS
+from sojourn.study.sequential import level, looks, narrow
+from sojourn.study.stats import Effect, Estimate, holm, mean_ci, paired
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sojourn.scenario import Scenario
+    from sojourn.study.execute import Progress
+
+#: The metrics that are compared, as far as they are known.
+COMPARED = (
+    "utilization",
+    "goodput_bps",
+    "mean_queue_packets",
+    "mean_delay_s",
+    "p99_delay_s",
+    "drop_ratio",
+    "mark_ratio",
+    "jain_index",
+)
+SORT = "mean_delay_s"
+NO_DIFFERENCE = "no difference shown"
+ONE_SEED = "one seed"
+MOST = 200
+
+
+class Difference(NamedTuple):
+    """One algorithm beside the baseline, in one metric."""
+
+    aqm: str
+    metric: str
+    effect: Effect
+    p_holm: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results read as a comparison.
+
+    Parameters
+    ----------
+    results : Results
+        Of two or more algorithms under the same seeds.
+    baseline : str
+        Canonical spec that the others are compared with.
+    sort : str
+        Metric by which algorithms are ordered, best first (least first where neither is better).
+    level : float
+        Of the intervals.
+    looks : tuple of int
+        After how many seeds it was looked at the intervals, if seeds were added until they were narrow.
+    """
+
+    results: Results
+    baseline: str
+    sort: str = SORT
+    level: float = 0.95
+    looks: tuple[int, ...] = ()
+
+    @cached_property
+    def aqms(self) -> list[str]:
+        """The algorithms, best first."""
+        metric = find(self.sort)
+        sign = -1.0 if metric is not None and metric.better == "higher" else 1.0
+
+        def key(aqm: str) -> float:
+            mean = self.estimate(aqm, self.sort).mean
+            return float("inf") if mean is None else sign * mean
+
+        return sorted(self.results.aqms, key=key)
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """The metrics that are compared: those that are known, and not 0 throughout."""
+        wanted = dict.fromkeys((self.sort, *COMPARED))
+        return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
+            self.sort
+        ]
+
+    def estimate(self, aqm: str, metric: str) -> Estimate:
+        """Return mean and half-width at the level of this comparison."""
+        return mean_ci(self.results.values(aqm, metric), self.level)
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Every algorithm but the baseline in every metric, in the order of ``aqms`` and ``metrics``."""
+        found = []
+        for aqm in self.aqms:
+            for metric in self.metrics if aqm != self.baseline else ():
+                pair = (self.results.values(self.baseline, metric), self.results.values(aqm, metric))
+                found.append((aqm, metric, paired(*pair, level=self.level)))
+        corrected = holm([effect.p for _, _, effect in found])
+        return [
+            Difference(aqm, metric, effect, p, self._verdict(metric, effect, p))
+            for (aqm, metric, effect), p in zip(found, corrected, strict=True)
+        ]
+
+    def _verdict(self, metric: str, effect: Effect, p: float | None) -> str:
+        if effect.mean is None:
+            return "unknown"
+        if p is None:
+            return ONE_SEED
+        if p >= 1 - self.level:
+            return NO_DIFFERENCE
+        found = find(metric)
+        if found is None or not found.better:
+            return "higher" if effect.mean > 0 else "lower"
+        return "better" if (effect.mean > 0) == (found.better == "higher") else "worse"
+
+    def table(self) -> pl.DataFrame:
+        """Return one row an algorithm and metric.
+
+        Columns: aqm, metric, unit, mean, ci95 (half-width), n; difference (from the baseline), low, high,
+        p, p_holm, verdict. The baseline's own rows have no difference.
+        """
+        import polars as pl
+
+        against = {(d.aqm, d.metric): d for d in self.differences}
+        rows = []
+        for aqm in self.aqms:
+            for name in self.metrics:
+                metric, one = find(name), against.get((aqm, name))
+                own = (aqm, name, metric.unit if metric else "", *self.estimate(aqm, name))
+                effect = one.effect if one else Effect(None, None, None, 0, None)
+                rest = (one.p_holm, one.verdict) if one else (None, "baseline")
+                rows.append((*own, effect.mean, effect.low, effect.high, effect.p, *rest))
+        text, number = pl.String, pl.Float64
+        schema = {
+            "aqm": text, "metric": text, "unit": text, "mean": number, "ci95": number, "n": pl.UInt32,
+            "difference": number, "low": number, "high": number, "p": number, "p_holm": number,
+            "verdict": text,
+        }  # fmt: skip
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a manifest keeps, so that the comparison can be read again."""
+        return {
+            "baseline": self.baseline,
+            "sort": self.sort,
+            "level": self.level,
+            "looks": list(self.looks),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``sojourn compare --json`` prints."""
+        return {**self.results.to_json(), "comparison": {**self.facts(), "rows": self.table().to_dicts()}}
+
+    @classmethod
+    def of(cls, results: Results) -> Comparison | None:
+        """Return the comparison that a results folder was made for, if it was."""
+        facts = results.manifest.get("comparison")
+        if facts is None:
+            return None
+        return cls(results, facts["baseline"], facts["sort"], facts["level"], tuple(facts["looks"]))
+
+
+def compare(
+    scenario: Scenario,
+    aqms: Sequence[str],
+    baseline: str | None = None,
+    sort: str = SORT,
+    seeds: int = 10,
+    seed_from: int = 1,
+    until_ci: float | None = None,
+    on: Sequence[str] = (),
+    most_seeds: int = MOST,
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    command: Sequence[str] | None = None,
+) -> Comparison:
+    """Run algorithms under the same seeds and compare them.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What happens.
+    aqms : sequence of str
+        Two or more algorithm specs.
+    baseline : str, optional
+        What the others are compared with: a spec, or a name that is unambiguous; the first if None.
+    sort : str
+        Metric by which the algorithms are ordered.
+    seeds : int
+        How many seeds; with `until_ci` how many before the first look.
+    seed_from : int
+        The first seed.
+    until_ci : float, optional
+        Add seeds until every algorithm's interval of the metrics `on` has a half-width of at most this
+        share of its mean, or `most_seeds` are reached; see `sojourn.study.sequential`.
+    on : sequence of str
+        Metrics that `until_ci` watches; `sort` if empty.
+    most_seeds : int
+        Limit of `until_ci`.
+    workers, out, progress, command
+        As for ``sojourn.run``.
+
+    Raises
+    ------
+    InputError
+        Before anything runs, for what cannot be compared.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> scenario = sojourn.load("examples/red40.toml").with_(duration="6s", warmup="3s")
+    >>> comparison = sojourn.compare(scenario, ["droptail", "red"], seeds=3)
+    >>> comparison.aqms[0], comparison.baseline
+    ('red', 'droptail')
+    >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
+    'better'
+    """
+    from sojourn.run import plan
+    from sojourn.run import run as run_scenario
+
+    specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
+    if len(specs) < 2:
+        raise InputError("aqms", "is one algorithm: nothing to compare", "two or more")
+    base = _baseline(specs, baseline)
+    watched = list(on) or [sort]
+    for key, name in (("sort", sort), *(("on", name) for name in on)):
+        _check_metric(scenario, key, name)
+    if until_ci is not None:
+        if not 0 < until_ci < 1:
+            raise InputError("until-ci", f"= {until_ci:g} is out of range", "above 0%, below 100%")
+        if not 2 <= seeds <= most_seeds <= MOST_SEEDS:
+            raise InputError(
+                "seeds", f"= {seeds} to {most_seeds} is no range", "at least 2, most seeds above"
+            )
+
+    def go(number: int, known: Results | None = None) -> Results:
+        first = 0 if known is None or out is not None else len(known.seeds)
+        wanted = range(seed_from + first, seed_from + number)
+        results = run_scenario(
+            scenario, specs, wanted, workers=workers, out=out, progress=progress, command=command
+        )
+        return results if first == 0 or known is None else known.joined(results)
+
+    if until_ci is None:
+        return _keep(Comparison(go(seeds), base, sort))
+    seen: list[int] = []
+    results = None
+    for number in looks(seeds, most_seeds):
+        seen.append(number)
+        results = go(number, results)
+        comparison = Comparison(results, base, sort, level(len(seen)), tuple(seen))
+        if narrow((comparison.estimate(aqm, name) for aqm in specs for name in watched), until_ci):
+            break
+    return _keep(comparison)
+
+
+def _keep(comparison: Comparison) -> Comparison:
+    """Write into the folder what the comparison was about."""
+    from sojourn.run import write_manifest
+    from sojourn.study.store import Store
+
+    results = comparison.results
+    if results.directory is not None:
+        results.manifest["comparison"] = comparison.facts()
+        write_manifest(Store(results.directory), results.manifest)
+    return comparison
+
+
+def _baseline(specs: Sequence[str], wanted: str | None) -> str:
+    if wanted is None:
+        return specs[0]
+    matches = [spec for spec in specs if wanted in (spec, spec.split()[0])]
+    if not matches:
+        from sojourn.run import canonical
+
+        matches = [spec for spec in specs if spec == canonical(wanted)]
+    if len(matches) != 1:
+        problem = "is not unambiguous" if matches else "is not one of the algorithms"
+        raise InputError("baseline", f"= {wanted!r} {problem}", "; ".join(specs))
+    return matches[0]
+
+
+def _check_metric(scenario: Scenario, key: str, name: str) -> None:
+    """Refuse the name of a metric that no run of the scenario can have."""
+    group, _, own = name.rpartition(".")
+    if own not in METRICS:
+        near = _core.nearest(own, list(METRICS))
+        raise InputError(key, f"= {name!r} is not a metric", ", ".join(COMPARED), near)
+    groups = ["tcp", "udp", *(traffic.name for traffic in scenario.traffic)]
+    if group and not group.startswith("queues.") and group not in groups:
+        near = _core.nearest(group, groups)
+        raise InputError(key, f"= {name!r}: {group!r} is no traffic", ", ".join(groups), near)
