@@ -60,8 +60,8 @@ def spec_info(spec: str) -> dict[str, Any]:
     """What a spec says: `name`, `limit` (or None), `values` that were set."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
-    """What an algorithm or scheduler costs: `state_bytes`, and over so many `packets` the `departures`, `draws`,
-    `looks`, `timers`, `moves` (packets at which a probe moved) and the link's `elapsed_ns`."""
+    """What an algorithm or scheduler costs: `state_bytes`, and over so many `packets` the `departures`,
+    `draws`, `looks`, `timers`, `moves` (packets at which a probe moved) and the link's `elapsed_ns`."""
 
 def stopwatch(
     spec: str, rate: int, flows: int, packets: int
