@@ -2,8 +2,8 @@
 
 Byun and Baras (AVQRED, 2007, section 4.1.1) rank every setting in each metric, give rank r the weight 2^r,
 and keep the settings with the smallest sums. So one bad rank costs more than any number of good ones gains.
-Their printed sums are not those of 2^r, but of 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the sixth:
-both weights are here.
+Their printed sums are not those of 2^r, but of 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the
+sixth: both weights are here.
 
 Printed values are rounded, so many tie, and the order within a tie moves the sums. The order is therefore an
 input; ``implied_ties`` finds which orders a printed column of sums can have come from.
