@@ -95,7 +95,7 @@ class Results:
         for one in wanted:
             stored = store.read(one["run_id"])
             if stored is not None:
-                point = Point(scenario, one["aqm"], one["seed"])
+                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", "simulated"))
                 outcomes.append(Outcome(point, stored.metrics, stored.record, False))
         if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
             raise InputError(

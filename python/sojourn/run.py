@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _core
-from sojourn.errors import InputError, disk, from_core
+from sojourn.errors import InputError, disk, from_core, unknown
 from sojourn.scenario import Scenario
 from sojourn.study.plan import MOST_SEEDS, Point, digest, points
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from sojourn.results import Results
     from sojourn.study.execute import Progress
     from sojourn.study.store import Store
+
+#: Where a scenario can be run.
+WORLDS = ("simulated", "fluid")
 
 
 def aqm(name: str, **params: object) -> str:
@@ -62,6 +65,7 @@ def run(
     progress: Progress | None = None,
     keep_traces: Literal["all", "none"] = "all",
     command: Sequence[str] | None = None,
+    world: str = "simulated",
 ) -> Results:
     """Run every algorithm under every seed and return the results.
 
@@ -85,6 +89,8 @@ def run(
         Whether the samples over time are kept in `out`.
     command : sequence of str, optional
         The words that repeat this, for the manifest; ``sys.argv`` if None.
+    world : {"simulated", "fluid"}
+        Packets, or the equations of `sojourn.fluid`, which know no seeds: they run once, with the first.
 
     Examples
     --------
@@ -100,23 +106,31 @@ def run(
     from sojourn.results import Results
     from sojourn.study.execute import check, execute
 
-    wanted = plan(scenario, aqms, seeds, seed_from)
+    wanted = plan(scenario, aqms, seeds, seed_from, world)
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
-    check(wanted)
+    if world == "simulated":
+        check(wanted)
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
         store = _open(out, keep_traces)
-        manifest = _manifest(scenario, wanted, command or sys.argv)
+        manifest = _manifest(scenario, wanted, command or sys.argv, world)
         write_manifest(store, manifest)
         _write(store, "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     doubts = {}
-    for outcome in execute(wanted, store, workers, progress):
-        doubts[outcome.point] = cautions(outcome.record)
-        outcomes.append(_settle(outcome, store))
+    if world == "fluid":
+        from sojourn.fluid.world import run_points
+
+        for outcome, doubted in run_points(wanted, store, progress):
+            doubts[outcome.point] = doubted
+            outcomes.append(_settle(outcome, store))
+    else:
+        for outcome in execute(wanted, store, workers, progress):
+            doubts[outcome.point] = cautions(outcome.record)
+            outcomes.append(_settle(outcome, store))
     warnings = summary((point.spec, doubts[point]) for point in wanted)
     if store is None or manifest is None:
         return Results(scenario, specs, outcomes, warnings)
@@ -132,11 +146,17 @@ def run(
 
 
 def plan(
-    scenario: Scenario, aqms: Sequence[str] | None, seeds: int | Iterable[int], seed_from: int = 1
+    scenario: Scenario,
+    aqms: Sequence[str] | None,
+    seeds: int | Iterable[int],
+    seed_from: int = 1,
+    world: str = "simulated",
 ) -> list[Point]:
     """Return the points of a run, or refuse what was asked for."""
     from sojourn.resolve import measured, queues
 
+    if world not in WORLDS:
+        raise unknown(world, "a world", WORLDS, "world")
     if isinstance(aqms, str):
         raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
     specs = (
@@ -155,12 +175,13 @@ def plan(
             raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
     if not numbers:
         raise InputError("seeds", "is empty", "at least one seed")
-    return points(scenario, specs, numbers)
+    return points(scenario, specs, numbers if world == "simulated" else numbers[:1], world)
 
 
-def default_directory(scenario: Scenario, aqms: Sequence[str]) -> Path:
+def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
     """Return ``results/NAME-ID``: the same scenario, algorithms and version continue in the same folder."""
-    name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, length=8)
+    more = () if world == "simulated" else (world,)
+    name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
 
 
@@ -188,14 +209,16 @@ def _settle(outcome: Any, store: Store | None) -> Any:
     return outcome if stored is None else replace(outcome, record=stored.record)
 
 
-def _manifest(scenario: Scenario, wanted: Sequence[Point], command: Sequence[str]) -> dict[str, Any]:
+def _manifest(
+    scenario: Scenario, wanted: Sequence[Point], command: Sequence[str], world: str
+) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
         "seeds": sorted({point.seed for point in wanted}),
-        "world": "simulated",
+        "world": world,
         "command": command_line(command),
         "status": "running",
         "python": platform.python_version(),

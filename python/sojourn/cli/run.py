@@ -28,6 +28,9 @@ def run(
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 5,
     seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    world: Annotated[
+        str, typer.Option("--world", metavar="W", help="simulated packets, or fluid equations (no seeds).")
+    ] = "simulated",
     out: Out = None,
     json: Json = False,
     workers: Workers = None,
@@ -38,8 +41,8 @@ def run(
     from sojourn.scenario import load
 
     scenario = load(file)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
-    directory = out if out is not None else default_directory(scenario, specs)
+    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
+    directory = out if out is not None else default_directory(scenario, specs, world)
     with resumable():
         with progress(scenario.name) as move:
             results = run_scenario(
@@ -51,6 +54,7 @@ def run(
                 out=directory,
                 progress=move,
                 command=["sojourn", *sys.argv[1:]],
+                world=world,
             )
         written = write_report(results)
     for warning in results.warnings:

@@ -25,11 +25,14 @@ class Point:
         The algorithm at the measured queue, in canonical form.
     seed : int
         Of every random number; the same seed gives every algorithm the same demand.
+    world : str
+        ``simulated`` packets or ``fluid`` equations.
     """
 
     scenario: Scenario
     spec: str
     seed: int
+    world: str = "simulated"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", _core.canonical(self.spec))
@@ -44,8 +47,13 @@ class Point:
 
     @cached_property
     def run_id(self) -> str:
-        """Hash of everything that the result depends on: resolved scenario, spec, seed, core version."""
-        return digest(self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
+        """Hash of everything that the result depends on: resolved scenario, spec, seed, world, version."""
+        parts: tuple[str, ...] = (self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
+        if self.world == "fluid":
+            from sojourn.fluid.world import version
+
+            parts += ("fluid", version())
+        return digest(*parts)
 
 
 def digest(*parts: str, length: int = 16) -> str:
@@ -59,7 +67,9 @@ def digest(*parts: str, length: int = 16) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:length]
 
 
-def points(scenario: Scenario, specs: Iterable[str], seeds: Iterable[int]) -> list[Point]:
+def points(
+    scenario: Scenario, specs: Iterable[str], seeds: Iterable[int], world: str = "simulated"
+) -> list[Point]:
     """Return every algorithm under every seed, seed by seed, so that comparisons fill up evenly."""
     names = list(specs)
-    return [Point(scenario, spec, seed) for seed in seeds for spec in names]
+    return [Point(scenario, spec, seed, world) for seed in seeds for spec in names]

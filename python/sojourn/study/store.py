@@ -106,7 +106,7 @@ class Store:
             facts = {
                 "run_id": point.run_id,
                 "aqm": point.spec,
-                "world": "simulated",
+                "world": point.world,
                 "core_version": _core.CORE_VERSION,
                 "metrics_version": version,
                 "reduced": reduced,
