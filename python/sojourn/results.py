@@ -34,7 +34,7 @@ class Results:
     >>> results.estimate("droptail", "utilization").mean > 0.9
     True
     >>> results.trace("queue_mean", seed=1).height
-    599
+    600
     >>> results.flows(seed=1).height
     44
 

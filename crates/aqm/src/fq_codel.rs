@@ -206,7 +206,7 @@ impl Scheduler for FlowQueues {
         };
         if self.bank.enter(now, index, token, packet, rng, told) {
             self.list(index);
-            while self.is_over() {
+            while self.is_over() && self.bank.packets() > 0 {
                 self.shed(now, batch, told);
             }
         }

@@ -12,6 +12,7 @@
 extern crate alloc;
 
 mod aqm;
+mod census;
 mod classes;
 mod common;
 mod flow_table;
@@ -60,6 +61,7 @@ pub mod sred;
 pub use aqm::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
 };
+pub use census::Census;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Fate, Scheduler, Token};
 pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};

@@ -7,8 +7,8 @@
 //! serves a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
 
 use crate::{
-    Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random,
-    Settings, SpecError, Time, Verdict,
+    Algorithm, Aqm, Cause, Census, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView,
+    Random, Settings, SpecError, Time, Verdict,
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
 
@@ -106,6 +106,7 @@ struct Line {
     tail: u32,
     packets: u32,
     bytes: u64,
+    census: Census,
 }
 
 /// A queue as its algorithm may look into it.
@@ -130,10 +131,10 @@ impl Contents for Look<'_> {
         self.views().nth(position as usize).copied()
     }
     fn of_flow(&self, flow: FlowId) -> u32 {
-        self.views().filter(|view| view.flow == flow).count() as u32
+        self.line.census.of_flow(flow, || self.views().map(|view| (view.flow, view.class)))
     }
     fn of_class(&self, class: Class) -> u32 {
-        self.views().filter(|view| view.class == class).count() as u32
+        self.line.census.of_class(class, || self.views().map(|view| (view.flow, view.class)))
     }
 }
 
@@ -183,7 +184,7 @@ macro_rules! ask {
 impl Bank {
     /// A queue for each algorithm.
     pub(crate) fn new(aqms: Vec<Box<dyn Aqm>>, context: &Context) -> Bank {
-        let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0 };
+        let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0, census: Census::default() };
         Bank {
             store: Store { nodes: Vec::new(), free: NONE },
             queues: aqms.into_iter().map(|aqm| Queue { line: line.clone(), aqm, busy: false }).collect(),
@@ -249,6 +250,7 @@ impl Bank {
             None => line.head = place,
         }
         line.tail = place;
+        line.census.enter(view.flow, view.class);
         line.packets += 1;
         line.bytes += u64::from(view.bytes);
         self.packets += 1;
@@ -269,6 +271,7 @@ impl Bank {
         }
         self.store.nodes[place as usize].after = self.store.free;
         self.store.free = place;
+        line.census.leave(view.flow, view.class);
         line.packets -= 1;
         line.bytes -= u64::from(view.bytes);
         self.packets -= 1;

@@ -197,6 +197,22 @@ impl Spec {
         Spec::parse_among(text, registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm))
     }
 
+    /// Read `text` as what may stand at a link: an algorithm or a scheduler.
+    ///
+    /// # Errors
+    /// As [`Spec::parse`] and [`Spec::parse_scheduler`].
+    pub fn parse_any(text: &str) -> Result<Spec, SpecError> {
+        let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
+        Spec::parse_among(text, registry::ALGORITHMS.iter().copied().chain(schedulers))
+    }
+
+    /// Whether it names a scheduler, to be built by [`Spec::schedule`].
+    pub fn is_scheduler(&self) -> bool {
+        registry::SCHEDULERS
+            .iter()
+            .any(|discipline| core::ptr::eq(&raw const discipline.algorithm, self.algorithm))
+    }
+
     fn parse_among(
         text: &str,
         known: impl Iterator<Item = &'static Algorithm> + Clone,

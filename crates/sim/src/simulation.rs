@@ -14,7 +14,6 @@ use crate::{
     record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
     tcp::Segment,
 };
-use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the outside watches and stops a run.
@@ -118,6 +117,7 @@ impl Simulation {
             events += 1;
             self.handle(event);
         }
+        self.recorder.sample_at_end(self.end, &mut self.network.ports);
         for port in &mut self.network.ports {
             port.pass(self.end);
         }
@@ -134,7 +134,7 @@ impl Simulation {
             self.heap.push(Event::new(interval, 0, Kind::Sample, 0));
         }
         for port in 0..self.network.ports.len() as u32 {
-            if let Some(time) = self.network.ports[port as usize].aqm.next_timer() {
+            if let Some(time) = self.network.ports[port as usize].next_timer() {
                 self.heap.push(Event::new(time.0, time.0, Kind::AqmTimer, port));
             }
         }
@@ -188,13 +188,13 @@ impl Simulation {
                 }
                 None => {
                     self.heap.pop();
-                    self.network.ports[number as usize].aqm.on_idle(Time(now));
+                    self.network.ports[number as usize].on_idle(now);
                 }
             },
             Kind::AqmTimer => {
                 let port = &mut self.network.ports[number as usize];
                 port.on_timer(now);
-                match port.aqm.next_timer() {
+                match port.next_timer() {
                     Some(next) => self.heap.replace_top(Event::new(
                         next.0.max(now + 1),
                         next.0 - now.min(next.0),
@@ -296,7 +296,7 @@ impl Simulation {
         };
         let before = witness.drops.as_ref().map_or(0, |d| d.time_ns.len());
         queue.offer(now, packet, &mut |packet, offer| witness.tell(packet, offer));
-        let waiting = queue.packets();
+        let (waiting, _) = queue.backlog();
         if let Some(drops) = witness.drops {
             drops.queue_packets.resize(drops.time_ns.len().max(before), waiting);
         }
@@ -313,7 +313,7 @@ impl Simulation {
             counting: is_measured && self.counting,
         };
         let packet = queue.take(now, &mut |packet, offer| witness.tell(packet, offer));
-        let waiting = queue.packets();
+        let (waiting, _) = queue.backlog();
         if let Some(drops) = witness.drops {
             drops.queue_packets.resize(drops.time_ns.len(), waiting);
         }

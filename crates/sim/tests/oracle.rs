@@ -102,7 +102,7 @@ impl Model {
         }
         while self.interval > 0
             && let next = (self.counts.sampled.len() as u64 + 1) * self.interval
-            && next < at
+            && next <= at
         {
             self.counts.sampled.push(self.waiting.len() as u32);
         }
@@ -502,9 +502,9 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
     let mut plan = plan(dumbbell, groups, 25 * MS);
     plan.trace.interval = Some(5 * MS);
     let series = &run(&plan, 1).series.queues[0];
-    assert_eq!(series.packets, [0, 1, 0, 0]);
-    assert_eq!(series.arrivals, [1, 1, 0, 0]);
-    assert_eq!(series.mean_packets, [0.0, 0.0, 0.6, 0.0]);
+    assert_eq!(series.packets, [0, 1, 0, 0, 0]);
+    assert_eq!(series.arrivals, [1, 1, 0, 0, 0]);
+    assert_eq!(series.mean_packets, [0.0, 0.0, 0.6, 0.0, 0.0]);
 }
 
 /// What a time series says must add up to what the counters say.
@@ -513,7 +513,6 @@ fn samples_add_up_to_the_counters() {
     let flow = traffic("ftp", 5, Kind::Tcp(tcp(960, options("default", &[]))));
     let mut plan = plan(dumbbell(queue("20p", "red")), vec![flow], 10 * SECOND);
     plan.trace.interval = Some(10 * MS);
-    plan.duration += 1; // the last sample is taken, too
     let record = run(&plan, 1);
     let (queue, series) = (&record.queues[0], &record.series.queues[0]);
     assert_eq!(series.packets.len(), 1000);

@@ -58,8 +58,16 @@ pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
         "avq gamma 0.9",
         "gkvq theta 0.8",
         "gkvq form until_empty theta 0.8",
+        "fq_codel target 1ms interval 10ms flows 4",
+        "fq_codel memory 3kB drop_batch 1",
+        "fq_pie target 1ms max_burst 0s flows 2",
+        "dualpi2 target 1ms rtt_max 10ms",
+        "drr aqm codel w_1 3 quantum 500B",
+        "drr aqm pie classes 2",
+        "prio aqm red evict lowest",
     ];
-    let all = registry::names().into_iter().map(str::to_owned).chain(busy.map(str::to_owned));
+    let schedulers = registry::SCHEDULERS.iter().map(|discipline| discipline.algorithm.name);
+    let all = registry::names().into_iter().chain(schedulers).chain(busy).map(str::to_owned);
     select(all.collect::<Vec<_>>())
 }
 

@@ -1,11 +1,13 @@
 //! The network: packets, links, queues, and the graph that joins them.
 
+mod fifo;
 mod link;
 mod packet;
-mod queue;
+mod port;
+mod scheduled;
 mod topology;
 
 pub(crate) use link::{InFlight, Link};
 pub(crate) use packet::{Body, Packet, Sack};
-pub(crate) use queue::{Offer, Port};
+pub(crate) use port::{Decider, Offer, Port};
 pub(crate) use topology::{Network, Route};

@@ -5,7 +5,7 @@
 //! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
 //! that answers at once. Where two feeds meet, or a queue decides, the packet waits for its time.
 
-use super::{Link, Port};
+use super::{Decider, Link, Port};
 use crate::{
     error::PlanError,
     plan::{self, Plan, Topology, Traffic},
@@ -314,7 +314,7 @@ impl Graph {
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
             let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
-            let spec = Spec::parse(&queue.aqm).map_err(at_aqm)?;
+            let spec = Spec::parse_any(&queue.aqm).map_err(at_aqm)?;
             let limit = match spec.limit {
                 Some(limit) => limit,
                 None => units::limit(&queue.limit).map_err(|why| {
@@ -337,10 +337,15 @@ impl Graph {
                 ns2: plan.ns2,
                 ns2_2001: plan.ns2_2001,
             };
-            let aqm = spec.build(context).map_err(at_aqm)?;
+            let decider = if spec.is_scheduler() {
+                Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
+            } else {
+                let overflow = spec.overflow.unwrap_or(Overflow::Tail);
+                Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
+            };
             links[*id as usize].port = Some(ports.len() as u32);
-            let overflow = spec.overflow.unwrap_or(Overflow::Tail);
-            ports.push(Port::new(name, spec.to_string(), *id, link.rate(), waiting, overflow, aqm, seed));
+            let names = (name, spec.to_string());
+            ports.push(Port::new(names, (*id, link.rate()), waiting, decider, seed));
         }
         if ports.is_empty() {
             return Err(PlanError::new("link", "no link has a queue")

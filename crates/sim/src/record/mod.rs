@@ -120,7 +120,7 @@ pub struct ObjectColumns {
     pub bytes: Vec<u64>,
 }
 
-/// Samples every `interval`, from time `interval` on; one column a variable.
+/// Samples every `interval`, from time `interval` up to the end; one column a variable.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Distance of samples; 0: nothing was sampled.
@@ -145,7 +145,7 @@ pub struct QueueSeries {
     /// Packets dropped since the previous sample.
     pub drops: Vec<u32>,
     /// The algorithm's probes: name and values.
-    pub probes: Vec<(&'static str, Vec<f64>)>,
+    pub probes: Vec<(String, Vec<f64>)>,
 }
 
 /// Every drop at the measured queue, over the whole run.

@@ -40,14 +40,22 @@ impl Recorder {
         }
     }
 
+    /// The run is over: events go up to its end, samples include it.
+    pub(crate) fn sample_at_end(&mut self, end: u64, ports: &mut [Port]) {
+        if self.interval > 0 && end.is_multiple_of(self.interval) {
+            self.sample(end, ports);
+        }
+    }
+
     pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {
         for (watched, port) in self.queues.iter_mut().zip(ports) {
             port.pass(now);
             let series = &mut watched.series;
             let (packets, squared) = port.counters.integrals();
             let span = self.interval as f64;
-            series.packets.push(port.packets());
-            series.bytes.push(port.bytes());
+            let (waiting, bytes) = port.backlog();
+            series.packets.push(waiting);
+            series.bytes.push(bytes);
             series.mean_packets.push((packets - watched.integrals.0) as f64 / span);
             series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
             series.arrivals.push((port.counters.arrivals - watched.arrivals) as u32);
@@ -56,9 +64,9 @@ impl Recorder {
             watched.arrivals = port.counters.arrivals;
             watched.drops = port.counters.total_drops();
             let mut column = 0;
-            port.aqm.probe(&mut |name, value| {
+            port.probe(&mut |name, value| {
                 if column == series.probes.len() {
-                    series.probes.push((name, Vec::new()));
+                    series.probes.push((name.to_owned(), Vec::new()));
                 }
                 series.probes[column].1.push(value);
                 column += 1;
@@ -130,8 +138,8 @@ fn flow_columns(flows: &[Flow], network: &Network, measured: u32) -> FlowColumns
 pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunError> {
     for port in &network.ports {
         let c = &port.counters;
-        let known = c.departures + c.total_drops() + u64::from(port.packets());
-        if c.arrivals != known {
+        let known = c.departures + c.total_drops() + port.waiting().count() as u64;
+        if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
             return Err(RunError::Conservation(format!(
                 "queue {}: {} arrived, {known} left, were dropped or wait",
                 port.name, c.arrivals
@@ -140,7 +148,9 @@ pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunErro
     }
     let mut on_the_way = vec![0u64; flows.len()];
     let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|flying| &flying.packet));
-    for packet in flying.chain(network.ports.iter().flat_map(Port::waiting)).filter(|p| p.is_forward()) {
+    for packet in
+        flying.chain(network.ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward())
+    {
         on_the_way[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {

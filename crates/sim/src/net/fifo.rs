@@ -1,0 +1,236 @@
+//! One line of packets and the algorithm that decides about them.
+//!
+//! The order for an arriving packet: the algorithm's estimators see it, then it must fit (else somebody
+//! is dropped with cause `overflow`), then the algorithm decides, then it waits. At the head the algorithm is
+//! asked again, until it lets one go.
+
+use super::{
+    Packet,
+    port::{Clerk, Offer, Waiting},
+};
+use sojourn_aqm::{
+    Aqm, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random, Stream,
+    Time, Verdict,
+};
+use std::collections::VecDeque;
+
+/// First in, first out, as far as the algorithm lets it.
+pub(super) struct Fifo {
+    aqm: Box<dyn Aqm>,
+    limit: Limit,
+    overflow: Overflow,
+    link_rate: u64,
+    waiting: Line,
+    bytes: u64,
+    rng: Stream,
+    victims: Stream,
+}
+
+/// The waiting packets, head first.
+#[derive(Default)]
+struct Line {
+    packets: VecDeque<Waiting>,
+    census: Census,
+}
+
+impl Line {
+    fn push(&mut self, one: Waiting) {
+        self.census.enter(FlowId(one.packet.flow), one.packet.class);
+        self.packets.push_back(one);
+    }
+
+    fn pop(&mut self) -> Option<Waiting> {
+        let one = self.packets.pop_front()?;
+        self.census.leave(FlowId(one.packet.flow), one.packet.class);
+        Some(one)
+    }
+
+    fn remove(&mut self, position: usize) -> Option<Waiting> {
+        let one = self.packets.remove(position)?;
+        self.census.leave(FlowId(one.packet.flow), one.packet.class);
+        Some(one)
+    }
+
+    fn len(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    /// The flow and class of everybody.
+    fn members(&self) -> impl Iterator<Item = (FlowId, Class)> {
+        self.packets.iter().map(|w| (FlowId(w.packet.flow), w.packet.class))
+    }
+}
+
+impl Contents for Line {
+    fn at(&self, position: u32) -> Option<PacketView> {
+        self.packets.get(position as usize).map(|w| w.packet.view(w.arrived))
+    }
+    fn of_flow(&self, flow: FlowId) -> u32 {
+        self.census.of_flow(flow, || self.members())
+    }
+    fn of_class(&self, class: Class) -> u32 {
+        self.census.of_class(class, || self.members())
+    }
+}
+
+impl Fifo {
+    pub(super) fn new(
+        name: &str,
+        link_rate: u64,
+        limit: Limit,
+        overflow: Overflow,
+        aqm: Box<dyn Aqm>,
+        seed: u64,
+    ) -> Fifo {
+        Fifo {
+            rng: Stream::new(seed, &format!("queue/{name}/aqm")),
+            victims: Stream::new(seed, &format!("queue/{name}/victims")),
+            waiting: Line::default(),
+            bytes: 0,
+            aqm,
+            limit,
+            overflow,
+            link_rate,
+        }
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn backlog(&self) -> (u32, u64) {
+        (self.waiting.len(), self.bytes)
+    }
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.packets.iter().map(|w| &w.packet)
+    }
+    pub(super) fn aqm(&self) -> &dyn Aqm {
+        &*self.aqm
+    }
+
+    /// A packet arrives, `number` among all offered; `busy` says that the transmitter has something to send.
+    pub(super) fn offer<T: FnMut(&Packet, Offer)>(
+        &mut self,
+        now: u64,
+        mut packet: Packet,
+        number: u64,
+        busy: bool,
+        clerk: &mut Clerk<T>,
+    ) {
+        let view = packet.view(now);
+        self.aqm.on_offered(
+            Time(now),
+            &view,
+            &view_of(&self.waiting, self.bytes, self.limit, self.link_rate),
+        );
+        if !self.fits(packet.bytes) && !self.make_room(now, &packet, number, clerk) {
+            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+            self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
+            self.idle_again(now, busy);
+            return;
+        }
+        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+        match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
+            Verdict::Pass => {}
+            Verdict::Mark(cause) => clerk.mark(&mut packet, cause),
+            Verdict::Drop(cause) => {
+                clerk.discard(&packet, cause, number);
+                self.idle_again(now, busy);
+                return;
+            }
+            Verdict::DropBoth { victim, cause } => {
+                if let Some(other) = self.waiting.remove(victim as usize) {
+                    self.bytes -= u64::from(other.packet.bytes);
+                    clerk.discard(&other.packet, cause, other.number);
+                }
+                clerk.discard(&packet, cause, number);
+                self.idle_again(now, busy);
+                return;
+            }
+        }
+        self.bytes += u64::from(packet.bytes);
+        self.waiting.push(Waiting { packet, arrived: now, number });
+    }
+
+    /// The next packet to send, or nothing.
+    pub(super) fn take<T: FnMut(&Packet, Offer)>(
+        &mut self,
+        now: u64,
+        clerk: &mut Clerk<T>,
+    ) -> Option<Waiting> {
+        while let Some(mut one) = self.waiting.pop() {
+            self.bytes -= u64::from(one.packet.bytes);
+            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+            let view = one.packet.view(one.arrived);
+            match self.aqm.on_departure(Time(now), &view, &queue, &mut self.rng) {
+                Verdict::Pass => {}
+                Verdict::Mark(cause) => clerk.mark(&mut one.packet, cause),
+                Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                    clerk.discard(&one.packet, cause, one.number);
+                    continue;
+                }
+            }
+            return Some(one);
+        }
+        None
+    }
+
+    pub(super) fn on_idle(&mut self, now: u64) {
+        self.aqm.on_idle(Time(now));
+    }
+
+    pub(super) fn on_timer(&mut self, now: u64) {
+        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+        self.aqm.on_timer(Time(now), &queue);
+    }
+
+    fn fits(&self, bytes: u32) -> bool {
+        match self.limit {
+            Limit::Packets(limit) => self.waiting.len() < limit,
+            Limit::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
+    fn make_room<T: FnMut(&Packet, Offer)>(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        number: u64,
+        clerk: &mut Clerk<T>,
+    ) -> bool {
+        let hopeless = matches!(self.limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
+        while !self.fits(packet.bytes) {
+            let position = match self.overflow {
+                Overflow::Head if !hopeless => 0,
+                Overflow::Random if !hopeless => {
+                    (self.victims.uniform() * f64::from(self.waiting.len())) as usize
+                }
+                _ => usize::MAX,
+            };
+            let (victim, is_arrival) = match self.waiting.remove(position) {
+                Some(one) => {
+                    self.bytes -= u64::from(one.packet.bytes);
+                    (one, false)
+                }
+                None => (Waiting { packet: *packet, arrived: now, number }, true),
+            };
+            clerk.discard(&victim.packet, Cause::Overflow, victim.number);
+            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+            let view = victim.packet.view(victim.arrived);
+            self.aqm.on_drop(Time(now), &view, Cause::Overflow, &queue);
+            if is_arrival {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A packet came and did not stay: if the transmitter still has nothing, the idle time goes on.
+    fn idle_again(&mut self, now: u64, busy: bool) {
+        if !busy && self.waiting.len() == 0 {
+            self.aqm.on_idle(Time(now));
+        }
+    }
+}
+
+fn view_of(waiting: &Line, bytes: u64, limit: Limit, link_rate: u64) -> QueueView<'_> {
+    QueueView { packets: waiting.len(), bytes, limit, link_rate, contents: waiting }
+}

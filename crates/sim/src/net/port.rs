@@ -1,0 +1,171 @@
+//! A finite queue in front of a link and its transmitter: it counts everything, and leaves every decision to one
+//! algorithm or to a scheduler.
+//!
+//! The packet in transmission has left the queue.
+
+use super::{Packet, fifo::Fifo, scheduled::Scheduled};
+use crate::record::Counters;
+use sojourn_aqm::{Aqm, Cause, Ecn, Limit, Overflow, Scheduler, Time};
+
+/// A waiting packet: when it came, and its number among all offered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) packet: Packet,
+    pub(super) arrived: u64,
+    pub(super) number: u64,
+}
+
+/// What became of somebody's packet, for per-flow counters and traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// Dropped; the cause, and its number among all offered.
+    Dropped(Cause, u64),
+    /// Marked.
+    Marked,
+}
+
+/// Who decides about a queue.
+pub(crate) enum Decider {
+    /// One algorithm about one line of packets, and who leaves when that is full.
+    Aqm(Box<dyn Aqm>, Overflow),
+    /// A scheduler.
+    Scheduler(Box<dyn Scheduler>),
+}
+
+/// What waits, and who decides.
+enum Queue {
+    One(Fifo),
+    Several(Scheduled),
+}
+
+/// The queue and its transmitter.
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) spec: String,
+    pub(crate) link: u32,
+    pub(crate) counters: Counters,
+    /// A packet is in transmission.
+    pub(crate) busy: bool,
+    limit: Limit,
+    queue: Queue,
+}
+
+impl Port {
+    pub(crate) fn new(
+        (name, spec): (String, String),
+        (link, link_rate): (u32, u64),
+        limit: Limit,
+        decider: Decider,
+        seed: u64,
+    ) -> Port {
+        let queue = match decider {
+            Decider::Aqm(aqm, overflow) => {
+                Queue::One(Fifo::new(&name, link_rate, limit, overflow, aqm, seed))
+            }
+            Decider::Scheduler(scheduler) => Queue::Several(Scheduled::new(&name, scheduler, seed)),
+        };
+        Port { name, spec, link, counters: Counters::default(), busy: false, limit, queue }
+    }
+
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) fn backlog(&self) -> (u32, u64) {
+        match &self.queue {
+            Queue::One(fifo) => fifo.backlog(),
+            Queue::Several(scheduled) => scheduled.backlog(),
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        match &self.queue {
+            Queue::One(fifo) => Box::new(fifo.waiting()),
+            Queue::Several(scheduled) => Box::new(scheduled.waiting()),
+        }
+    }
+
+    /// Account for the time up to `now`.
+    pub(crate) fn pass(&mut self, now: u64) {
+        let (packets, bytes) = self.backlog();
+        self.counters.pass(now, packets, bytes, self.busy);
+    }
+
+    /// A packet arrives. `told` hears of every drop and mark.
+    pub(crate) fn offer(&mut self, now: u64, packet: Packet, told: &mut impl FnMut(&Packet, Offer)) {
+        self.pass(now);
+        let number = self.counters.arrivals;
+        self.counters.arrival(packet.bytes);
+        let clerk = &mut Clerk { counters: &mut self.counters, told };
+        match &mut self.queue {
+            Queue::One(fifo) => fifo.offer(now, packet, number, self.busy, clerk),
+            Queue::Several(scheduled) => scheduled.offer(now, packet, number, clerk),
+        }
+    }
+
+    /// Take the next packet to send, or find nothing.
+    pub(crate) fn take(&mut self, now: u64, told: &mut impl FnMut(&Packet, Offer)) -> Option<Packet> {
+        self.pass(now);
+        let clerk = &mut Clerk { counters: &mut self.counters, told };
+        let one = match &mut self.queue {
+            Queue::One(fifo) => fifo.take(now, clerk),
+            Queue::Several(scheduled) => scheduled.take(now, clerk),
+        };
+        self.busy = one.is_some();
+        let one = one?;
+        self.counters.departure(one.packet.bytes, now - one.arrived);
+        Some(one.packet)
+    }
+
+    /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
+    pub(crate) fn on_idle(&mut self, now: u64) {
+        if let Queue::One(fifo) = &mut self.queue {
+            fifo.on_idle(now);
+        }
+    }
+
+    /// When [`Port::on_timer`] wants to be called next.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        match &self.queue {
+            Queue::One(fifo) => fifo.aqm().next_timer(),
+            Queue::Several(scheduled) => scheduled.scheduler().next_timer(),
+        }
+    }
+
+    /// A timer is due.
+    pub(crate) fn on_timer(&mut self, now: u64) {
+        match &mut self.queue {
+            Queue::One(fifo) => fifo.on_timer(now),
+            Queue::Several(scheduled) => scheduled.on_timer(now),
+        }
+    }
+
+    /// Report the state worth plotting.
+    pub(crate) fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        match &self.queue {
+            Queue::One(fifo) => fifo.aqm().probe(&mut |name, value| field(name, value)),
+            Queue::Several(scheduled) => scheduled.scheduler().probe(field),
+        }
+    }
+}
+
+/// Counts what becomes of packets, and tells whoever must hear it.
+pub(super) struct Clerk<'a, T> {
+    counters: &'a mut Counters,
+    told: &'a mut T,
+}
+
+impl<T: FnMut(&Packet, Offer)> Clerk<'_, T> {
+    pub(super) fn discard(&mut self, packet: &Packet, cause: Cause, number: u64) {
+        self.counters.drop(packet.bytes, cause, number);
+        (self.told)(packet, Offer::Dropped(cause, number));
+    }
+
+    pub(super) fn mark(&mut self, packet: &mut Packet, cause: Cause) {
+        debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
+        packet.ecn = Ecn::Ce;
+        self.counters.mark(cause);
+        (self.told)(packet, Offer::Marked);
+    }
+}

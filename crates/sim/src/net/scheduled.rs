@@ -1,0 +1,103 @@
+//! Packets under the care of a scheduler: it decides the order and who is dropped or marked, by number; the packets
+//! themselves lie here.
+
+use super::{
+    Packet,
+    port::{Clerk, Offer, Waiting},
+};
+use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
+
+/// A scheduler and what waits in it.
+pub(super) struct Scheduled {
+    scheduler: Box<dyn Scheduler>,
+    shelf: Shelf,
+    rng: Stream,
+}
+
+/// Packets by token; places are used again.
+#[derive(Default)]
+struct Shelf {
+    places: Vec<Option<Waiting>>,
+    free: Vec<usize>,
+}
+
+impl Shelf {
+    fn put(&mut self, one: Waiting) -> Token {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[place] = Some(one);
+        Token(place as u64)
+    }
+
+    fn take(&mut self, token: Token) -> Waiting {
+        self.free.push(token.0 as usize);
+        self.places[token.0 as usize].take().expect("a scheduler hands back what it was given, once")
+    }
+
+    fn get(&mut self, token: Token) -> &mut Waiting {
+        self.places[token.0 as usize].as_mut().expect("a scheduler speaks of what waits")
+    }
+
+    /// Carry out what the scheduler decided about a packet.
+    fn settle<T: FnMut(&Packet, Offer)>(&mut self, token: Token, fate: Fate, clerk: &mut Clerk<T>) {
+        match fate {
+            Fate::Dropped(cause) => {
+                let one = self.take(token);
+                clerk.discard(&one.packet, cause, one.number);
+            }
+            Fate::Marked(cause) => clerk.mark(&mut self.get(token).packet, cause),
+        }
+    }
+}
+
+impl Scheduled {
+    pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Scheduled {
+        let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
+        Scheduled { scheduler, shelf: Shelf::default(), rng }
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn backlog(&self) -> (u32, u64) {
+        (self.scheduler.packets(), self.scheduler.bytes())
+    }
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.shelf.places.iter().flatten().map(|one| &one.packet)
+    }
+    pub(super) fn scheduler(&self) -> &dyn Scheduler {
+        &*self.scheduler
+    }
+
+    /// A packet arrives, `number` among all offered.
+    pub(super) fn offer<T: FnMut(&Packet, Offer)>(
+        &mut self,
+        now: u64,
+        packet: Packet,
+        number: u64,
+        clerk: &mut Clerk<T>,
+    ) {
+        let token = self.shelf.put(Waiting { packet, arrived: now, number });
+        let shelf = &mut self.shelf;
+        self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
+            shelf.settle(token, fate, clerk);
+        });
+    }
+
+    /// The next packet to send, or nothing.
+    pub(super) fn take<T: FnMut(&Packet, Offer)>(
+        &mut self,
+        now: u64,
+        clerk: &mut Clerk<T>,
+    ) -> Option<Waiting> {
+        let shelf = &mut self.shelf;
+        let token = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
+            shelf.settle(token, fate, clerk);
+        })?;
+        Some(self.shelf.take(token))
+    }
+
+    pub(super) fn on_timer(&mut self, now: u64) {
+        self.scheduler.on_timer(Time(now));
+    }
+}
