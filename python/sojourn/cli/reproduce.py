@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+
+if TYPE_CHECKING:
+    from sojourn.papers.reproduction import Reproduction
 
 REASON = 90
 
@@ -20,7 +23,7 @@ def reproduce(
         str | None,
         typer.Option("--experiment", metavar="ID", help="Only this experiment.", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Three seeds instead of ten or more.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few seeds instead of ten or more.")] = False,
     world: Annotated[
         str | None, typer.Option("--world", metavar="W", help="Only this world.", show_default=False)
     ] = None,
@@ -28,44 +31,58 @@ def reproduce(
     json: Json = False,
     workers: Workers = None,
 ) -> None:
-    """Re-run a paper's experiments; write report.html, claims.csv and metrics.parquet."""
+    """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
     from sojourn.errors import unknown
     from sojourn.papers import PAPERS
+    from sojourn.papers import reproduce as run_paper
 
     if paper not in (*PAPERS, "all"):
         raise unknown(paper, "a paper", [*PAPERS, "all"])
-    found = []
-    for name in PAPERS if paper == "all" else [paper]:
-        place = out / name if out is not None and paper == "all" else out
-        found.append(_one(name, experiment, quick, world, place, workers))
+    several = paper == "all"
+    results: list[Reproduction] = []
+    for name in PAPERS if several else [paper]:
+        title = f"{name} ({len(results) + 1} of {len(PAPERS)})" if several else name
+        with resumable(), progress(title) as move:
+            results.append(
+                run_paper(
+                    name,
+                    experiment=experiment,
+                    world=world,
+                    quick=quick,
+                    out=out / name if out is not None and several else out,
+                    workers=workers,
+                    progress=move,
+                    announce=note,
+                )
+            )
+    index = str(_index(results, out or Path("results"), quick)) if several else None
+    found = [_data(result) for result in results]
     if json:
-        print_json(found if paper == "all" else found[0])
+        print_json({"papers": found, "index": index} if several else found[0])
         return
     for one in found:
         _show(one)
+    if index:
+        print(f"index: {index}")
 
 
-def _one(
-    name: str, experiment: str | None, quick: bool, world: str | None, out: Path | None, workers: int | None
-) -> dict[str, object]:
-    """Reproduce one paper, say what came of it, return the same as data."""
-    from sojourn.papers import reproduce as run_paper
+def _index(results: list[Reproduction], directory: Path, quick: bool) -> Path:
+    """Write the page over all papers; return its path."""
+    from sojourn.errors import disk
+    from sojourn.papers.index import write
 
-    with resumable(), progress(name) as move:
-        result = run_paper(
-            name,
-            experiment=experiment,
-            world=world,
-            quick=quick,
-            out=out,
-            workers=workers,
-            progress=move,
-            announce=note,
-        )
+    try:
+        return write(results, "sojourn reproduce all" + (" --quick" if quick else ""), directory)
+    except OSError as error:
+        raise disk(error, directory) from None
+
+
+def _data(result: Reproduction) -> dict[str, object]:
+    """Return what came of a paper as data."""
     claims = result.claims.to_dicts()
     verdicts = [one["verdict"] for one in claims]
     return {
-        "paper": name,
+        "paper": result.paper.id,
         "counts": {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))},
         "claims": claims,
         "directory": str(result.directory),
@@ -81,7 +98,7 @@ def _show(found: dict[str, object]) -> None:
     for one in claims:
         reason = one["reason"] or ""
         reason = reason if len(reason) <= REASON else reason[: REASON - 3] + "..."
-        print(f"{one['claim_id']:<{width}}  {one['verdict']:<14}  {reason}".rstrip())
+        print(f"{one['claim_id']:<{width}}  {one['world']:<9}  {one['verdict']:<14}  {reason}".rstrip())
     counts = found["counts"]
     assert isinstance(counts, dict)
     print(f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))

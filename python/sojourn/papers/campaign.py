@@ -131,13 +131,16 @@ def _row(job: Job, run_id: str, metrics: dict[str, float | None]) -> dict[str, o
 
 
 def seeds_for(
-    sources: Iterable[tuple[str, str, Arm]],
-    seeds: Iterable[int],
+    sources: Iterable[tuple[str, str, Arm, range]],
     traced: Callable[[str, str, Arm], bool] = lambda _reading, _experiment, _arm: False,
 ) -> Iterator[Job]:
-    """Yield a job for every (reading, experiment, arm) under every seed; traces are kept of the first."""
-    cells, numbers = list(sources), list(seeds)
-    for seed in numbers:
-        for reading, experiment, arm in cells:
-            keep = seed == numbers[0] and traced(reading, experiment, arm)
-            yield Job(reading, experiment, arm, seed, keep)
+    """Yield a job for every (reading, experiment, arm) under its seeds, seed by seed.
+
+    Traces are kept of seed 1.
+    """
+    cells = list(sources)
+    for seed in sorted({seed for *_, seeds in cells for seed in seeds}):
+        for reading, experiment, arm, seeds in cells:
+            if seed in seeds:
+                keep = seed == 1 and traced(reading, experiment, arm)
+                yield Job(reading, experiment, arm, seed, keep)

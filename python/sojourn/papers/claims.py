@@ -92,7 +92,7 @@ class Judged:
     published : float or None
         The number that the paper prints, if it prints one.
     world : str
-        ``analytic``, ``simulated``, ``real`` or ``fluid``.
+        ``analytic``, ``simulated``, ``real`` or ``fluid``; a claim has a row for each that it stands in.
     p_holm : float or None
         `Finding.p` corrected for the number of claims tested in the paper.
     sensitivity : mapping

@@ -7,13 +7,16 @@ mean otherwise. Only the arms that a reading changes are run again under it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from sojourn import _core
 from sojourn.papers.terms import Source
 from sojourn.scenario import Scenario
+
+#: Seeds of a full run before any is added, at most, and of a quick one; an experiment may name its own.
+SEEDS, MOST_SEEDS, QUICK_SEEDS = 10, 40, 3
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,13 @@ class Experiment:
     assumptions : tuple of str
         Ids of the assumptions that it rests on.
     world : str
-        ``simulated`` or ``analytic``.
+        ``simulated``, ``analytic``, ``real`` or ``fluid``.
+    also : tuple of str
+        Further worlds in which its claims stand: a testbed that is simulated is ``real`` too.
+    seeds, most_seeds, quick_seeds : int
+        Seeds of the full run, the most that an undecided inequality gets, and those of ``--quick``.
+    short : callable
+        What ``--quick`` runs in place of an arm; None leaves the arm out.
     """
 
     id: str
@@ -81,6 +90,22 @@ class Experiment:
     arms: tuple[Arm, ...] = ()
     assumptions: tuple[str, ...] = ()
     world: str = "simulated"
+    also: tuple[str, ...] = ()
+    seeds: int = SEEDS
+    most_seeds: int = MOST_SEEDS
+    quick_seeds: int = QUICK_SEEDS
+    short: Callable[[Arm], Arm | None] = lambda arm: arm
+
+    def runs(self, quick: bool = False) -> list[Arm]:
+        """Return the arms that are run."""
+        return self._shortened(self.arms) if quick else list(self.arms)
+
+    def count(self, quick: bool = False) -> int:
+        """Return the number of seeds that are run at first."""
+        return self.quick_seeds if quick else self.seeds
+
+    def _shortened(self, arms: Iterable[Arm]) -> list[Arm]:
+        return [one for arm in arms if (one := self.short(arm)) is not None]
 
 
 @dataclass(frozen=True)
@@ -101,6 +126,8 @@ class Reading:
         Experiments that it is run on; None: all.
     quick : frozenset of str
         Those of them that ``--quick`` runs too.
+    assumption : str
+        Ids of the assumptions that it replaces.
     """
 
     id: str
@@ -109,13 +136,15 @@ class Reading:
     metrics: Mapping[str, str] = field(default_factory=dict)
     experiments: frozenset[str] | None = None
     quick: frozenset[str] = frozenset()
+    assumption: str = ""
 
     def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
         """Return the arms of `experiment` that this reading changes, changed."""
         wanted = self.quick if quick else self.experiments
         if wanted is not None and experiment.id not in wanted:
             return []
-        return [changed for arm in experiment.arms if (changed := self.change(arm)) is not None]
+        runs = experiment.runs(quick)
+        return [changed for arm in runs if (changed := self.change(arm)) is not None]
 
 
 class Observations:

@@ -16,9 +16,6 @@ from sojourn.papers.claims import Claim, Finding, Judged, Verdict
 from sojourn.papers.terms import Samples, Source
 from sojourn.study import stats
 
-#: An undecided inequality gets this many seeds before it stays undecided.
-MOST_SEEDS = 40
-
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 

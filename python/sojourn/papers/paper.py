@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING
 
 from sojourn.errors import unknown
 from sojourn.papers.checks import Check
-from sojourn.papers.claims import Claim, Finding, Judged, load_claims, rows
+from sojourn.papers.claims import Claim, Finding, Judged, Verdict, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
+from sojourn.papers.learned import Lesson
+from sojourn.papers.published import Cell
 from sojourn.study.execute import Reduce
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction
     from sojourn.report import Section
+
+#: The worlds in which a claim can be judged today; one that speaks of both is judged in the first.
+BUILT = ("simulated", "analytic")
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,12 @@ class Paper:
         The number that the paper prints for a claim's effect, by claim id.
     traced : callable
         Whether an arm's samples over time are kept (of the first seed), by (reading id, experiment id, arm).
+    cell : callable
+        What of ours stands beside a row of ``published.csv``; None if nothing does.
+    lessons : sequence of Lesson
+        Questions about the paper that its verdicts answer.
+    columns : mapping or None
+        The metrics of the report's tables, name to heading and unit; the usual ones if None.
     """
 
     id: str
@@ -60,6 +71,9 @@ class Paper:
     sections: Callable[[Reproduction], list[Section]]
     published: Mapping[str, float] = field(default_factory=dict)
     traced: Callable[[str, str, Arm], bool] = lambda _reading, _experiment, _arm: False
+    cell: Callable[[Mapping[str, str]], Cell | None] = lambda _row: None
+    lessons: Sequence[Lesson] = ()
+    columns: Mapping[str, tuple[str, str]] | None = None
 
     @cached_property
     def claims(self) -> list[Claim]:
@@ -68,8 +82,8 @@ class Paper:
 
     @cached_property
     def worlds(self) -> list[str]:
-        """The worlds that its experiments need."""
-        return list(dict.fromkeys(experiment.world for experiment in self.experiments))
+        """The worlds in which its claims stand."""
+        return list(dict.fromkeys(world for claim in self.claims for world in self.worlds_of(claim)))
 
     def table(self, name: str) -> list[dict[str, str]]:
         """Return the rows of one of the data files."""
@@ -88,8 +102,21 @@ class Paper:
             raise unknown(name, f"an experiment of {self.id}", found)
         return found[name]
 
-    def details(self, claim: Claim, finding: Finding) -> Judged:
-        """Return a claim's row: its finding with world, assumptions and published value."""
-        found = [self.experiment(name) for name in claim.experiments]
-        resting = dict.fromkeys(name for one in found for name in one.assumptions) if claim.assumed else ()
-        return Judged(claim, finding, found[0].world, tuple(resting), self.published.get(claim.id))
+    def worlds_of(self, claim: Claim) -> list[str]:
+        """Return the worlds in which a claim stands: first the one where it is judged, if that is built."""
+        experiments = [self.experiment(name) for name in claim.experiments]
+        worlds = dict.fromkeys(world for one in experiments for world in (one.world, *one.also))
+        judged = [world for world in BUILT if world in worlds][:1]
+        return judged + [world for world in worlds if world not in BUILT]
+
+    def details(self, claim: Claim, finding: Finding, world: str | None = None) -> Judged:
+        """Return a claim's row in a world (its first): finding, assumptions and published value."""
+        experiments = [self.experiment(name) for name in claim.experiments]
+        found = dict.fromkeys(name for one in experiments for name in one.assumptions)
+        assumptions = tuple(found) if claim.assumed else ()
+        world = world or self.worlds_of(claim)[0]
+        return Judged(claim, finding, world, assumptions, self.published.get(claim.id))
+
+    def awaits(self, claim: Claim, world: str) -> Judged:
+        """Return a claim's row in a world that is not built."""
+        return self.details(claim, Finding(Verdict.UNDECIDED, reason=f"needs the {world} world"), world)

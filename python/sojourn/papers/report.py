@@ -6,16 +6,17 @@ own ``sections``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from sojourn import _core
 from sojourn.papers.claims import Judged, Verdict
-from sojourn.papers.experiment import Experiment
-from sojourn.papers.judge import MOST_SEEDS
+from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
+from sojourn.papers.learned import learned
 from sojourn.papers.manifest import facts
-from sojourn.papers.reproduction import QUICK_SEEDS, SEEDS, Reproduction
+from sojourn.papers.paper import BUILT
+from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
 
@@ -31,18 +32,19 @@ COLUMNS = {
     "jain_index": ("Jain’s index", ""),
 }
 
-JUDGING = f"""Every algorithm meets the same {SEEDS} seeds, and comparisons are made within a seed.
+JUDGING = f"""Every algorithm of an experiment meets the same seeds ({SEEDS} or more), and comparisons are
+made within a seed.
 
 - **An inequality** holds if the 95 % t-interval of the paired difference (of logarithms for ratios and
-  times) lies wholly on the claim's side, and fails if wholly on the other; otherwise seeds are added up to
-  {MOST_SEEDS}, in one step, and what is then undecided stays *undecided*. Every pair of an ordering must
-  hold.
+  times) lies wholly on the claim's side, and fails if wholly on the other; otherwise seeds are added (up to
+  {MOST_SEEDS} where the cost allows), in one step, and what is then undecided stays *undecided*. Every pair
+  of an ordering must hold.
 - **An equality** ("about", "no difference") holds if both ends of the interval lie inside the margin that
   the claim names, and fails if the interval lies wholly outside.
 - **A statement about single traces** holds if it is true in 8 of 10 seeds.
 - **A time that is never reached** counts as the end of the run and is compared by a sign test; pairs in
   which neither reaches it say nothing.
-- **Readings** are other meanings of what the paper leaves open. Each is run with the first {SEEDS} seeds; the
+- **Readings** are other meanings of what the paper leaves open. Each is run without added seeds; the
   verdict under each stands beside the claim, also where it is the same.
 - **Holm's correction** is for having tested many claims at once; a verdict that it would take back is marked.
 """
@@ -63,27 +65,37 @@ def document(result: Reproduction) -> Document:
         command=result.command,
         summary=_summary(result),
         highlights=[(str(len(result.campaign.runs)), "simulated runs"), (str(seeds), "seeds at most")],
-        blocks=[
-            *result.paper.sections(result),
-            Section("Claims", [Verdicts(verdicts(result))]),
-            Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
-            Section("Readings", list(_readings(result))),
-            Section("Assumptions", list(_assumptions(result))),
-            Section("Parameters", list(_parameters(result))),
-            Section("How a claim is judged", [Text(JUDGING)]),
-            Section("How this was made", list(_making(result))),
-        ],
+        blocks=[section for section in _sections(result) if section.blocks],
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
 
 
+def _sections(result: Reproduction) -> list[Section]:
+    words = learned(result)
+    return [
+        Section("What was learned", [Text(words)] if words else []),
+        *result.paper.sections(result),
+        Section("Claims", [Verdicts(verdicts(result))]),
+        Section("Published against ours", list(_published(result))),
+        Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
+        Section("Readings", list(_readings(result))),
+        Section("Assumptions", list(_assumptions(result))),
+        Section("Parameters", list(_parameters(result))),
+        Section("How a claim is judged", [Text(JUDGING)]),
+        Section("How this was made", list(_making(result))),
+    ]
+
+
 def _summary(result: Reproduction) -> str:
     words = [f"{result.count(verdict)} {verdict}" for verdict in Verdict]
-    text = f"Of {len(result.judged)} claims: {', '.join(words)}."
+    text = f"Of {len(result.paper.claims)} claims: {', '.join(words)}."
+    awaited = sum(item.world not in BUILT for item in result.judged)
+    if awaited:
+        text += f" {awaited} rows await a world that does not exist yet and stand as undecided."
     if result.selection.quick:
         text += (
-            f" This is the quick run: {QUICK_SEEDS} seeds at the paper's full duration. Claims that ask for "
-            f"{SEEDS} stay undecided with the reason *quick*; the reason says which way the seeds lean. "
+            " This is the quick run: few seeds. Claims that ask for "
+            "more stay undecided with the reason *quick*; the reason says which way the seeds lean. "
             "Readings that the list below marks as not run are left to the full run."
         )
     return text
@@ -106,18 +118,32 @@ def _reason(item: Judged) -> str:
     return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed)))
 
 
+def _published(result: Reproduction) -> Iterator[Block]:
+    table = result.published
+    titles = {"table_or_figure": "where", "experiment_id": "experiment", "parameter_set": "setting"}
+    if not table["ours"].is_not_null().any():
+        return
+    columns = {name: Column(titles.get(name, name), kind="text") for name in table.columns[:7]}
+    columns["published"] = Column(digits=4)
+    columns["ours"] = Column("ours", half_width="ours_ci95")
+    columns |= {"n": Column("seeds", kind="seed"), "ratio": Column("ours / published")}
+    yield Table(table, "Every number that the paper prints, with ours where a run gives it", columns)
+
+
 def _numbers(result: Reproduction) -> Iterator[Block]:
     for experiment in result.paper.experiments:
         runs = select(result.metrics, experiment.id)
         if runs.height:
-            yield numbers(experiment, runs)
+            yield numbers(experiment, runs, result.paper.columns or COLUMNS)
 
 
-def numbers(experiment: Experiment, runs: pl.DataFrame) -> Table:
-    """Return the table of metrics of one experiment."""
-    table = estimates(runs, list(COLUMNS))
+def numbers(
+    experiment: Experiment, runs: pl.DataFrame, metrics: Mapping[str, tuple[str, str]] = COLUMNS
+) -> Table:
+    """Return the table of metrics (name to heading and unit) of one experiment."""
+    table = estimates(runs, list(metrics))
     columns = {"arm": Column("arm"), "n": Column("seeds", kind="seed")}
-    for name, (title, unit) in COLUMNS.items():
+    for name, (title, unit) in metrics.items():
         columns[name] = Column(title, unit, f"{name}_ci95")
     return Table(table, f"{experiment.id}: {experiment.title} ({experiment.figure})", columns)
 
@@ -132,6 +158,7 @@ def _readings(result: Reproduction) -> Iterator[Block]:
             {
                 "reading": reading.id,
                 "what is read differently": reading.title,
+                "in place of": reading.assumption or None,
                 "claims": len(judged) or None,
                 "reproduced": here if judged else None,
                 "as printed": sum(item.finding.verdict is yes for item in judged) if judged else None,

@@ -1,8 +1,9 @@
 """Re-running a paper: runs what is needed, judges every claim, writes claims, metrics and report.
 
-One call of `reproduce` makes three files in the output folder: ``claims.csv`` (one row for every claim,
-whatever was run), ``metrics.parquet`` (one row a run and use) and ``report.html``. Every finished run is
-kept under the same folder, so that the same call continues where it was stopped.
+One call of `reproduce` makes four files in the output folder: ``claims.csv`` (a row for every claim and
+world, whatever was run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
+(one row a run and use) and ``report.html``. Every finished run is kept under the same folder, so that the
+same call continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -22,16 +23,14 @@ from sojourn.errors import disk, unknown
 from sojourn.papers.campaign import Campaign, Job, seeds_for
 from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
 from sojourn.papers.experiment import Arm
-from sojourn.papers.judge import MOST_SEEDS, judge_all
+from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, command, finish
-from sojourn.papers.paper import Paper
+from sojourn.papers.paper import BUILT, Paper
+from sojourn.papers.published import beside
 from sojourn.papers.terms import Source
 from sojourn.study.execute import Progress
 from sojourn.study.plan import digest
 from sojourn.study.store import write_whole
-
-#: Seeds of a full run before any is added, and of a quick one.
-SEEDS, QUICK_SEEDS = 10, 3
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class Selection:
     experiment, world : str or None
         Only this one; None: all.
     quick : bool
-        Three seeds, and no verdict that asks for more.
+        Few seeds, and no verdict that asks for more.
     """
 
     experiment: str | None = None
@@ -74,7 +73,7 @@ class Reproduction:
     selection : Selection
         What was asked for.
     judged : sequence of Judged
-        Every claim of the paper, in order.
+        Every claim of the paper, in order, in every world that it stands in.
     campaign : Campaign
         The runs and their metrics.
     directory : Path
@@ -94,6 +93,12 @@ class Reproduction:
     def claims(self) -> pl.DataFrame:
         """One row a claim, as in ``claims.csv``."""
         return claims_frame(self.judged)
+
+    @cached_property
+    def published(self) -> pl.DataFrame:
+        """The numbers that the paper prints with ours beside them, as in ``published.csv``."""
+        samples = self.campaign.observations.under()
+        return beside(self.paper.table("published"), self.paper.cell, samples)
 
     @cached_property
     def metrics(self) -> pl.DataFrame:
@@ -122,8 +127,8 @@ class Reproduction:
         return command(self.paper, self.selection)
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many claims have a verdict."""
-        return sum(item.finding.verdict is verdict for item in self.judged)
+        """Return how many claims have a verdict, in the worlds that are built."""
+        return sum(item.finding.verdict is verdict for item in self.judged if item.world in BUILT)
 
 
 def reproduce(
@@ -146,7 +151,8 @@ def reproduce(
     experiment, world : str or None
         Only this one; every claim still gets a row, the others with the reason ``not run``.
     quick : bool
-        Three seeds at full duration; claims that ask for more stay undecided with the reason ``quick``.
+        Few seeds, and what an experiment shortens; claims that ask for more seeds stay undecided with the
+        reason ``quick``.
     out : path or None
         The output folder; ``results/<paper>-<id>`` if None.
     workers : int or None
@@ -208,7 +214,7 @@ def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
         claim.id
         for claim in paper.claims
         if selection.experiment in (None, *claim.experiments)
-        and selection.world in (None, paper.experiment(claim.experiments[0]).world)
+        and selection.world in (None, paper.worlds_of(claim)[0])
     )
 
 
@@ -222,34 +228,43 @@ def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
 def _first_jobs(paper: Paper, claims: frozenset[str], quick: bool) -> Iterator[Job]:
     """Yield the primary runs, then those of the other readings: only of arms that a check looks at."""
     wanted, judged = _sources(paper, claims), frozenset().union(*(paper.checks[n].sources for n in claims))
-    cells: list[tuple[str, str, Arm]] = []
-    for experiment in paper.experiments:
-        cells += [("", experiment.id, arm) for arm in experiment.arms if (experiment.id, arm.name) in wanted]
-    for reading in paper.readings:
-        for experiment in paper.experiments:
-            changed = reading.arms(experiment, quick)
+    cells: list[tuple[str, str, Arm, range]] = []
+    for reading in (None, *paper.readings):
+        needed, name = (judged, reading.id) if reading else (wanted, "")
+        for one in paper.experiments:
+            arms, seeds = reading.arms(one, quick) if reading else one.runs(quick), one.count(quick)
             cells += [
-                (reading.id, experiment.id, arm) for arm in changed if (experiment.id, arm.name) in judged
+                (name, one.id, arm, range(1, seeds + 1)) for arm in arms if (one.id, arm.name) in needed
             ]
-    yield from seeds_for(cells, range(1, (QUICK_SEEDS if quick else SEEDS) + 1), paper.traced)
+    yield from seeds_for(cells, paper.traced)
 
 
 def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> Iterator[Job]:
     """Yield the seeds beyond the first of the arms whose inequalities are undecided."""
     samples = campaign.observations.under()
     wanted = frozenset().union(*(paper.checks[name].wanting(samples) for name in claims))
-    cells = [("", e.id, arm) for e in paper.experiments for arm in e.arms if (e.id, arm.name) in wanted]
-    yield from seeds_for(cells, range(SEEDS + 1, MOST_SEEDS + 1))
+    yield from seeds_for(
+        ("", one.id, arm, range(one.seeds + 1, one.most_seeds + 1))
+        for one in paper.experiments
+        for arm in one.arms
+        if (one.id, arm.name) in wanted
+    )
 
 
 def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool) -> list[Judged]:
     views = {reading.id: campaign.observations.under(reading) for reading in paper.readings}
-    asked = [claim for claim in paper.claims if claim.id in claims]
+    asked = [claim for claim in paper.claims if claim.id in claims and paper.worlds_of(claim)[0] in BUILT]
     primary = campaign.observations.under()
     found = judge_all(asked, paper.checks, primary, views, paper.details, quick)
     by_id = {item.claim.id: item for item in found}
     not_run = Finding(Verdict.UNDECIDED, reason="not run")
-    return [by_id.get(claim.id) or paper.details(claim, not_run) for claim in paper.claims]
+    return [
+        (by_id.get(claim.id) or paper.details(claim, not_run))
+        if world in BUILT
+        else paper.awaits(claim, world)
+        for claim in paper.claims
+        for world in paper.worlds_of(claim)
+    ]
 
 
 def _write(result: Reproduction) -> None:
@@ -262,6 +277,7 @@ def _write(result: Reproduction) -> None:
     try:
         write_whole(result.directory / "metrics.parquet", buffer.getvalue())
         write_whole(result.directory / "claims.csv", text.encode())
+        write_whole(result.directory / "published.csv", result.published.write_csv().encode())
         write_whole(result.report, page(result).encode())
         finish(result)
     except OSError as error:

@@ -27,6 +27,7 @@ class Reading:
 class Claim:
     """A claim, every value written; `agreeing`: its readings by verdict, where no effects are known."""
 
+    anchor: str
     claim_id: str
     verdict: str
     statement: str
@@ -74,7 +75,14 @@ def claims(frame: pl.DataFrame) -> list[Claim]:
     ValueError
         If a verdict is none of `VERDICTS`.
     """
-    return [_claim(row) for row in frame.iter_rows(named=True)]
+    seen: set[str] = set()
+    found: list[Claim] = []
+    for row in frame.iter_rows(named=True):
+        name = str(row["claim_id"])
+        anchor = f"{name}-{_text(row, 'world') or len(found)}" if name in seen else name
+        seen.add(name)
+        found.append(_claim(row, anchor))
+    return found
 
 
 def tally(verdicts: list[str]) -> list[Tally]:
@@ -94,7 +102,7 @@ def tally(verdicts: list[str]) -> list[Tally]:
     return [Tally(v, verdicts.count(v), verdicts.count(v) / total) for v in VERDICTS]
 
 
-def _claim(row: Mapping[str, Any]) -> Claim:
+def _claim(row: Mapping[str, Any], anchor: str) -> Claim:
     verdict = str(row["verdict"])
     if verdict not in VERDICTS:
         raise ValueError(f"{row['claim_id']}: verdict is {verdict!r}, not one of {', '.join(VERDICTS)}")
@@ -109,6 +117,7 @@ def _claim(row: Mapping[str, Any]) -> Claim:
         shown_p = f"{shown_p}{'; ' if shown_p else ''}Holm p = {probability(corrected)}"
     effect, ends = _effect(row)
     return Claim(
+        anchor=anchor,
         claim_id=str(row["claim_id"]),
         verdict=verdict,
         statement=_text(row, "statement"),

@@ -18,8 +18,8 @@ class Text:
     """Prose.
 
     Blank lines part paragraphs; lines that begin with ``-`` make a list; ``**strong**``, ``*emphasis*``,
-    ```code``` and ``[link](https://...)`` mean what they look like. Everything else is shown as it is: no
-    HTML passes through.
+    ```code``` and ``[link](https://...)`` (or ``(./file)``) mean what they look
+    like. Everything else is shown as it is: no HTML passes through.
     """
 
     text: str

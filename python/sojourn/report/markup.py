@@ -9,7 +9,7 @@ from markupsafe import Markup, escape
 _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(\S(?:.*?\S)?)\*\*", re.DOTALL)
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\S(?:[^*]*?\S)?)\*(?![\w*])")
-_LINK = re.compile(r"\[([^\]\n]+)\]\(((?:https?://|#)[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)")
+_LINK = re.compile(r"\[([^\]\n]+)\]\(((?:https?://|#|\.{1,2}/)[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)")
 
 
 def inline(text: str) -> Markup:

@@ -1,0 +1,79 @@
+"""The page over several papers: counts per paper, and what was learned about each, from the verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.papers.claims import Verdict
+from sojourn.papers.learned import learned
+from sojourn.papers.paper import BUILT
+from sojourn.papers.reproduction import Reproduction
+from sojourn.report import Column, Document, Section, Table, Text, render
+from sojourn.study.store import write_whole
+
+SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
+over seeds; *undecided* means that the runs do not tell. Rows of worlds that do not exist yet are counted
+apart."""
+
+
+def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
+    """Return one row a paper: claims, how many have each verdict, rows that await another world, runs."""
+    return pl.DataFrame(
+        [
+            {
+                "paper": result.paper.id,
+                "title": result.paper.title,
+                "claims": len(result.paper.claims),
+                **{str(verdict): result.count(verdict) for verdict in Verdict},
+                "awaiting another world": sum(item.world not in BUILT for item in result.judged),
+                "runs": len(result.campaign.runs),
+                "wall time (s)": round(result.seconds),
+            }
+            for result in results
+        ],
+        infer_schema_length=None,
+    )
+
+
+def document(results: Sequence[Reproduction], command: str, directory: Path) -> Document:
+    """Return the page; reports are linked as they lie relative to `directory`."""
+    table = counts(results)
+    words = [f"{table[str(verdict)].sum()} {verdict}" for verdict in Verdict]
+    total = table["claims"].sum()
+    columns = {
+        name: Column(kind="seed" if name not in ("paper", "title") else "text") for name in table.columns
+    }
+    return Document(
+        title="Papers, re-run",
+        kind="Index",
+        command=command,
+        summary=f"Of {total} claims in {len(results)} papers: {', '.join(words)}.\n\n{SUMMARY}",
+        highlights=[(str(total), "claims"), (str(table["runs"].sum()), "simulated runs")],
+        blocks=[
+            Section("Counts", [Table(table, "Verdicts by paper", columns)]),
+            Section(
+                "What we learned about these papers",
+                [Section(result.paper.title, [Text(_about(result, directory))]) for result in results],
+                "Written from the verdicts. Each line names the claim that it rests on.",
+            ),
+        ],
+        footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
+    )
+
+
+def _about(result: Reproduction, directory: Path) -> str:
+    place = Path(os.path.relpath(result.report, directory)).as_posix()
+    link = f"[Report of {result.paper.id}](./{place})" if " " not in place else result.paper.id
+    return f"{result.paper.citation}. {link}.\n\n{learned(result)}"
+
+
+def write(results: Sequence[Reproduction], command: str, directory: Path) -> Path:
+    """Write ``index.html`` into `directory`; return its path."""
+    path = directory / "index.html"
+    write_whole(path, render(document(results, command, directory)).encode())
+    return path

@@ -1,0 +1,93 @@
+"""What was learned about a paper, in words that follow from its verdicts and so cannot become stale.
+
+A `Lesson` is a question with an answer for each way that its claims may come out. `learned` writes the
+answers, the claims that each rests on with their numbers, and what other readings of the paper would change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sojourn.papers.claims import Judged, Verdict
+
+if TYPE_CHECKING:
+    from sojourn.papers.reproduction import Reproduction
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A question that claims of a paper answer.
+
+    Attributes
+    ----------
+    question : str
+        The question.
+    claims : tuple of str
+        Ids of the claims that it rests on.
+    holds : str
+        The answer if all that is decided is reproduced.
+    fails : str
+        The answer if all that is decided is not reproduced.
+    mixed : str
+        The answer if some are and some are not; made of the counts if empty.
+    """
+
+    question: str
+    claims: tuple[str, ...]
+    holds: str
+    fails: str
+    mixed: str = ""
+
+    def answer(self, judged: Sequence[Judged]) -> str:
+        """Return the answer that the verdicts of its claims give."""
+        verdicts = [item.finding.verdict for item in judged]
+        yes, no, open_ = (verdicts.count(verdict) for verdict in (R, N, U))
+        if not yes and not no:
+            return "Not decided."
+        text = self.fails if not yes else self.holds if not no else self.mixed
+        text = text or f"In part: {yes} of {yes + no} claims hold."
+        return f"{text} ({open_} of {len(judged)} undecided.)" if open_ else text
+
+
+def learned(result: Reproduction) -> str:
+    """Return what the verdicts of a paper say, as `sojourn.report.Text`."""
+    parts = [_lesson(lesson, result.judged) for lesson in result.paper.lessons]
+    return "\n\n".join([*parts, *_readings(result)])
+
+
+def _lesson(lesson: Lesson, judged: Sequence[Judged]) -> str:
+    first: dict[str, Judged] = {}
+    for item in judged:
+        first.setdefault(item.claim.id, item)
+    mine = [first[name] for name in lesson.claims]
+    evidence = "\n".join(f"- {item.claim.id}: {_numbers(item)}" for item in mine)
+    return f"**{lesson.question}** {lesson.answer(mine)}\n{evidence}"
+
+
+def _numbers(item: Judged) -> str:
+    """Return verdict and effect of a claim in one line."""
+    finding = item.finding
+    if finding.effect is None:
+        return f"*{finding.verdict}* ({finding.reason})" if finding.reason else f"*{finding.verdict}*"
+    ends = (finding.low, finding.high)
+    interval = f" [{ends[0]:.4g}, {ends[1]:.4g}]" if ends[0] is not None and ends[1] is not None else ""
+    claimed = f"; claimed {finding.claimed}" if finding.claimed else ""
+    return f"*{finding.verdict}*: {finding.measure} {finding.effect:.4g}{interval}{claimed}"
+
+
+def _readings(result: Reproduction) -> Iterator[str]:
+    """Say which claims another reading of the paper decides otherwise, and which verdicts are fragile."""
+    flipped = [item for item in result.judged if item.flips]
+    if flipped:
+        lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]
+        yield "**What depends on how the paper is read.** Decided otherwise under:\n" + "\n".join(lines)
+    fragile = [item.claim.id for item in result.judged if item.holm_changes]
+    if fragile:
+        yield (
+            "**What may be chance.** With so many claims tested, Holm's correction would take back the "
+            f"verdicts on {', '.join(fragile)}."
+        )

@@ -1,0 +1,104 @@
+"""The numbers that a paper prints, each with ours beside it: a row of ``published.csv`` in, a comparison out.
+
+A paper says by a `Cell` which of its terms stands beside a row, and what is taken over the seeds: their
+mean, or their standard deviation where the paper prints that. Numbers that nothing here can give (set
+values, background statements) keep their row without ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from sojourn.papers.terms import Samples, Term
+from sojourn.study import stats
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What of ours stands beside a published number.
+
+    Attributes
+    ----------
+    term : Term
+        The number of one seed, in the published unit.
+    over : str
+        What is taken over seeds: ``mean`` or ``deviation`` (the sample standard deviation).
+    """
+
+    term: Term
+    over: Literal["mean", "deviation"] = "mean"
+
+    def estimate(self, samples: Samples) -> stats.Estimate:
+        """Return ours with the half-width of its 95 % interval and the number of seeds."""
+        values = [value for value in self.term.values(samples).values() if value is not None]
+        if self.over == "mean":
+            return stats.mean_ci(values)
+        return stats.Estimate(stats.deviation(values) if len(values) > 1 else None, None, len(values))
+
+
+def beside(
+    rows: Sequence[Mapping[str, str]],
+    cell: Callable[[Mapping[str, str]], Cell | None],
+    samples: Samples,
+) -> pl.DataFrame:
+    """Return the published numbers with ours beside them.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Rows of ``published.csv``.
+    cell : callable
+        What of ours stands beside a row.
+    samples : Samples
+        Metrics of the runs.
+
+    Returns
+    -------
+    polars.DataFrame
+        The columns of ``published.csv`` (value as ``published``), and ``ours``, ``ours_ci95``, ``n`` and
+        ``ratio`` (ours / published), null where nothing of ours stands beside a row.
+    """
+    table = []
+    for row in rows:
+        found = cell(row)
+        ours = found.estimate(samples) if found else stats.Estimate(None, None, 0)
+        value = float(row["value"])
+        table.append(
+            {
+                **{name: row[name] for name in TEXTS},
+                "published": value,
+                "ours": ours.mean,
+                "ours_ci95": ours.ci95,
+                "n": ours.n or None,
+                "ratio": ours.mean / value if ours.mean is not None and value else None,
+            }
+        )
+    return pl.DataFrame(table, schema=COLUMNS)
+
+
+TEXTS = (
+    "table_or_figure",
+    "experiment_id",
+    "algorithm",
+    "parameter_set",
+    "metric",
+    "unit",
+    "statistic",
+    "note",
+)
+#: The columns of ``published.csv`` in the results.
+COLUMNS = pl.Schema(
+    {
+        **dict.fromkeys(TEXTS[:-1], pl.String),
+        "published": pl.Float64,
+        "ours": pl.Float64,
+        "ours_ci95": pl.Float64,
+        "n": pl.Int64,
+        "ratio": pl.Float64,
+        "note": pl.String,
+    }
+)

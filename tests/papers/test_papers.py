@@ -1,0 +1,220 @@
+"""What all papers share, on a made-up paper: worlds, seeds, published numbers, lessons, the index page.
+
+Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
+counted twice; a deviation where the mean stands; an experiment's own number of seeds ignored; the quick run
+not shortened; a lesson that answers "holds" where one claim fails.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from sojourn.papers import PAPERS, find, index
+from sojourn.papers.checks import Below, Computed
+from sojourn.papers.claims import Finding, Judged, Verdict
+from sojourn.papers.experiment import Arm, Experiment
+from sojourn.papers.learned import Lesson, learned
+from sojourn.papers.paper import Paper
+from sojourn.papers.published import Cell
+from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.terms import Quantity
+from sojourn.record import Record
+from sojourn.scenario import Scenario
+from sojourn.study import stats
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+SCENARIO = """
+name = "small"
+duration = "{duration}"
+[dumbbell]
+rate = "1Mbit/s"
+delay = "5ms"
+access = {{ rate = "10Mbit/s", delays = ["5ms"] }}
+server = {{ rate = "10Mbit/s", delay = "5ms" }}
+[queue]
+limit = "20p"
+aqm = "droptail"
+[[traffic]]
+name = "ftp"
+kind = "tcp"
+variant = "reno"
+count = 4
+payload = "1000B"
+header = "40B"
+start = "uniform 0s 1s"
+"""
+HEAD = "claim_id,section,experiment_id,statement,check,strength,how_to_judge,depends_on_assumption,remark\n"
+CLAIMS = """X-1,1,testbed,RED's queue is shorter.,,strict,,yes,
+X-2,2,testbed;model,Both.,,strict,,no,
+X-3,3,model,The sum is right.,,strict,,no,
+X-4,4,fluid,The fluid settles.,,strict,,no,
+"""
+PUBLISHED = """paper,table_or_figure,experiment_id,algorithm,parameter_set,metric,unit,statistic,value,note
+x,Table 1,testbed,RED,,queue,packets,mean,10,
+x,Table 1,testbed,RED,,queue,packets,std,2,
+x,Sec 1,testbed,RED,,rate,Mbit/s,set value,1,
+"""
+
+
+def scenario(duration: str) -> Scenario:
+    return Scenario.from_toml(SCENARIO.format(duration=duration), "small.toml")
+
+
+def queue(arm: str) -> Quantity:
+    return Quantity("mean_queue_packets", arm, "testbed", "packets", "mean queue")
+
+
+def cell(row: object) -> Cell | None:
+    over = {"mean": "mean", "std": "deviation"}.get(row["statistic"])  # type: ignore[index]
+    return Cell(queue("RED"), over) if over else None  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
+    data = tmp_path_factory.mktemp("data")
+    (data / "claims.csv").write_text(HEAD + CLAIMS)
+    (data / "published.csv").write_text(PUBLISHED)
+    (data / "assumptions.csv").write_text("id,item\nA-1,queue\n")
+    (data / "parameters.csv").write_text("algorithm,parameter,value,unit,note\nRED,min_th,5,p,\n")
+    arms = (
+        Arm("RED", scenario("5s"), "red", {"min_th": "2p", "max_th": "6p"}),
+        Arm("DropTail", scenario("5s"), "droptail"),
+    )
+    holds = Computed(lambda: Finding(R, reason="computed"))
+
+    def measure(record: Record) -> dict[str, float | None]:
+        return {"seconds": record.seconds}
+
+    measure.version = "1"  # type: ignore[attr-defined]
+    return Paper(
+        id="x",
+        title="A paper",
+        citation="Nobody, 2000",
+        data=data,
+        experiments=[
+            Experiment(
+                "testbed",
+                "Two queues",
+                "Fig. 1",
+                arms,
+                ("A-1",),
+                also=("real",),
+                seeds=4,
+                most_seeds=4,
+                quick_seeds=2,
+                short=lambda arm: arm.within(scenario("2s")),
+            ),
+            Experiment("model", "A sum", "Eq. 1", world="analytic"),
+            Experiment("fluid", "A fluid", "Fig. 2", world="fluid"),
+        ],
+        readings=[],
+        checks={
+            "X-1": Below(queue("RED"), queue("DropTail"), seeds=4),
+            "X-2": holds,
+            "X-3": holds,
+            "X-4": holds,
+        },
+        measure=measure,
+        sections=lambda _result: [],
+        cell=cell,
+        lessons=(Lesson("Is RED's queue shorter?", ("X-1", "X-3"), "Yes.", "No."),),
+    )
+
+
+@pytest.fixture(scope="module")
+def result(paper: Paper, tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce(paper, out=tmp_path_factory.mktemp("x"))
+
+
+def test_a_claim_has_a_row_in_every_world_that_it_stands_in(result: Reproduction):
+    rows = [(item.claim.id, item.world, item.finding.verdict) for item in result.judged]
+    assert rows == [
+        ("X-1", "simulated", R),
+        ("X-1", "real", U),
+        ("X-2", "simulated", R),
+        ("X-2", "real", U),
+        ("X-3", "analytic", R),
+        ("X-4", "fluid", U),
+    ]
+    reasons = {item.world: item.finding.reason for item in result.judged}
+    assert reasons["real"] == "needs the real world"
+    assert reasons["fluid"] == "needs the fluid world"
+
+
+def test_worlds_that_do_not_exist_are_not_counted(result: Reproduction):
+    assert [result.count(verdict) for verdict in (R, N, U)] == [3, 0, 0]
+    table = index.counts([result])
+    assert table["awaiting another world"].to_list() == [3]
+    assert table["claims"].to_list() == [4]
+
+
+def test_one_world_alone_judges_only_its_own_claims(paper: Paper, tmp_path: Path):
+    found = reproduce(paper, world="analytic", out=tmp_path)
+    assert not found.campaign.runs
+    reasons = {(item.claim.id, item.world): item.finding.reason for item in found.judged}
+    assert reasons["X-3", "analytic"] == "computed"
+    assert reasons["X-1", "simulated"] == "not run"
+    assert reasons["X-4", "fluid"] == "needs the fluid world"
+
+
+def test_an_experiment_has_its_own_seeds_and_may_be_shortened(
+    result: Reproduction, paper: Paper, tmp_path: Path
+):
+    assert set(result.metrics["seed"]) == {1, 2, 3, 4}
+    quick = reproduce(paper, quick=True, out=tmp_path)
+    assert set(quick.metrics["seed"]) == {1, 2}
+    assert set(quick.metrics["seconds"]) == {2.0}
+    assert quick.judged[0].finding.reason.startswith("quick: 2 of 4 seeds")
+
+
+def test_published_numbers_stand_beside_ours(result: Reproduction):
+    table = result.published
+    values = result.metrics.filter(arm="RED")["mean_queue_packets"].to_list()
+    assert table["ours"].to_list() == [stats.mean(values), stats.deviation(values), None]
+    assert table["ratio"][0] == pytest.approx(stats.mean(values) / 10)
+    assert table["n"].to_list() == [4, 4, None]
+    assert (result.directory / "published.csv").exists()
+
+
+def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
+    assert learned(result).startswith("**Is RED's queue shorter?** Yes.\n- X-1: *reproduced*: mean queue")
+    first = result.judged[0]
+    lesson = dataclasses.replace(result.paper.lessons[0], claims=("X-1",))
+
+    def answer(*verdicts: Verdict) -> str:
+        return lesson.answer([Judged(first.claim, Finding(verdict), "simulated") for verdict in verdicts])
+
+    assert answer(R, R) == "Yes."
+    assert answer(N) == "No."
+    assert answer(R, N) == "In part: 1 of 2 claims hold."
+    assert answer(R, U) == "Yes. (1 of 2 undecided.)"
+    assert answer(U) == "Not decided."
+
+
+def test_the_index_links_every_report_and_says_what_was_learned(result: Reproduction):
+    page = index.write([result], "sojourn reproduce all", result.directory.parent).read_text("utf-8")
+    assert f'href="./{result.directory.name}/report.html"' in page
+    assert "Is RED&#39;s queue shorter?" in page
+    report = result.report.read_text("utf-8")
+    assert 'id="X-1"' in report
+    assert 'id="X-1-real"' in report
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: str):
+    paper = find(name)
+    arms = {(experiment.id, arm.name) for experiment in paper.experiments for arm in experiment.arms}
+    assert set(paper.checks) == {claim.id for claim in paper.claims}
+    for claim, check in paper.checks.items():
+        assert check.sources <= arms, claim
+    for lesson in paper.lessons:
+        assert set(lesson.claims) <= set(paper.checks), lesson.question
+    known = {row["id"] for row in paper.table("assumptions")}
+    for experiment in paper.experiments:
+        assert set(experiment.assumptions) <= known, experiment.id
+    for row in paper.table("published"):
+        beside = paper.cell(row)
+        assert beside is None or beside.term.sources <= arms, row
