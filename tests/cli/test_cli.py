@@ -263,6 +263,60 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_p
     assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"
 
 
+def test_a_sweep_killed_twice_loses_nothing(small_file: Path, tmp_path: Path) -> None:
+    slow = SMALL.replace('duration = "6s"', 'duration = "60s"').replace("2Mbit/s", "50Mbit/s", 1)
+    small_file.write_text(slow)
+    words = [sys.executable, "-m", "sojourn", "sweep", str(small_file), "--out", "out", "--seeds", "10"]
+    words += ["-L", "queue.limit", "20p,100p", "--aqm", "droptail", "--aqm", "red", "--json"]
+    runs = tmp_path / "out/runs"
+    done = 0
+    for _ in range(2):
+        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and len(list(runs.glob("*.parquet"))) < done + 3:
+            time.sleep(0.005)
+        process.kill()
+        process.wait()
+        done = len(list(runs.glob("*.parquet")))
+        assert done < 40
+    times = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
+    resumed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert {path: path.stat().st_mtime_ns for path in times} == times, "nothing is run twice"
+    fresh = subprocess.run(
+        [*words[:6], "new", *words[7:]], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert resumed.stdout == fresh.stdout
+    assert len(json.loads(fresh.stdout)["runs"]) == 40
+
+
+def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    words = ["sweep", small_file, "-P", "queue.limit", "10p:20p:2", "--seeds", 2]
+    trial = cli(*words, "--dry-run", "--json")
+    assert json.loads(trial.stdout)["runs"] == 4
+    assert not (tmp_path / "results").exists()
+    assert "10p" in cli(*words, "--out", "out").stdout
+    assert json.loads(cli("sweep", "status", "out", "--json").stdout)["done"] == 4
+    assert "4 of 4 runs are done, 0 failed" in cli("sweep", "status", "out").stdout
+    assert cli("sweep", "out/sweep.toml", "--out", "out", "--json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["-P", "queue.limit"], "queue.limit has no values"),
+        (["-P", "queue.limit", "10p"], "is no range"),
+        (["-L", "queue.limt", "10p"], "did you mean limit"),
+        (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' was not measured"),
+        (["extra"], "extra is one argument too many"),
+    ],
+)
+def test_sweep_refuses(cli: Cli, small_file: Path, words: list[str], expected: str) -> None:
+    done = cli("sweep", small_file, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
+    assert cli("sweep", "status").returncode == 2
+    assert "is not the folder of a sweep" in cli("sweep", "status", ".").stderr
+
+
 def test_list_comes_from_the_registry(cli: Cli) -> None:
     done = cli("list", "--json")
     listed = json.loads(done.stdout)

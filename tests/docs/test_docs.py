@@ -81,3 +81,25 @@ def test_the_commands_of_how_sure_run(tmp_path: Path):
         assert done.returncode == 0, done.stderr
         assert "minus droptail, paired by seed" in done.stdout
     assert "narrow enough" in done.stderr
+
+
+def test_the_commands_of_sweeps_run(tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (commands,) = blocks(ROOT / "docs/sweeps.md", "sh")
+    said = []
+    for line in commands.splitlines():
+        words = [Path(sys.executable).parent / "sojourn", *line.split()[1:]]
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        said.append(done.stdout)
+    assert "runs          24, of which 0 are done" in said[0]
+    assert "8 of 8 runs are done, 0 failed" in said[2]
+
+
+def test_the_plan_of_sweeps_is_one(tmp_path: Path):
+    from sojourn.study.sweep import read
+
+    (text,) = blocks(ROOT / "docs/sweeps.md", "toml")
+    (tmp_path / "red40.toml").write_text((ROOT / "examples/red40.toml").read_text())
+    (tmp_path / "plan.toml").write_text(text)
+    assert len(read(tmp_path / "plan.toml").points) == 5 * 3 * 2 * 20

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema
+from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema, sweep
 from sojourn.errors import SojournError, disk
 
 app = typer.Typer(
@@ -46,6 +46,7 @@ def _root(
 
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("sweep")(sweep.sweep)
 app.command("reproduce")(reproduce.reproduce)
 app.command("list")(list_.list_algorithms)
 app.command("explain")(explain.explain)
@@ -61,8 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    words = sweep.joined(list(arguments)) if arguments and arguments[0] == "sweep" else list(arguments)
     try:
-        code = typer.main.get_command(app).main(list(arguments), prog_name="sojourn", standalone_mode=False)
+        code = typer.main.get_command(app).main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SojournError as error:

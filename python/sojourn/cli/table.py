@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sojourn.results import Results
     from sojourn.study.compare import Comparison, Difference
     from sojourn.study.stats import Estimate
+    from sojourn.study.sweep import Swept
 
 #: Metric, heading, factor.
 ROWS = (
@@ -75,6 +76,36 @@ def show_comparison(comparison: Comparison) -> None:
         if aqm != comparison.baseline:
             table.add_row(aqm, *(difference(against[aqm, name], factor) for name, _, factor in columns))
     _print(table)
+
+
+#: Rows of a sweep's table; the rest is in its folder.
+MOST_ROWS = 60
+SWEEP_ROWS = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
+
+
+def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
+    """Print mean and 95 % half-width of some metrics, one row a combination and algorithm."""
+    from sojourn.errors import InputError
+    from sojourn.study.stats import Estimate
+
+    summary = swept.summary()
+    names = summary["metric"].unique(maintain_order=True).to_list()
+    for name in metrics or []:
+        if name not in names:
+            raise InputError("metric", f"= {name!r} was not measured", ", ".join(names[:12]))
+    keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
+    known = {name: (title, factor) for name, title, factor in ROWS}
+    columns = [(name, *known.get(name, (name, 1.0))) for name in metrics or SWEEP_ROWS if name in names]
+    sweep = swept.sweep
+    title = f"{sweep.scenario.name}: mean ± 95 % over {sweep.seeds} seed{'s' if sweep.seeds > 1 else ''}"
+    table = _table(title, [*keys, *(head for _, head, _ in columns)])
+    groups = summary.partition_by(keys, maintain_order=True)
+    for group in groups[:MOST_ROWS]:
+        found = {row["metric"]: Estimate(row["mean"], row["ci95"], row["n"]) for row in group.to_dicts()}
+        table.add_row(*group.select(keys).row(0), *(cell(found[name], factor) for name, _, factor in columns))
+    _print(table)
+    if len(groups) > MOST_ROWS:
+        print(f"and {len(groups) - MOST_ROWS} more rows: --json has them all")
 
 
 def difference(one: Difference, factor: float) -> str:

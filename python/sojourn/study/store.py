@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,8 @@ class Store:
     def __init__(self, directory: str | os.PathLike[str], traces: bool = True) -> None:
         self.directory = Path(directory)
         self.traces = traces
+        #: The file, within the folder, that holds the scenario of a plan; ``scenario.toml`` if not named.
+        self.scenarios: dict[str, str] = {}
         try:
             for name in ("runs", "traces"):
                 (self.directory / name).mkdir(parents=True, exist_ok=True)
@@ -124,8 +127,15 @@ class Store:
     def fail(self, point: Point, reason: str) -> None:
         """Write down that a run failed; the same seed would fail again."""
         line = {"run_id": point.run_id, "aqm": point.spec, "seed": point.seed, "reason": reason}
+        line["repeat"] = self.repeat(point)
         with contextlib.suppress(OSError), (self.directory / "failures.jsonl").open("a") as file:
             file.write(json.dumps(line) + "\n")
+
+    def repeat(self, point: Point) -> str:
+        """Return the command that runs a point again, from what the folder holds."""
+        scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
+        words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
+        return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
 
     def _restore(self, row: pl.DataFrame) -> Stored:
         facts = row.select("run_id", "aqm", "seed", "metrics_version", "reduced", "plan", "metrics").row(

@@ -1,0 +1,189 @@
+"""``sojourn sweep``: keys of a scenario over many values; how far it is; what it will take."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+
+if TYPE_CHECKING:
+    from sojourn.study.sweep import Sweep
+
+
+def sweep(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A scenario or a plan, as TOML; or the word status.", show_default=False
+        ),
+    ],
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="[DIR]", help="With status: the folder.", show_default=False)
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-P",
+            metavar="KEY RANGE",
+            help="A key over a range, like: dumbbell.rate 1Mbit/s:100Mbit/s:log5.",
+            show_default=False,
+        ),
+    ] = None,
+    lists: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-L",
+            metavar="KEY VALUES",
+            help="A key over a list, like: queue.limit 50p,100p; aqm.target 5ms,20ms; aqm red,pie.",
+            show_default=False,
+        ),
+    ] = None,
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option("--aqm", metavar="SPEC", help="Algorithm; several to compare.", show_default=False),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="N", help="Seeds each [default: 5].", show_default=False)
+    ] = None,
+    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="Column of the table; several [default: the main ones].",
+            show_default=False,
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    out: Out = None,
+    json: Json = False,
+    workers: Workers = None,
+) -> None:
+    """Run a scenario over values of its keys, every algorithm and seed; go on where it was interrupted."""
+    from sojourn.errors import InputError
+
+    if str(file) == "status":
+        if directory is None:
+            raise InputError("sweep status", "needs the folder of a sweep")
+        _status(directory, json)
+        return
+    if directory is not None:
+        raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
+    plan = _plan(file, ranges or [], lists or [], aqm, seeds, seed_from)
+    folder = out if out is not None else plan.default_directory
+    if dry_run:
+        _estimate(plan, folder, json, workers)
+        return
+    from sojourn.study.sweep import sweep as run_sweep
+
+    with resumable(), progress(plan.scenario.name) as move:
+        swept = run_sweep(plan, workers, folder, move, ["sojourn", *sys.argv[1:]])
+    if json:
+        print_json({"runs": swept.runs().to_dicts(), "summary": swept.summary().to_dicts()})
+    else:
+        from sojourn.cli.table import show_sweep
+
+        show_sweep(swept, metric)
+    note(f"folder: {folder}")
+
+
+def _plan(
+    file: Path,
+    ranges: list[str],
+    lists: list[str],
+    aqm: list[str] | None,
+    seeds: int | None,
+    seed_from: int,
+) -> Sweep:
+    """Read a plan, or make one of a scenario and the options; options win over the plan's seeds and aqms."""
+    import tomllib
+    from dataclasses import replace
+
+    from sojourn.resolve import measured, queues
+    from sojourn.run import canonical
+    from sojourn.scenario import load
+    from sojourn.study.grid import listed, spaced
+    from sojourn.study.sweep import Sweep, read
+
+    try:
+        is_plan = "scenario" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        is_plan = False  # load() says what is wrong with it
+    plan = read(file) if is_plan else Sweep(load(file), [], [])
+    axes = [*plan.axes, *(spaced(*_pair(one)) for one in ranges), *(listed(*_pair(one)) for one in lists)]
+    specs = [canonical(one) for one in aqm or plan.aqms]
+    if not specs:
+        specs = [canonical(queues(plan.scenario)[measured(plan.scenario)].aqm)]
+    changes = {} if seeds is None else {"seeds": seeds, "seed_from": seed_from}
+    return replace(plan, aqms=specs, axes=axes, **changes)  # type: ignore[arg-type]
+
+
+def joined(arguments: list[str]) -> list[str]:
+    """Make one word of what follows -P and -L, which are the only options with two.
+
+    Examples
+    --------
+    >>> joined(["sweep", "a.toml", "-L", "queue.limit", "50p,100p", "--json"])
+    ['sweep', 'a.toml', '-L', 'queue.limit 50p,100p', '--json']
+    """
+    words = iter(arguments)
+    found = []
+    for word in words:
+        found.append(word)
+        key = next(words, None) if word in ("-P", "-L") else None
+        if key is not None:
+            value = None if "=" in key or " " in key else next(words, None)
+            found.append(key if value is None else f"{key} {value}")
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from sojourn.errors import InputError
+
+    key, _, values = text.strip().replace("=", " ", 1).partition(" ")
+    if not values.strip():
+        raise InputError(key, "has no values", "-P KEY LOW:HIGH:N, or -L KEY a,b,c")
+    return key, values.strip()
+
+
+def _status(directory: Path, json: bool) -> None:
+    from sojourn.study.sweep import status
+
+    found = status(directory)
+    if json:
+        print_json(found)
+        return
+    print(f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed")
+    for one in found["failed"]:
+        print(f"failed: {one['aqm']}, seed {one['seed']}: {one['reason']}\n  {one['repeat']}")
+    if found["done"] < found["runs"]:
+        print(f"go on with:\n  {found['command']}")
+
+
+def _estimate(plan: Sweep, folder: Path, json: bool, workers: int | None) -> None:
+    from sojourn.study.execute import default_workers
+    from sojourn.study.sweep import estimate
+
+    cores = workers or default_workers()
+    found = estimate(plan, folder, cores)
+    if json:
+        print_json(found._asdict())
+        return
+    print(f"combinations  {len(plan.cells)}")
+    print(f"runs          {found.runs}, of which {found.done} are done in {folder}")
+    print(
+        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)"
+    )
+    print(f"disk          about {found.bytes / 1e6:.3g} MB")
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s"

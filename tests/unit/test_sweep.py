@@ -1,0 +1,179 @@
+"""Sweeps: axes and their values, combinations, plan files, results that are never lost or double."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn
+from sojourn.errors import InputError
+from sojourn.scenario import Scenario
+from sojourn.study.grid import Axis, cells, listed, magnitudes, spaced, with_parameter
+from sojourn.study.plan import Point
+from sojourn.study.store import Store
+from sojourn.study.sweep import Sweep, done, estimate, read, status, sweep
+
+
+def test_ranges_keep_their_unit_and_reach_both_ends() -> None:
+    assert spaced("k", "10ms:30ms:3").values == ("10ms", "20ms", "30ms")
+    assert spaced("k", "1:1000:log4").values == ("1", "10", "100", "1000")
+    assert spaced("k", "50p:200p:log5").values == ("50p", "71p", "100p", "141p", "200p")
+    assert spaced("k", "0.5:2:lin4").values == ("0.5", "1", "1.5", "2")
+    assert spaced("k", "1:3:9").values == ("1", "2", "3"), "equal values are one"
+    assert magnitudes(Axis("k", ("5ms", "0.5ms"))) == ([5.0, 0.5], "ms")
+    assert magnitudes(Axis("k", ("5ms", "1s"))) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1:2", "is no range"),
+        ("1Mbit/s:2kbit/s:3", "two units"),
+        ("1:2:1", "1 values"),
+        ("1:2:99999", "99999 values"),
+        ("0:2:log3", "no logarithm"),
+        ("2:2:3", "no room"),
+        ("a:b:3", "is no range"),
+        ("1:2:exp3", "is no range"),
+    ],
+)
+def test_ranges_that_are_none(text: str, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        spaced("dumbbell.rate", text)
+
+
+def test_keys_reach_scenario_traffic_and_algorithm(small: Scenario) -> None:
+    axes = [
+        listed("traffic.ftp.count", "2,3"),
+        listed("queue.limit", "20p"),
+        listed("tcp.min_rto", "1s"),
+        listed("aqm.max_p", "0.1,0.2"),
+    ]
+    found = cells(small, ["red", "gred max_p 0.3"], axes)
+    assert len(found) == 4
+    last = found[-1]
+    assert [t.count for t in last.scenario.traffic] == [3, 1]
+    assert last.scenario.queue is not None
+    assert last.scenario.queue.limit == "20p"
+    assert last.scenario.tcp == {"min_rto": "1s"}
+    assert last.specs == ("red max_p 0.2", "gred max_p 0.2")
+    assert last.name == "traffic.ftp.count 3, queue.limit 20p, tcp.min_rto 1s, aqm.max_p 0.2"
+
+
+def test_algorithms_can_be_the_axis(small: Scenario) -> None:
+    found = cells(small, ["droptail"], [listed("aqm", "red,pie target 20ms")])
+    assert [cell.specs for cell in found] == [("red",), ("pie target 20ms",)]
+    assert with_parameter("red ecn max_p 0.2", "max_p", "0.1") == sojourn.aqm("red", max_p=0.1, ecn=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "expected"),
+    [
+        ("queue.limt", "5p", "did you mean limit"),
+        ("dumbbell.rate", "5", "rate = '5' has no unit"),
+        ("traffic.fpt.count", "5", "did you mean ftp"),
+        ("dumbell.rate", "1Mbit/s", "did you mean dumbbell"),
+        ("traffic.ftp.count", "many", "count"),
+        ("aqm", "rde", "did you mean red"),
+        ("aqm.max_q", "1", "max_q is not a parameter"),
+        ("queue.limit", "5p,,6p", "empty value"),
+    ],
+)
+def test_what_cannot_be_varied_is_refused(small: Scenario, key: str, values: str, expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        cells(small, ["red"], [listed(key, values)])
+
+
+def test_a_key_has_one_axis(small: Scenario) -> None:
+    with pytest.raises(InputError, match="given twice"):
+        cells(small, ["red"], [listed("queue.limit", "5p"), listed("queue.limit", "6p")])
+    many = [Axis("a", tuple(map(str, range(1005)))), Axis("b", tuple(map(str, range(1000))))]
+    with pytest.raises(InputError, match="1005000 runs"):
+        Sweep(small, ["red"], many, seeds=1).cells
+
+
+@pytest.fixture
+def plan(small: Scenario) -> Sweep:
+    short = small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+    return Sweep(short, ["droptail", "red"], [listed("queue.limit", "10p,30p")], seeds=3, seed_from=4)
+
+
+def test_the_folder_explains_itself(plan: Sweep, tmp_path: Path) -> None:
+    swept = sweep(plan, out=tmp_path / "s", command=["sojourn", "sweep", "x.toml"])
+    again = read(tmp_path / "s/sweep.toml")
+    assert [p.run_id for p in again.points] == [p.run_id for p in plan.points]
+    assert status(tmp_path / "s") == {"runs": 12, "done": 12, "failed": [], "command": "sojourn sweep x.toml"}
+    assert pl.read_parquet(tmp_path / "s/summary.parquet").equals(swept.summary())
+    assert len(list((tmp_path / "s/cells").iterdir())) == 2
+    assert json.loads((tmp_path / "s/manifest.json").read_text())["status"] == "complete"
+    row = swept.summary().row(0, named=True)
+    assert (row["queue.limit"], row["aqm"], row["n"]) == ("10p", "droptail", 3)
+
+
+def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_path: Path) -> None:
+    whole = sweep(plan, out=tmp_path).summary()
+    files = sorted((tmp_path / "runs").iterdir())
+    times = {path: path.stat().st_mtime_ns for path in files}
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:100])
+    assert done(plan, tmp_path) == 11
+    assert sweep(plan, out=tmp_path).summary().equals(whole)
+    assert {p for p in files if p.stat().st_mtime_ns != times[p]} == set(files[:2])
+    assert sweep(plan).summary().equals(whole), "the same without a folder"
+
+
+def test_a_failure_is_kept_with_the_command_that_repeats_it(plan: Sweep, tmp_path: Path) -> None:
+    sweep(plan, out=tmp_path)
+    store = Store(tmp_path, traces=False)
+    point = plan.points[0]
+    store.scenarios[point.plan_json] = "cells/a.toml"
+    store.path(point.run_id).unlink()
+    store.fail(point, "it broke")
+    (failure,) = status(tmp_path)["failed"]
+    assert failure["reason"] == "it broke"
+    assert failure["repeat"] == f"sojourn run {tmp_path}/cells/a.toml --aqm droptail --seeds 1 --seed-from 4"
+
+
+def test_an_estimate_counts_what_is_left(plan: Sweep, tmp_path: Path) -> None:
+    before = estimate(plan, tmp_path, 1)
+    assert (before.runs, before.done) == (12, 0)
+    assert before.seconds > 0
+    sweep(plan, out=tmp_path)
+    after = estimate(plan, tmp_path, 1)
+    assert (after.done, after.seconds, after.bytes) == (12, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('aqms = ["red"]', "scenario is missing"),
+        ('scenario = "nowhere.toml"', "nowhere.toml cannot be read"),
+        ('scenario = "small.toml"\nsedes = 3', "sedes is unknown .did you mean seeds"),
+        ('scenario = "small.toml"\nseeds = "many"', "seeds = 'many' is no whole number"),
+        ('scenario = "small.toml"\naqms = "red"', "aqms is no list"),
+        ('scenario = "small.toml"\nvary = 3', "vary is no table"),
+        ('scenario = "small.toml"\n[vary]\n"queue.limit" = []', "vary.queue.limit has no values"),
+        ("scenario = ", "is not TOML"),
+    ],
+)
+def test_plans_that_cannot_be_read(small: Scenario, tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "small.toml").write_text(small.to_toml())
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(InputError, match=expected):
+        read(tmp_path / "plan.toml")
+
+
+def test_plans_may_nest_keys_or_quote_them(small: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(small.to_toml())
+    for vary in ('[vary]\n"queue.limit" = "10p:30p:3"', '[vary.queue]\nlimit = ["10p", "20p", "30p"]'):
+        (tmp_path / "plan.toml").write_text(f'scenario = "small.toml"\naqms = ["red"]\n{vary}')
+        assert read(tmp_path / "plan.toml").axes == [Axis("queue.limit", ("10p", "20p", "30p"))]
+
+
+def test_the_order_of_runs_fills_the_plane_evenly(plan: Sweep) -> None:
+    first = [(p.scenario.queue.limit, p.spec, p.seed) for p in plan.points[:4] if p.scenario.queue]
+    assert first == [("10p", "droptail", 4), ("10p", "red", 4), ("30p", "droptail", 4), ("30p", "red", 4)]
+    assert isinstance(plan.points[0], Point)
