@@ -41,6 +41,9 @@ __all__ = [
 
 Value = float | None
 
+#: Kinds of traffic that are TCP.
+CONNECTIONS = frozenset({"tcp", "tcp_short", "tcp_onoff"})
+
 
 @dataclass(frozen=True)
 class Metric:
@@ -227,7 +230,7 @@ def _(t: Table) -> Value:
 
 @_metric("timeouts", "", "tcp", "retransmission timers that expired", "RFC 6298", "lower")
 def _(t: Table) -> Value:
-    return float(sum(t.flows["timeouts"])) if t.kinds & {"tcp", "tcp_short"} else None
+    return float(sum(t.flows["timeouts"])) if t.kinds & CONNECTIONS else None
 
 
 @_metric("retransmit_ratio", "", "tcp", "retransmitted / sent packets", "RFC 5681", "lower")
@@ -342,7 +345,7 @@ def _group(table: Table) -> dict[str, Value]:
         "mark_ratio": _ratio(marks, arrivals),
     }
     scopes = {"flows"}
-    scopes |= {"tcp"} if table.kinds & {"tcp", "tcp_short"} else set()
+    scopes |= {"tcp"} if table.kinds & CONNECTIONS else set()
     scopes |= {"endless"} if "tcp" in table.kinds else set()
     scopes |= {"objects"} if "tcp_short" in table.kinds else set()
     values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})

@@ -15,7 +15,7 @@ from sojourn import _core
 from sojourn.units import Wrong, draw, frequency, number
 
 if TYPE_CHECKING:
-    from sojourn.scenario import HostLinks, Queue, Scenario, Tcp, TcpShort, Traffic
+    from sojourn.scenario import HostLinks, Queue, Scenario, Tcp, TcpOnOff, TcpShort, Traffic, UdpOnOff
 
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
 RESERVED = ("tcp", "udp")
@@ -90,7 +90,7 @@ def check(scenario: Scenario) -> None:
 
 def is_tcp(traffic: Traffic) -> bool:
     """Tell whether `traffic` is carried by TCP."""
-    return traffic.kind in ("tcp", "tcp-short")
+    return traffic.kind in ("tcp", "tcp-short", "tcp-onoff")
 
 
 def transport(traffic: Traffic) -> str:
@@ -222,7 +222,7 @@ def _reachable(scenario: Scenario, start: str) -> set[str]:
 
 
 def tcp_options(
-    scenario: Scenario, traffic: Tcp | TcpShort, place: str = "traffic", ecn: bool = False
+    scenario: Scenario, traffic: Tcp | TcpShort | TcpOnOff, place: str = "traffic", ecn: bool = False
 ) -> dict[str, Any]:
     """Return the resolved options of one TCP: preset, then [tcp], then the traffic's own."""
     words = {"ecn": "on"} if ecn else {}
@@ -329,8 +329,7 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
     if traffic.kind == "udp-cbr":
         return {"udp_cbr": {**_datagrams(traffic.rate, traffic.size), "jitter": traffic.jitter}}
     if traffic.kind == "udp-onoff":
-        times = {"on": number("span", traffic.on), "off": number("span", traffic.off)}
-        return {"udp_onoff": {**_datagrams(traffic.rate, traffic.size), **times}}
+        return {"udp_onoff": {**_datagrams(traffic.rate, traffic.size), **_on_off(traffic)}}
     tcp = {
         "payload": int(number("bytes", traffic.payload)),
         "header": int(number("bytes", traffic.header)),
@@ -339,12 +338,18 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
     }
     if traffic.kind == "tcp":
         return {"tcp": tcp}
+    if traffic.kind == "tcp-onoff":
+        return {"tcp_onoff": {"rate": number("rate", traffic.rate), **_on_off(traffic), "tcp": tcp}}
     short: dict[str, Any] = {"arrivals": frequency(traffic.arrivals), "tcp": tcp}
     if traffic.size is not None:
         short["size"] = draw(traffic.size, "bytes")
     if traffic.lifetime is not None:
         short["lifetime"] = draw(traffic.lifetime, "span")
     return {"tcp_short": short}
+
+
+def _on_off(traffic: TcpOnOff | UdpOnOff) -> dict[str, int]:
+    return {"on": number("span", traffic.on), "off": number("span", traffic.off)}
 
 
 def _datagrams(rate: str, size: str) -> dict[str, int]:

@@ -176,6 +176,18 @@ class TcpShort(_TcpTraffic):
         return self
 
 
+class TcpOnOff(_TcpTraffic):
+    """TCP whose application writes packets at a constant rate while on; exponential on and off times.
+
+    What TCP cannot send at once waits at the sender.
+    """
+
+    kind: Literal["tcp-onoff"]
+    rate: Rate = Field(description="of each source while on, headers included")
+    on: Period = Field(description="mean on time")
+    off: Period = Field(description="mean off time")
+
+
 class UdpCbr(_Traffic):
     """Datagrams at a constant rate."""
 
@@ -197,7 +209,7 @@ class UdpOnOff(_Traffic):
     off: Period = Field(description="mean off time")
 
 
-Traffic = Annotated[Tcp | TcpShort | UdpCbr | UdpOnOff, Field(discriminator="kind")]
+Traffic = Annotated[Tcp | TcpShort | TcpOnOff | UdpCbr | UdpOnOff, Field(discriminator="kind")]
 
 
 class Measure(_Table):

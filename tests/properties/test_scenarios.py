@@ -62,6 +62,16 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
     short = {**tcp, "kind": st.just("tcp-short"), "arrivals": arrivals}
     return st.one_of(
         st.fixed_dictionaries({**tcp, "kind": st.just("tcp"), "count": st.integers(1, 12)}),
+        st.fixed_dictionaries(
+            {
+                **tcp,
+                "kind": st.just("tcp-onoff"),
+                "count": st.integers(1, 12),
+                "rate": RATES,
+                "on": st.sampled_from(["10ms", "500ms"]),
+                "off": st.sampled_from(["10ms", "500ms"]),
+            }
+        ),
         st.fixed_dictionaries({**short, "size": amounts}),
         st.fixed_dictionaries({**short, "lifetime": lifetimes}),
         st.fixed_dictionaries(

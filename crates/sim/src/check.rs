@@ -52,6 +52,11 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         }
         match &group.kind {
             Kind::Tcp(tcp) => connection(&key, tcp)?,
+            Kind::TcpOnoff { rate, on, off, tcp } => {
+                connection(&key, tcp)?;
+                datagrams(&key, *rate, tcp.payload + tcp.header)?;
+                on_off(&key, *on, *off)?;
+            }
             Kind::TcpShort { arrivals, size, lifetime, tcp } => {
                 connection(&key, tcp)?;
                 if !(arrivals.is_finite() && FARTHEST * 1e9 / arrivals < LONGEST as f64 && *arrivals > 0.0) {
@@ -82,12 +87,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             }
             Kind::UdpOnoff { rate, size, on, off } => {
                 datagrams(&key, *rate, *size)?;
-                for (name, span) in [("on", *on), ("off", *off)] {
-                    if span == 0 || span as f64 * FARTHEST > LONGEST as f64 {
-                        return Err(PlanError::new(format!("{key}.{name}"), "is zero or absurdly long")
-                            .allowed("a time like 1s"));
-                    }
-                }
+                on_off(&key, *on, *off)?;
             }
         }
     }
@@ -115,6 +115,17 @@ fn access(key: &str, access: &Access) -> Result<(), PlanError> {
         return Err(
             PlanError::new(format!("{key}.nodes"), "is absurdly large").allowed("at most 5 million hosts")
         );
+    }
+    Ok(())
+}
+
+fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
+    for (name, span) in [("on", on), ("off", off)] {
+        if span == 0 || span as f64 * FARTHEST > LONGEST as f64 {
+            return Err(
+                PlanError::new(format!("{key}.{name}"), "is zero or absurdly long").allowed("a time like 1s")
+            );
+        }
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ impl Group {
     /// The TCP connection of this group's flows.
     pub(crate) fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
-            Kind::Tcp(tcp) | Kind::TcpShort { tcp, .. } => Some(tcp),
+            Kind::Tcp(tcp) | Kind::TcpShort { tcp, .. } | Kind::TcpOnoff { tcp, .. } => Some(tcp),
             Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } => None,
         }
     }
@@ -82,6 +82,8 @@ pub(crate) struct Connection {
     last: (u32, u32),
     /// Row of the finite transfer, if it is one.
     pub(crate) object: Option<u32>,
+    /// When the application writes packets, if it does so one by one, and how many it has written.
+    pub(crate) writer: Option<(Datagrams, u64)>,
 }
 
 /// What is counted per flow: totals for conservation, the rest over the window.
@@ -127,7 +129,14 @@ impl Connection {
             delayed: None,
             last,
             object: None,
+            writer: None,
         }
+    }
+
+    /// A connection whose application writes packets one by one, as `writer` says.
+    pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u32, writer: Datagrams) -> Connection {
+        let endless = Connection::new(tcp, demand, index, None);
+        Connection { sender: endless.sender.waiting_for_data(), writer: Some((writer, 0)), ..endless }
     }
 
     /// Payload of packet `sequence`; a SYN carries none.

@@ -181,8 +181,21 @@ impl Simulation {
             self.heap.push(Event::new(next, next - now, Kind::Source, number));
             return self.carry(now, now, packet);
         }
+        let mut is_first = true;
+        if let Agent::Tcp(Connection { writer: Some((source, written)), sender, .. }) = &mut flow.agent {
+            is_first = *written == 0;
+            let syn = group.tcp().is_some_and(|tcp| tcp.options.syn);
+            sender.write(1 + u32::from(is_first && syn));
+            *written += 1;
+            let next = source.next(now, *written);
+            self.heap.push(Event::new(next, next - now, Kind::Source, number));
+        }
         self.with_sender(number, now, |sender, tcp, out| {
-            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
+            if is_first {
+                sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
+            } else {
+                sender.resume(&tcp.options, now, out);
+            }
         });
     }
 
@@ -228,7 +241,10 @@ impl Simulation {
         let group = &mut self.groups[number as usize];
         let route = group.routes[index as usize % group.routes.len()];
         let agent = match (group.tcp(), Datagrams::new(&group.kind, &group.demand, index, start)) {
-            (Some(tcp), _) => Agent::Tcp(Connection::new(tcp, &group.demand, index, bytes)),
+            (Some(tcp), Some((writer, _))) => {
+                Agent::Tcp(Connection::written(tcp, &group.demand, index, writer))
+            }
+            (Some(tcp), None) => Agent::Tcp(Connection::new(tcp, &group.demand, index, bytes)),
             (None, Some((source, size))) => Agent::Udp { source, size, sent: 0 },
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };

@@ -175,6 +175,17 @@ pub enum Kind {
         /// The connection.
         tcp: Tcp,
     },
+    /// TCP whose application writes packets at a constant rate while on, exponential on and off times.
+    TcpOnoff {
+        /// Rate while on, in bits on the wire.
+        rate: u64,
+        /// Mean on time.
+        on: u64,
+        /// Mean off time.
+        off: u64,
+        /// The connection.
+        tcp: Tcp,
+    },
     /// Constant rate datagrams.
     UdpCbr {
         /// Rate of each source.

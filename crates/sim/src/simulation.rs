@@ -8,7 +8,7 @@ use crate::{
     check,
     engine::{Event, Heap, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Flow, Group},
+    flow::{Agent, Connection, Flow, Group},
     net::{InFlight, Network, Offer, Packet},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
@@ -148,8 +148,12 @@ impl Simulation {
                     let start = traffic.start.value(&mut starts.indexed(u64::from(index))) as u64;
                     let flow = self.add_flow(group as u32, index, start, None);
                     let mut first = start;
-                    if let Agent::Udp { source, .. } = &mut self.flows[flow as usize].agent {
-                        first = source.first(start);
+                    match &mut self.flows[flow as usize].agent {
+                        Agent::Udp { source, .. }
+                        | Agent::Tcp(Connection { writer: Some((source, _)), .. }) => {
+                            first = source.first(start);
+                        }
+                        Agent::Tcp(_) => {}
                     }
                     self.heap.push(Event::new(first, first, Kind::Source, flow));
                 }

@@ -132,6 +132,7 @@ fn any_kind() -> impl Strategy<Value = Kind> {
             lifetime: Some(Draw::Uniform(0.0, 0.3e9)),
             tcp
         }),
+        1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| Kind::TcpOnoff { rate, on: 20 * MS, off: 30 * MS, tcp }),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
             .prop_map(|(rate, size, jitter)| Kind::UdpCbr { rate, size, jitter }),
         1 => (rate(), size).prop_map(|(rate, size)| Kind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),

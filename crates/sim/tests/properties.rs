@@ -215,6 +215,7 @@ fn crowd(aqm: &str) -> Plan {
         traffic("ftp", 20, Kind::Tcp(tcp())),
         traffic("cbr", 2, Kind::UdpCbr { rate: MBIT, size: 573, jitter: 0.5 }),
         traffic("onoff", 5, Kind::UdpOnoff { rate: MBIT, size: 500, on: 50 * MS, off: 50 * MS }),
+        traffic("bursts", 5, Kind::TcpOnoff { rate: MBIT, on: 50 * MS, off: 50 * MS, tcp: tcp() }),
         traffic(
             "short",
             1,
@@ -230,6 +231,26 @@ fn crowd(aqm: &str) -> Plan {
         group.start = uniform;
     }
     plan(dumbbell(queue("50p", aqm)), groups, 5 * SECOND)
+}
+
+/// On an empty link an on/off application gets through TCP what it would have sent as datagrams.
+#[test]
+fn what_an_application_writes_is_what_a_datagram_source_sends() {
+    let (rate, on, off) = (MBIT, 50 * MS, 50 * MS);
+    let sums = |kind: Kind| {
+        let mut bell = dumbbell(queue("10000p", "droptail"));
+        bell.rate = 1000 * MBIT;
+        let mut group = traffic("bursts", 10, kind);
+        group.stop = Some(9 * SECOND);
+        let record = run(&plan(bell, vec![group], 12 * SECOND), 1);
+        (record.flows.received_packets.clone(), record.flows.goodput_bytes.iter().sum::<u64>())
+    };
+    let tcp = tcp(960, options("default", &[("syn", "off"), ("initial_window", "100")]));
+    let (udp, bytes) = sums(Kind::UdpOnoff { rate, size: 1000, on, off });
+    let (written, payload) = sums(Kind::TcpOnoff { rate, on, off, tcp });
+    assert_eq!(written, udp);
+    assert_eq!(payload, bytes / 1000 * 960);
+    assert!(written.iter().all(|n| *n > 300), "half of 9 s at 125 packets a second: {written:?}");
 }
 
 #[test]

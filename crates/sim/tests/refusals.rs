@@ -11,7 +11,7 @@ use sojourn_sim::{
     plan::{Access, Draw, Dumbbell, Kind, Link, Tcp, Topology},
 };
 
-/// A dumbbell with TCP, short TCP, constant and on/off datagrams.
+/// A dumbbell with TCP, short TCP, constant and on/off datagrams, on/off TCP.
 fn good() -> Plan {
     let tcp = || tcp(960, options("default", &[]));
     let short = Kind::TcpShort { arrivals: 1.0, size: Some(Draw::Constant(1e4)), lifetime: None, tcp: tcp() };
@@ -20,6 +20,7 @@ fn good() -> Plan {
         traffic("short", 1, short),
         traffic("cbr", 1, Kind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 }),
         traffic("onoff", 1, Kind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
+        traffic("bursts", 1, Kind::TcpOnoff { rate: MBIT, on: SECOND, off: SECOND, tcp: tcp() }),
     ];
     plan(dumbbell(queue("20p", "red")), groups, SECOND)
 }
@@ -93,6 +94,13 @@ fn cbr(rate: u64, size: u32, jitter: f64) -> impl FnOnce(&mut Plan) {
 
 fn onoff(rate: u64, size: u32, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
     move |p| p.traffic[3].kind = Kind::UdpOnoff { rate, size, on, off }
+}
+
+fn bursts(rate: u64, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
+    move |p| {
+        let tcp = tcp(960, options("default", &[]));
+        p.traffic[4].kind = Kind::TcpOnoff { rate, on, off, tcp };
+    }
 }
 
 #[test]
@@ -186,6 +194,9 @@ fn traffic_is_checked() {
     refused("traffic.onoff.on", good(), onoff(MBIT, 573, 0, SECOND));
     refused("traffic.onoff.off", good(), onoff(MBIT, 573, SECOND, 0));
     refused("traffic.onoff.off", good(), onoff(MBIT, 573, SECOND, 500_000 * SECOND));
+    refused("traffic.bursts.rate", good(), bursts(0, SECOND, SECOND));
+    refused("traffic.bursts.on", good(), bursts(MBIT, 0, SECOND));
+    refused("traffic.bursts.off", good(), bursts(MBIT, SECOND, 500_000 * SECOND));
     refused("traffic.ftp.from", graph(), |p| p.traffic[0].from.clear());
     refused("traffic.ftp.to", graph(), |p| p.traffic[0].to = vec!["c".to_owned()]);
     refused("traffic.ftp.to", graph(), |p| p.traffic[0].to = vec!["a".to_owned()]);
@@ -255,6 +266,10 @@ proptest! {
                     (Kind::TcpShort { size, .. }, 1) => *size = Some(Draw::Uniform(0.0, float)),
                     (Kind::TcpShort { lifetime, .. }, 2) => *lifetime = Some(Draw::Exponential(float)),
                     (Kind::TcpShort { tcp, .. }, _) => tcp.ack = wild as u32,
+                    (Kind::TcpOnoff { rate, .. }, 0) => *rate = wild,
+                    (Kind::TcpOnoff { tcp, .. }, 1) => tcp.payload = wild as u32,
+                    (Kind::TcpOnoff { on, .. }, 2) => *on = wild,
+                    (Kind::TcpOnoff { off, .. }, _) => *off = wild,
                     (Kind::UdpCbr { rate, .. } | Kind::UdpOnoff { rate, .. }, 0) => *rate = wild,
                     (Kind::UdpCbr { size, .. } | Kind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
                     (Kind::UdpCbr { jitter, .. }, _) => *jitter = float,

@@ -369,10 +369,12 @@ enum Answer {
 impl Answer {
     fn of(kind: &plan::Kind) -> Answer {
         match kind {
-            plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } if tcp.options.delayed_ack > 0 => {
+            plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } | plan::Kind::TcpOnoff { tcp, .. }
+                if tcp.options.delayed_ack > 0 =>
+            {
                 Answer::Later
             }
-            plan::Kind::Tcp(_) | plan::Kind::TcpShort { .. } => Answer::AtOnce,
+            plan::Kind::Tcp(_) | plan::Kind::TcpShort { .. } | plan::Kind::TcpOnoff { .. } => Answer::AtOnce,
             plan::Kind::UdpCbr { .. } | plan::Kind::UdpOnoff { .. } => Answer::None,
         }
     }
@@ -452,7 +454,9 @@ fn check_access(key: &str, access: &plan::Access) -> Result<(), PlanError> {
 /// The size on the wire that algorithms count in: of the first TCP traffic, else of the first datagrams.
 fn mean_packet(traffic: &[Traffic]) -> u32 {
     let tcp = traffic.iter().find_map(|t| match &t.kind {
-        plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } => Some(tcp.payload + tcp.header),
+        plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } | plan::Kind::TcpOnoff { tcp, .. } => {
+            Some(tcp.payload + tcp.header)
+        }
         _ => None,
     });
     let udp = traffic.iter().find_map(|t| match t.kind {

@@ -55,8 +55,10 @@ pub(crate) struct Sender {
     una: u32,
     nxt: u32,
     top: u32,
-    /// Number of packets to send in all.
+    /// Number of packets to send in all, as far as is known.
     end: u32,
+    /// The application may write more.
+    is_open: bool,
     cwnd: f64,
     ssthresh: f64,
     inflation: u32,
@@ -106,6 +108,7 @@ impl Sender {
             nxt: 0,
             top: 0,
             end,
+            is_open: false,
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
             inflation: 0,
@@ -138,6 +141,23 @@ impl Sender {
     /// Take the lengths of waits (`overhead`) from `holds`.
     pub(crate) fn with_holds(self, holds: Stream) -> Sender {
         Sender { holds, ..self }
+    }
+
+    /// With nothing to send until the application writes.
+    pub(crate) fn waiting_for_data(self) -> Sender {
+        Sender { end: 0, is_open: true, ..self }
+    }
+
+    /// The application hands over so many packets more.
+    pub(crate) fn write(&mut self, packets: u32) {
+        if self.is_open {
+            self.end = self.end.saturating_add(packets);
+        }
+    }
+
+    /// Send what was written since, as far as the window allows.
+    pub(crate) fn resume(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        self.send_allowed(o, 0, now, out);
     }
 
     /// Congestion window, inflation of recovery not counted.
@@ -197,6 +217,7 @@ impl Sender {
     /// Nothing new is sent from now on; what is on its way may finish.
     pub(crate) fn stop(&mut self) {
         self.end = self.end.min(self.top);
+        self.is_open = false;
         if self.is_done() {
             self.deadline = None;
         }
@@ -260,7 +281,7 @@ impl Sender {
         self.gate = self.cut_until;
         self.board.clear();
         self.deaf = o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1;
-        self.deadline = Some(now + self.rto.timeout());
+        self.restart_timer(now);
         self.send(o, 0, now, out);
     }
 
@@ -298,8 +319,7 @@ impl Sender {
             self.restart_timer(now);
         }
         if self.is_done() {
-            self.deadline = None;
-            return;
+            return self.restart_timer(now);
         }
         self.send_allowed(o, burst, now, out);
     }
@@ -486,7 +506,8 @@ impl Sender {
     }
 
     fn restart_timer(&mut self, now: u64) {
-        let needed = self.una < self.top || self.una < self.end;
+        let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
+        let needed = self.una < self.top || self.una < self.end || must_wait;
         self.deadline = needed.then(|| now + self.rto.timeout());
     }
 

@@ -68,7 +68,8 @@ pub(crate) enum Datagrams {
 }
 
 impl Datagrams {
-    /// Source `index` of a group, which starts at `start`; `None` for TCP.
+    /// Source `index` of a group, which starts at `start`, and the size of its packets; `None` for TCP that
+    /// has its data at once.
     pub(crate) fn new(kind: &Kind, demand: &Demand, index: u32, start: u64) -> Option<(Datagrams, u32)> {
         let own = |purpose: &str| demand.stream(purpose).indexed(u64::from(index));
         match *kind {
@@ -78,20 +79,20 @@ impl Datagrams {
                 Some((Datagrams::Cbr { gap, rate, jitter, last, gaps: own("gap") }, size))
             }
             Kind::UdpOnoff { rate, size, on, off } => {
-                let interval = (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
-                let source = Datagrams::OnOff {
-                    interval,
-                    mean_burst: on as f64 / interval as f64,
-                    mean_idle: off as f64,
-                    bursts: own("burst"),
-                    idles: own("idle"),
-                    burst: 0,
-                    left: 0,
-                };
-                Some((source, size))
+                Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
+            }
+            Kind::TcpOnoff { rate, on, off, ref tcp } => {
+                let size = tcp.payload + tcp.header;
+                Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
             Kind::Tcp(_) | Kind::TcpShort { .. } => None,
         }
+    }
+
+    fn on_off(rate: u64, size: u32, on: u64, off: u64, bursts: Stream, idles: Stream) -> Datagrams {
+        let interval = (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
+        let mean_burst = on as f64 / interval as f64;
+        Datagrams::OnOff { interval, mean_burst, mean_idle: off as f64, bursts, idles, burst: 0, left: 0 }
     }
 
     /// When the first packet leaves, if the source starts at `start`: a constant source at once, an

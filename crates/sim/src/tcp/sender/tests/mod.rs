@@ -6,6 +6,7 @@ mod model;
 mod sack;
 mod timer;
 mod vectors;
+mod written;
 
 use super::*;
 use crate::tcp::{Receiver, schema};

@@ -1,0 +1,65 @@
+//! Applications that write packet by packet.
+
+use super::*;
+
+fn path(preset: &str, set: &[(&str, &str)]) -> Path {
+    let mut path = Path::new(options(preset, set), 4, 0, &[]);
+    path.sender = Sender::new(&path.o, 0, 0.0).waiting_for_data();
+    path
+}
+
+impl Path {
+    fn write(&mut self, packets: u32) -> Turn {
+        self.sender.write(packets);
+        let mut out = Vec::new();
+        self.sender.resume(&self.o, self.now, &mut out);
+        self.carry(-1, 0, out)
+    }
+}
+
+/// What was written goes as far as the window allows, the rest when acknowledgements make room.
+#[test]
+fn what_is_written_waits_for_the_window() {
+    let mut path = path("default", &[("syn", "off")]);
+    path.sender.cwnd = 4.0;
+    assert_eq!(path.write(2).sequences(), [0, 1]);
+    assert_eq!(path.write(7).sequences(), [2, 3]);
+    path.drain();
+    assert_eq!((path.sender.una, path.sender.top, path.sender.end()), (9, 9, 9));
+    assert_eq!(path.sender.deadline(), None, "nothing to wait for");
+    assert_eq!(path.write(1).sequences(), [9]);
+    assert!(path.sender.deadline().is_some());
+}
+
+/// A mark that leaves less than one packet of window, on the last packet written: the timer opens the
+/// window again, although nothing is outstanding, and then stops.
+#[test]
+fn a_window_below_one_packet_waits_for_the_timer_even_if_nothing_was_left_to_send() {
+    let mut path = path("ns2", &[("ecn", "on"), ("syn", "off")]);
+    path.mark.insert((0, 0));
+    assert_eq!(path.write(1).sequences(), [0]);
+    path.drain();
+    assert!(path.sender.cwnd() < 1.0);
+    assert_eq!(path.write(1).sequences(), [] as [u32; 0]);
+    assert_eq!(path.expire().sequences(), [1]);
+    path.drain();
+    assert_eq!((path.sender.una, path.sender.deadline()), (2, None));
+    path.mark.extend([(2, 0), (3, 0)]);
+    for _ in 0..2 {
+        path.write(1);
+        path.drain();
+    }
+    assert_eq!(path.expire().sequences(), [] as [u32; 0]);
+    assert_eq!((path.sender.cwnd(), path.sender.deadline()), (1.0, None));
+}
+
+#[test]
+fn nothing_is_written_after_the_end() {
+    let mut path = path("default", &[("syn", "off")]);
+    path.write(1);
+    path.sender.stop();
+    assert_eq!(path.write(5).sequences(), [] as [u32; 0]);
+    path.drain();
+    assert!(path.sender.is_done());
+    assert_eq!(path.sender.deadline(), None);
+}
