@@ -4,7 +4,8 @@ Mutants (each was put into ``papers/checks.py`` or ``papers/judge.py`` and made 
 the sign of the difference flipped; the interval tested at its other end; seeds not paired; the factor or
 offset of the border left out; logarithms left out; the margin widened by half; 80 % of seeds counted as
 more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
-conjunction that follows its last part; the verdict not withheld when there are too few seeds.
+conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
+ends alone, or by its steps alone; the verdict not withheld when there are too few seeds.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
 from sojourn.papers.judge import All, Beside, judge_all, settle
 from sojourn.papers.terms import Derived, Quantity
+from sojourn.papers.trend import Trend
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 E = "experiment"
@@ -201,6 +203,38 @@ def test_a_derived_number_is_computed_seed_by_seed():
     assert values[4] is None
     assert values[5] == pytest.approx(3)
     assert spread.sources == {(E, "a"), (E, "b")}
+
+
+def test_a_margin_with_one_end_is_an_inequality_and_gets_more_seeds():
+    samples = made(a=column(1.0, wave=0.4, common=False))
+    least = Within(q("a"), 0.99, math.inf)
+    assert least.judge(samples).claimed == ">= 0.99"
+    assert least.judge(samples).verdict is U
+    assert least.wanting(samples) == {(E, "a")}
+    assert not Within(q("a"), 0.99, 2).wanting(samples)
+    assert Within(q("a"), 0.5, math.inf).judge(samples).verdict is R
+    assert Within(q("a"), -math.inf, 0.5).judge(samples).verdict is N
+    assert not Within(q("a"), 0.5, math.inf).wanting(samples)
+
+
+def test_a_trend_tolerates_reversals_within_the_interval():
+    up = made(a=column(1), b=column(2, -1), c=column(1.95), d=column(9))
+    terms = tuple(q(arm) for arm in "abcd")
+    rising, falling = Trend("std along x", terms), Trend("std along x", terms, rises=False)
+    assert rising.judge(up).verdict is R
+    assert rising.judge(up).effect == pytest.approx(8)
+    assert falling.judge(up).verdict is N
+    back = made(a=column(1), b=column(5), c=column(3, -1), d=column(9))
+    assert rising.judge(back).verdict is N
+    assert rising.judge(back).reason.startswith("1 of 3 steps")
+
+
+def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_its_ends():
+    flat = made(a=column(1), b=column(1, -1), c=column(1, 0.5), d=column(1, -1))
+    trend = Trend("std along x", tuple(q(arm) for arm in "abcd"))
+    assert trend.judge(flat).verdict is U
+    assert trend.wanting(flat) == {(E, "a"), (E, "d")}
+    assert trend.judge(made()).reason == "not run"
 
 
 def claim(name: str) -> Claim:

@@ -148,6 +148,8 @@ class Below:
 class Within:
     """A term, or its difference or ratio to another, lies in [low, high].
 
+    With one end infinite it is an inequality, which gets more seeds while it is undecided.
+
     Attributes
     ----------
     a : Term
@@ -174,9 +176,10 @@ class Within:
         """The arms of both terms."""
         return self.a.sources | (self.b.sources if self.b else frozenset())
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
-        """Return nothing: the rule adds seeds to inequalities only."""
-        return frozenset()
+    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+        """Return the arms while an inequality is undecided: the rule adds seeds to no equality."""
+        one_sided = math.isinf(self.low) or math.isinf(self.high)
+        return self.sources if one_sided and self.judge(samples).verdict is U else frozenset()
 
     def judge(self, samples: Samples) -> Finding:
         """Return the finding by the position of the 95 % interval."""
@@ -184,7 +187,7 @@ class Within:
         sign = "/" if self.ratio else "-"
         measure = f"{self.a.label} {sign} {self.b.label}" if self.b else self.a.label
         finding = Finding(U, n=len(known), measure=measure + ("" if self.ratio else unit(self.a)))
-        finding = replace(finding, claimed=f"in [{self.low:g}, {self.high:g}]")
+        finding = replace(finding, claimed=self._claimed())
         base = [row[1] if self.b else 1.0 if self.ratio else 0.0 for row in known]
         effect = stats.paired(base, [row[0] for row in known], log=self.ratio)
         inside = stats.equivalent(effect, self.low, self.high)
@@ -193,6 +196,11 @@ class Within:
             return replace(finding, reason=too_few(total, len(known), (self.a, self.b)))
         verdict, where = {True: (R, "inside"), False: (N, "outside"), None: (U, "across an end of")}[inside]
         return replace(finding, verdict=verdict, reason=f"interval {where} the margin")
+
+    def _claimed(self) -> str:
+        if math.isinf(self.high):
+            return f">= {self.low:g}"
+        return f"<= {self.high:g}" if math.isinf(self.low) else f"in [{self.low:g}, {self.high:g}]"
 
 
 @dataclass(frozen=True)
