@@ -14,6 +14,8 @@ from sojourn.record import Record
 LEAST_UTILIZATION = 0.5
 FEW_PACKETS = 3
 FULLER = 2.0
+#: A mean queue that the beginning moves by less than this share is left alone.
+MATTERS = 0.1
 
 
 def cautions(record: Record) -> list[str]:
@@ -43,7 +45,31 @@ def cautions(record: Record) -> list[str]:
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
+    late = _late(record)
+    if late is not None:
+        found.append(late)
     return found
+
+
+def _late(record: Record) -> str | None:
+    """Return that the queue was still settling after the warm-up, if it matters for its mean."""
+    from sojourn.study.warmup import settled_after
+
+    series = record.series()
+    if series.is_empty():
+        return None
+    warmup, end = record.window
+    values = series["queue_mean"].to_numpy()
+    settled = settled_after(values, end)
+    if settled is None or settled <= warmup:
+        return None
+    then, later = (values[int(len(values) * start / end) :].mean() for start in (warmup, settled))
+    if abs(then - later) <= max(1.0, MATTERS * later):
+        return None
+    return (
+        f"the warm-up of {warmup:g} s is too short: the queue settles after about {settled:.0f} s "
+        f"(MSER-5; mean {then:.1f} packets after the warm-up, {later:.1f} then)"
+    )
 
 
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
