@@ -104,8 +104,10 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
         raise InputError(f"{where}: dumbbell.reverse_queue", problem, "leave it out")
     for i, traffic in enumerate(plan["traffic"]):
         place = f"{where}: traffic[{i + 1}]"
-        if "tcp_short" in traffic["kind"]:
-            problem = "= 'tcp-short' ends: the fluid world has no slow start, only flows without end"
+        kind = next(iter(traffic["kind"]))
+        if kind not in ("tcp", "udp_cbr", "udp_onoff"):
+            word = kind.replace("_", "-")
+            problem = f"= {word!r} has pauses or ends: the fluid world has no slow start, only endless TCP"
             raise InputError(f"{place}.kind", problem, "tcp, udp-cbr, udp-onoff")
         if traffic["reverse"]:
             raise InputError(

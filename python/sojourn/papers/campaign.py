@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 
-from sojourn.papers.experiment import Arm, Observations
+from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
 from sojourn.papers.terms import Source
 from sojourn.study.execute import Progress, Reduce, execute
 from sojourn.study.plan import Point
@@ -72,7 +72,7 @@ class Campaign:
         self.observations = Observations()
         self.rows: list[dict[str, object]] = []
         self.runs: set[str] = set()
-        self.fresh = 0
+        self.fresh = self.solved = 0
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Make the runs of `jobs`, those whose samples are kept first.
@@ -90,6 +90,25 @@ class Campaign:
         shared = _Shared(self.on_progress, len(wanted))
         self._batch(traced, self.tracing, shared.part(0, len(traced)))
         self._batch(others, self.plain, shared.part(len(traced), len(others)))
+
+    def calculate(self, cells: Iterable[tuple[str, str, Modelled, range]]) -> None:
+        """Solve the equations of (reading, experiment, arm, seeds), all of one kind at once."""
+        groups: dict[tuple[Solve, range], list[tuple[str, str, Modelled]]] = {}
+        for reading, experiment, model, seeds in cells:
+            groups.setdefault((model.solve, seeds), []).append((reading, experiment, model))
+        for (solve, seeds), group in groups.items():
+            answers = solve([model.parameters for _, _, model in group], seeds)
+            for (reading, experiment, model), answer in zip(group, answers, strict=True):
+                facts = {
+                    "experiment_id": experiment,
+                    "reading": reading,
+                    "arm": model.name,
+                    "aqm": model.spec,
+                }
+                for seed, metrics in answer.items():
+                    self.observations.add(reading, (experiment, model.name), seed, metrics)
+                    self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
+                    self.solved += 1
 
     def _batch(self, wanted: dict[str, list[Job]], store: Store, on_progress: Progress | None) -> None:
         points = [group[0].point for group in wanted.values()]

@@ -7,9 +7,10 @@ mean otherwise. Only the arms that a reading changes are run again under it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from sojourn import _core
 from sojourn.papers.terms import Source
@@ -58,6 +59,43 @@ class Arm:
         return replace(self, scenario=scenario)
 
 
+#: Takes parameters of several arms and seeds; returns for each arm its metrics by seed.
+Solve: TypeAlias = Callable[
+    [Sequence[Mapping[str, str]], Sequence[int]], Sequence[Mapping[int, Mapping[str, float | None]]]
+]
+
+
+@dataclass(frozen=True)
+class Modelled:
+    """One algorithm in a paper's own equations instead of a scenario.
+
+    Attributes
+    ----------
+    name : str
+        Its name within the experiment.
+    algorithm : str
+        The algorithm's name.
+    parameters : mapping
+        Everything that the equations need, name to word.
+    solve : callable
+        Solves the equations for many arms and seeds at once.
+    """
+
+    name: str
+    algorithm: str
+    parameters: Mapping[str, str]
+    solve: Solve
+
+    @property
+    def spec(self) -> str:
+        """The algorithm and its parameters in words."""
+        return " ".join([self.algorithm, *(word for pair in self.parameters.items() for word in pair)])
+
+    def having(self, **parameters: str) -> Modelled:
+        """Return the arm with some parameters changed."""
+        return replace(self, parameters={**self.parameters, **parameters})
+
+
 @dataclass(frozen=True)
 class Experiment:
     """Arms that are compared, under the same seeds.
@@ -82,6 +120,8 @@ class Experiment:
         Seeds of the full run, the most that an undecided inequality gets, and those of ``--quick``.
     short : callable
         What ``--quick`` runs in place of an arm; None leaves the arm out.
+    models : tuple of Modelled
+        What is solved; the arms of a fluid experiment.
     """
 
     id: str
@@ -95,6 +135,12 @@ class Experiment:
     most_seeds: int = MOST_SEEDS
     quick_seeds: int = QUICK_SEEDS
     short: Callable[[Arm], Arm | None] = lambda arm: arm
+    models: tuple[Modelled, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of all arms."""
+        return [*(arm.name for arm in self.arms), *(model.name for model in self.models)]
 
     def runs(self, quick: bool = False) -> list[Arm]:
         """Return the arms that are run."""
@@ -120,6 +166,8 @@ class Reading:
         What is read differently, one line.
     change : callable
         Takes an arm; returns what it becomes, or None if the reading does not touch it.
+    model : callable
+        The same for arms in equations.
     metrics : mapping
         Metrics that stand for others under this reading: name of the primary one to the other's.
     experiments : frozenset of str or None
@@ -133,6 +181,7 @@ class Reading:
     id: str
     title: str
     change: Callable[[Arm], Arm | None] = lambda _arm: None
+    model: Callable[[Modelled], Modelled | None] = lambda _arm: None
     metrics: Mapping[str, str] = field(default_factory=dict)
     experiments: frozenset[str] | None = None
     quick: frozenset[str] = frozenset()
@@ -140,11 +189,21 @@ class Reading:
 
     def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
         """Return the arms of `experiment` that this reading changes, changed."""
-        wanted = self.quick if quick else self.experiments
-        if wanted is not None and experiment.id not in wanted:
+        if not self.touches(experiment, quick):
             return []
         runs = experiment.runs(quick)
         return [changed for arm in runs if (changed := self.change(arm)) is not None]
+
+    def models(self, experiment: Experiment, quick: bool = False) -> list[Modelled]:
+        """Return the arms in equations of `experiment` that this reading changes, changed."""
+        if not self.touches(experiment, quick):
+            return []
+        return [changed for arm in experiment.models if (changed := self.model(arm)) is not None]
+
+    def touches(self, experiment: Experiment, quick: bool = False) -> bool:
+        """Whether this reading is run on `experiment`."""
+        wanted = self.quick if quick else self.experiments
+        return wanted is None or experiment.id in wanted
 
 
 class Observations:

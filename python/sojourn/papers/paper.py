@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sojourn.report import Section
 
 #: The worlds in which a claim can be judged today; one that speaks of both is judged in the first.
-BUILT = ("simulated", "analytic")
+BUILT = ("simulated", "analytic", "fluid")
 
 
 @dataclass(frozen=True)

@@ -64,10 +64,20 @@ def document(result: Reproduction) -> Document:
         kind="Paper, re-run",
         command=result.command,
         summary=_summary(result),
-        highlights=[(str(len(result.campaign.runs)), "simulated runs"), (str(seeds), "seeds at most")],
+        highlights=_highlights(result, seeds),
         blocks=[section for section in _sections(result) if section.blocks],
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
+
+
+def _highlights(result: Reproduction, seeds: int) -> list[tuple[str, str]]:
+    counts = {"simulated runs": len(result.campaign.runs), "solutions of equations": result.campaign.solved}
+    shown = [
+        (str(count), what)
+        for what, count in counts.items()
+        if count or (what == "simulated runs" and not result.campaign.solved)
+    ]
+    return [*shown, (str(seeds), "seeds at most")]
 
 
 def _sections(result: Reproduction) -> list[Section]:
@@ -133,7 +143,7 @@ def _published(result: Reproduction) -> Iterator[Block]:
 def _numbers(result: Reproduction) -> Iterator[Block]:
     for experiment in result.paper.experiments:
         runs = select(result.metrics, experiment.id)
-        if runs.height:
+        if runs.height and experiment.arms:
             yield numbers(experiment, runs, result.paper.columns or COLUMNS)
 
 
@@ -182,6 +192,8 @@ def _parameters(result: Reproduction) -> Iterator[Block]:
     for experiment in result.paper.experiments:
         for arm in experiment.arms:
             seen.setdefault(arm.spec, f"{experiment.id}: {arm.name}")
+        for model in experiment.models:
+            seen.setdefault(model.spec, f"{experiment.id}: {model.name}")
     frame = pl.DataFrame({"first used in": list(seen.values()), "algorithm": list(seen)})
     yield Table(frame, "Every algorithm as it was run", {n: Column(kind="code") for n in frame.columns})
     printed = pl.DataFrame(result.paper.table("parameters")).select(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
 
@@ -22,7 +23,7 @@ from sojourn import _core
 from sojourn.errors import disk, unknown
 from sojourn.papers.campaign import Campaign, Job, seeds_for
 from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
-from sojourn.papers.experiment import Arm
+from sojourn.papers.experiment import Arm, Modelled
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, command, finish
 from sojourn.papers.paper import BUILT, Paper
@@ -107,7 +108,7 @@ class Reproduction:
         if not frame.height:
             return frame
         readings = ["", *(reading.id for reading in self.paper.readings)]
-        arms = [arm.name for experiment in self.paper.experiments for arm in experiment.arms]
+        arms = [name for experiment in self.paper.experiments for name in experiment.names]
         experiments = [experiment.id for experiment in self.paper.experiments]
         ranks = {"experiment_id": experiments, "reading": readings, "arm": list(dict.fromkeys(arms))}
         order = [
@@ -175,11 +176,16 @@ def reproduce(
     directory = Path(out) if out is not None else default_directory(paper, selection)
     campaign = Campaign(directory, paper.measure, workers, progress)
     _begin(directory, paper, selection, campaign)
-    jobs = list(_first_jobs(paper, claims, quick))
+    jobs, models = list(_first_jobs(paper, claims, quick)), _models(paper, claims, quick)
+    if models:
+        say(f"solving the equations of {len(models)} models of {paper.id}")
+        campaign.calculate(models)
     say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}")
     campaign.run(jobs)
     if not quick:
-        more = list(_more_jobs(paper, claims, campaign))
+        more, harder = _more_jobs(paper, claims, campaign)
+        if harder:
+            campaign.calculate(harder)
         if more:
             say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
             campaign.run(more)
@@ -221,7 +227,7 @@ def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
 def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
     """Return the arms that claims look at, with all other arms of the claims' own experiments."""
     mine = {name for claim in paper.claims if claim.id in claims for name in claim.experiments}
-    whole = {(e.id, arm.name) for e in paper.experiments if e.id in mine for arm in e.arms}
+    whole = {(e.id, name) for e in paper.experiments if e.id in mine for name in e.names}
     return frozenset(whole).union(*(paper.checks[name].sources for name in claims))
 
 
@@ -239,16 +245,39 @@ def _first_jobs(paper: Paper, claims: frozenset[str], quick: bool) -> Iterator[J
     yield from seeds_for(cells, paper.traced)
 
 
-def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> Iterator[Job]:
-    """Yield the seeds beyond the first of the arms whose inequalities are undecided."""
+#: (reading, experiment, arm in equations, seeds).
+Solved: TypeAlias = tuple[str, str, Modelled, range]
+
+
+def _models(paper: Paper, claims: frozenset[str], quick: bool) -> list[Solved]:
+    """Return the arms in equations that claims look at: the primary ones, then those of other readings."""
+    wanted, judged = _sources(paper, claims), frozenset().union(*(paper.checks[n].sources for n in claims))
+    cells: list[Solved] = []
+    for reading in (None, *paper.readings):
+        needed, name = (judged, reading.id) if reading else (wanted, "")
+        for one in paper.experiments:
+            models, seeds = reading.models(one, quick) if reading else one.models, one.count(quick)
+            cells += [(name, one.id, m, range(1, seeds + 1)) for m in models if (one.id, m.name) in needed]
+    return cells
+
+
+def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> tuple[list[Job], list[Solved]]:
+    """Return the seeds beyond the first of the arms whose inequalities are undecided; runs and equations."""
     samples = campaign.observations.under()
     wanted = frozenset().union(*(paper.checks[name].wanting(samples) for name in claims))
-    yield from seeds_for(
+    runs = seeds_for(
         ("", one.id, arm, range(one.seeds + 1, one.most_seeds + 1))
         for one in paper.experiments
         for arm in one.arms
         if (one.id, arm.name) in wanted
     )
+    models = [
+        ("", one.id, model, range(one.seeds + 1, one.most_seeds + 1))
+        for one in paper.experiments
+        for model in one.models
+        if (one.id, model.name) in wanted
+    ]
+    return list(runs), models
 
 
 def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool) -> list[Judged]:

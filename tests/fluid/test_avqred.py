@@ -1,0 +1,133 @@
+"""The fluid model of the AVQRED paper against its closed forms, its order, and its claims from end to end.
+
+Mutants (each was put into ``fluid/avqred.py`` and seen to fail here): u without tau in ds/dt; m/R for
+m/R^2; lambda^2/m for lambda^2/(2m); q for q/(1+q); s left unbounded; one draw of u for every system; p of
+the queue for AVQRED; the printed l without its delay.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, RED2, System, integrate, population
+from sojourn.papers import find
+from sojourn.papers.avqred2007 import checks, equations
+from sojourn.papers.claims import Verdict
+from sojourn.papers.reproduction import reproduce
+from support import Cli
+
+STILL = {"least": 1.0, "churn": 0.0}
+
+
+def test_the_closed_forms_hold():
+    queue, arrivals = checks.rests_at_the_closed_form(), checks.arrivals_follow_the_square_root()
+    assert queue.verdict is Verdict.REPRODUCED
+    assert queue.effect is not None
+    assert queue.effect < 1e-6
+    assert arrivals.verdict is Verdict.REPRODUCED
+    assert arrivals.effect is not None
+    assert arrivals.effect < 1e-6
+
+
+def test_red_rests_where_its_line_meets_the_flows():
+    """p = (q - 15)/15 carries lambda (1 - p) = u q/(1 + q), lambda = (m/R) sqrt(2 (1 - p)/p)."""
+    found = integrate([replace(RED2, **STILL)], [1], 10.0, 9.0, ramp=False)
+    q, p = found.mean["queue"].item(), found.signal.item()
+    assert p == pytest.approx((q - 15) / 15, abs=1e-6)
+    passed = 4000 / 0.2 * np.sqrt(2 * (1 - p) / p) * (1 - p)
+    assert passed == pytest.approx(25e6 / BITS * q / (1 + q), rel=1e-6)
+    assert found.mean["utilisation"].item() == pytest.approx(passed, rel=1e-6)
+
+
+def test_the_order_is_two():
+    system = replace(RED2, **STILL)
+    fine = integrate([system], [1], 1.0, 0.9, step=1.25e-4, sample=1.0).arrivals[-1].item()
+    errors = [
+        abs(integrate([system], [1], 1.0, 0.9, step=step, sample=1.0).arrivals[-1].item() - fine)
+        for step in (2e-3, 1e-3)
+    ]
+    assert 3.3 < errors[0] / errors[1] < 5.5, errors
+
+
+def test_the_population_grows_to_four_thousand():
+    assert [population(t) for t in (0, 4.9, 5, 94.9, 95, 1000)] == [200, 200, 400, 3800, 4000, 4000]
+
+
+def test_all_systems_meet_the_same_service_and_seeds_differ():
+    found = integrate([RED2, AVQRED3], [1, 2], 3.0, 1.0)
+    share = found.utilisation * (1 + found.queue) / found.queue
+    assert share[:, 0] == pytest.approx(share[:, 1])
+    assert abs(share[:, 0, 0] - share[:, 0, 1]).max() > 1
+    assert share.min() >= 0.8 * 25e6 / BITS * (1 - 1e-9)
+    assert share.max() <= 25e6 / BITS * (1 + 1e-9)
+
+
+def test_the_printed_virtual_queue_falls_below_zero_and_the_corrected_one_does_not():
+    found = integrate([AVQRED3, replace(AVQRED3, reflect=False)], [1], 4.0, 1.0)
+    assert found.virtual[:, 0].min() >= 0
+    assert found.virtual[:, 1].min() < -100
+
+
+def test_the_printed_utilisation_rings_where_the_corrected_one_does_not():
+    """x' = f - x(t - 1): from 0, with f constant, it rises as f t for one second, then overshoots f."""
+    found = integrate([replace(AVQRED3, **STILL)], [1], 6.0, 5.0, ramp=False)
+    first = found.time < 0.95
+    assert found.printed[first, 0, 0] == pytest.approx(
+        np.cumsum(found.utilisation[first, 0, 0]) * 0.1, rel=0.1
+    )
+    assert found.printed.max() > 1.2 * found.utilisation.max()
+
+
+def test_ared_with_its_top_at_one_becomes_red():
+    found = integrate([RED2, ARED1, replace(ARED1, top=0.7)], [1], 30.0, 25.0, ramp=False)
+    queue = found.mean["queue"][:, 0]
+    assert queue[1] == pytest.approx(queue[0], abs=0.01)
+    assert 29 < queue[2] < 33
+
+
+def test_words_and_system_are_each_others_inverse():
+    odd = System("ARED", 1, 2, 0.3, 0.5, 0.25, 0.9, False, 1e6, 1.0, 0.033, 0.0)
+    assert equations.system(equations.words(odd)) == odd
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(equations, "DURATION", 20.0)
+    monkeypatch.setattr(equations, "SINCE", 10.0)
+
+
+@pytest.mark.usefixtures("short")
+def test_every_claim_gets_its_verdict_under_every_reading(tmp_path):  # type: ignore[no-untyped-def]
+    result = reproduce(find("avqred2007"), experiment="avq-fluid", out=tmp_path)
+    rows = {row["claim_id"]: row for row in csv.DictReader((tmp_path / "claims.csv").open())}
+    assert list(rows) == [f"AVQ-{i}" for i in range(32, 39)]
+    assert {row["world"] for row in rows.values()} == {"fluid"}
+    assert rows["AVQ-32"]["verdict"] == "reproduced"
+    assert rows["AVQ-32"]["n"] == "10"
+    assert rows["AVQ-34"]["verdict"] == "not reproduced"
+    assert "exclude each other" in rows["AVQ-34"]["reason"]
+    readings = {one.id for one in result.paper.readings}
+    said = {one.split(":")[0] for row in rows.values() for one in row["sensitivity"].split("; ") if one}
+    assert said == readings
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") >= 3
+    assert "tau=0.98" in page
+    assert result.metrics.height == 10 * 19
+
+
+@pytest.mark.usefixtures("short")
+def test_quick_leaves_what_asks_for_ten_seeds_undecided(tmp_path):  # type: ignore[no-untyped-def]
+    result = reproduce(find("avqred2007"), quick=True, out=tmp_path)
+    verdicts = {item.claim.id: item.finding.verdict for item in result.judged}
+    assert verdicts["AVQ-32"] is Verdict.UNDECIDED
+    assert verdicts["AVQ-37"] is Verdict.REPRODUCED
+
+
+def test_the_command_refuses_another_experiment(cli: Cli):
+    done = cli("reproduce", "avqred2007", "--experiment", "avq-fluit")
+    assert done.returncode == 2
+    assert "avq-fluid" in done.stderr
