@@ -69,7 +69,7 @@ def test_all_systems_meet_the_same_service_and_seeds_differ():
 def test_the_printed_virtual_queue_falls_below_zero_and_the_corrected_one_does_not():
     found = integrate([AVQRED3, replace(AVQRED3, reflect=False)], [1], 4.0, 1.0)
     assert found.virtual[:, 0].min() >= 0
-    assert found.virtual[:, 1].min() < -100
+    assert found.virtual[:, 1].min() < -40
 
 
 def test_the_printed_utilisation_rings_where_the_corrected_one_does_not():
@@ -96,14 +96,16 @@ def test_words_and_system_are_each_others_inverse():
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(equations, "DURATION", 20.0)
-    monkeypatch.setattr(equations, "SINCE", 10.0)
+    monkeypatch.setattr(equations, "DURATION", 10.0)
+    monkeypatch.setattr(equations, "SINCE", 5.0)
 
 
 @pytest.mark.usefixtures("short")
 def test_every_claim_gets_its_verdict_under_every_reading(tmp_path):  # type: ignore[no-untyped-def]
     result = reproduce(find("avqred2007"), experiment="avq-fluid", out=tmp_path)
-    rows = {row["claim_id"]: row for row in csv.DictReader((tmp_path / "claims.csv").open())}
+    rows = {
+        row["claim_id"]: row for row in csv.DictReader((tmp_path / "claims.csv").read_text().splitlines())
+    }
     assert list(rows) == [f"AVQ-{i}" for i in range(32, 39)]
     assert {row["world"] for row in rows.values()} == {"fluid"}
     assert rows["AVQ-32"]["verdict"] == "reproduced"
@@ -116,7 +118,7 @@ def test_every_claim_gets_its_verdict_under_every_reading(tmp_path):  # type: ig
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") >= 3
     assert "tau=0.98" in page
-    assert result.metrics.height == 10 * 19
+    assert result.metrics.height == 10 * 16
 
 
 @pytest.mark.usefixtures("short")
