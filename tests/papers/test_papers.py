@@ -50,7 +50,7 @@ HEAD = "claim_id,section,experiment_id,statement,check,strength,how_to_judge,dep
 CLAIMS = """X-1,1,testbed,RED's queue is shorter.,,strict,,yes,
 X-2,2,testbed;model,Both.,,strict,,no,
 X-3,3,model,The sum is right.,,strict,,no,
-X-4,4,fluid,The fluid settles.,,strict,,no,
+X-4,4,hosts,The hosts settle.,,strict,,no,
 """
 PUBLISHED = """paper,table_or_figure,experiment_id,algorithm,parameter_set,metric,unit,statistic,value,note
 x,Table 1,testbed,RED,,queue,packets,mean,10,
@@ -108,7 +108,7 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
                 short=lambda arm: arm.within(scenario("2s")),
             ),
             Experiment("model", "A sum", "Eq. 1", world="analytic"),
-            Experiment("fluid", "A fluid", "Fig. 2", world="fluid"),
+            Experiment("hosts", "Real hosts", "Fig. 2", world="real"),
         ],
         readings=[],
         checks={
@@ -137,11 +137,10 @@ def test_a_claim_has_a_row_in_every_world_that_it_stands_in(result: Reproduction
         ("X-2", "simulated", R),
         ("X-2", "real", U),
         ("X-3", "analytic", R),
-        ("X-4", "fluid", U),
+        ("X-4", "real", U),
     ]
     reasons = {item.world: item.finding.reason for item in result.judged}
     assert reasons["real"] == "needs the real world"
-    assert reasons["fluid"] == "needs the fluid world"
 
 
 def test_worlds_that_do_not_exist_are_not_counted(result: Reproduction):
@@ -157,7 +156,7 @@ def test_one_world_alone_judges_only_its_own_claims(paper: Paper, tmp_path: Path
     reasons = {(item.claim.id, item.world): item.finding.reason for item in found.judged}
     assert reasons["X-3", "analytic"] == "computed"
     assert reasons["X-1", "simulated"] == "not run"
-    assert reasons["X-4", "fluid"] == "needs the fluid world"
+    assert reasons["X-4", "real"] == "needs the real world"
 
 
 def test_an_experiment_has_its_own_seeds_and_may_be_shortened(
