@@ -205,7 +205,7 @@ def test_the_index_links_every_report_and_says_what_was_learned(result: Reproduc
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: str):
     paper = find(name)
-    arms = {(experiment.id, arm.name) for experiment in paper.experiments for arm in experiment.arms}
+    arms = {(experiment.id, name) for experiment in paper.experiments for name in experiment.names}
     assert set(paper.checks) == {claim.id for claim in paper.claims}
     for claim, check in paper.checks.items():
         assert check.sources <= arms, claim
