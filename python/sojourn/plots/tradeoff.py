@@ -35,7 +35,7 @@ def tradeoff(
         without the parameter that varies.
     along
         The parameter that varies along a line; its rows are joined in ascending order, and the ends of
-        the line carry its value.
+        the line carry its value unless it is `x`.
     along_label
         How to write that parameter, for instance ``q₀``; its name if empty.
     x_label, y_label
@@ -76,7 +76,7 @@ def tradeoff(
                 capsize=1.5,
                 capthick=0.8,
             )
-            if along is not None and rows.height > 1:
+            if along not in (None, x) and rows.height > 1:
                 for i, row in enumerate((rows.row(0, named=True), rows.row(-1, named=True))):
                     name = f"{along_label or along} = {row[along]:g}" if i == 0 else f"{row[along]:g}"
                     axes.annotate(

@@ -1,0 +1,76 @@
+"""The figures of the paper, redrawn.
+
+Every function takes the re-run and returns SVG, or None where the runs that it needs were not made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from sojourn import plots
+from sojourn.papers.bio2002 import curves
+from sojourn.papers.bio2002.experiments import TRACED
+from sojourn.papers.experiment import Arm
+from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.summary import estimates, select
+
+
+def drop_curve(name: str) -> str:
+    """Draw the drop curve of RED (Fig. 2) or of RIO (Fig. 16), with the tabulated values."""
+    found = [point for point in curves.points() if point["curve"].startswith(name)]
+    averages = np.linspace(0, 100 if name == "RIO" else TRACED, 2001)
+    shown = [curves.OUT, curves.IN] if name == "RIO" else [(40.0, 120.0, 1.0)]
+    lines = [[curves.red(avg, *one) for avg in averages] for one in shown]
+    at = [float(point["avg"].strip("p+-")) for point in found]
+    return plots.curve(
+        np.concatenate([np.append(averages, np.nan) for _ in lines]),
+        np.concatenate([np.append(line, np.nan) for line in lines]),
+        x_label="Average queue (packets)",
+        y_label="Probability p_b",
+        title=f"Drop curve of {name}",
+        points=(at, [point["p"] for point in found]),
+        points_label="tabulated",
+        y_limits=(0, 1.05),
+        marks=[],
+    )
+
+
+def along_size(result: Reproduction, experiment: str, metric: str, label: str) -> str | None:
+    """Draw a metric of RED and BLUE against the queue size, with 95 % intervals."""
+    table = estimates(select(result.metrics, experiment), [metric])
+    if table.height < 2:
+        return None
+    name, size = pl.col("arm").str.split(" ").list.get(0), pl.col("arm").str.extract(r"(\d+)p")
+    frame = table.with_columns(curve=name.str.to_lowercase(), size=size.cast(pl.Float64))
+    return plots.tradeoff(
+        frame, x="size", y=metric, by="curve", along="size", x_label="Queue size (packets)", y_label=label,
+        height=2.6,
+    )  # fmt: skip
+
+
+def queues(result: Reproduction, experiment: str) -> str | None:
+    """Draw the queues of RED and BLUE over time, with RED's average."""
+    arms = [arm for arm in result.paper.experiment(experiment).arms if arm.name.endswith(f" {TRACED}p")]
+    frames = [(arm, trace(result, arm)) for arm in arms]
+    known = [frame.with_columns(aqm=pl.lit(arm.spec)) for arm, frame in frames if frame is not None]
+    if len(known) < len(arms):
+        return None
+    columns = ["aqm", "time_s", pl.col("queue_packets").cast(pl.Float64)]
+    return plots.queue_traces(pl.concat([frame.select(columns) for frame in known]), limit=TRACED)
+
+
+def states(result: Reproduction, experiment: str, name: str, probes: list[str]) -> str | None:
+    """Draw the queue of one algorithm with what it thinks."""
+    arm = next(a for a in result.paper.experiment(experiment).arms if a.name == name)
+    frame = trace(result, arm)
+    return None if frame is None else plots.probes(frame, arm.algorithm, names=probes)
+
+
+def trace(result: Reproduction, arm: Arm) -> pl.DataFrame | None:
+    """Return the samples over time of an arm's first seed, if they were kept."""
+    from sojourn.study.plan import Point
+
+    stored = result.campaign.tracing.read(Point(arm.scenario, arm.spec, 1).run_id)
+    frame = stored.record.series() if stored is not None else None
+    return frame if frame is not None and frame.height else None

@@ -1,0 +1,100 @@
+"""What is measured in each run: the library's metrics, and those of windows that the claims name.
+
+A window is part of the name: ``queue_std[0,70]`` is the deviation over 0 s to 70 s. How a formula stands for
+a picture of the paper ("oscillates", "is full most of the time") is written beside it. Shares of time and
+extremes are those of the samples, every 10 ms in the cases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+
+import polars as pl
+
+from sojourn import _core, series
+from sojourn.record import CAUSES, Record
+
+Values = dict[str, float | None]
+
+#: The measured window of the cases, and the time in which sources start.
+WINDOW, STARTS = (100.0, 200.0), (0.0, 70.0)
+#: "Empty" and "full" allow for so many packets: what comes between two samples.
+NEAR = 2
+
+
+def measure(record: Record) -> Values:
+    """Return what the claims need of one run, beyond the library's metrics."""
+    info = _core.spec_info(str(record.queues[0]["spec"]))
+    limit = float(str(info["limit"]).removesuffix("p"))
+    table = record.series()
+    values = _drops(record)
+    values |= _level(table, limit)
+    if info["name"] == "red":
+        values |= _red(table, info["values"])
+    return values
+
+
+def _drops(record: Record) -> Values:
+    """Return what dropped packets: the full buffer, or the algorithm.
+
+    The paper calls drops by overflow *forced* and those of the algorithm *unforced*. In ns-2 those of RED's
+    certain region are forced too: the second pair.
+    """
+    queue = record.queues[0]
+    drops = dict(zip(CAUSES, queue["drops"], strict=True))
+    total, arrivals = sum(drops.values()), queue["arrivals"]
+    forced = drops["overflow"], drops["overflow"] + drops["forced"]
+    values: Values = {}
+    for name, count in zip(("forced", "forced_ns2"), forced, strict=True):
+        values[f"{name}_ratio"] = count / arrivals if arrivals else None
+        values[f"{name}_share"] = count / total if total else None
+        values[f"un{name}_share"] = (total - count) / total if total else None
+    return values
+
+
+def _level(table: pl.DataFrame, limit: float) -> Values:
+    """Return where the queue stands: "oscillates between the limits", "behaves like a drop-tail queue"."""
+    queue = _within(table, *WINDOW)["queue_packets"]
+    return {
+        "queue_empty": _share(queue <= NEAR),
+        "queue_full": _share(queue >= limit - NEAR),
+        "queue_90": _share(queue >= 0.9 * limit),
+        "queue_std[0,70]": series.queue_std(table, *STARTS),
+        "queue_std[100,200]": series.queue_std(table, *WINDOW),
+    }
+
+
+def _red(table: pl.DataFrame, settings: dict[str, object]) -> Values:
+    """Return the swing of RED's average, and how much of the time it signals all that it can."""
+    part = _within(table, *WINDOW)
+    average, max_th = part["avg"], float(str(settings["max_th"]).removesuffix("p"))
+    swing = [average.max(), average.min()]
+    return {
+        "avg_swing": _float(swing[0]) - _float(swing[1]) if part.height else None,
+        "avg_at_max_th": _share(average >= max_th),
+        "p_b_mean": _float(part["p"].mean()) if part.height else None,
+    }
+
+
+def _within(table: pl.DataFrame, start: float, end: float) -> pl.DataFrame:
+    return table.filter((pl.col("time_s") > start) & (pl.col("time_s") <= end))
+
+
+def _share(true: pl.Series) -> float | None:
+    return _float(true.mean()) if len(true) else None
+
+
+def _float(value: object) -> float:
+    return float(str(value))
+
+
+def version(files: Sequence[str] = ("measures.py",)) -> str:
+    """Return a hash of the formulas: values that were stored under others are computed again."""
+    here, library = resources.files(__package__), resources.files("sojourn")
+    texts = [(here / name).read_bytes() for name in files] + [(library / "series.py").read_bytes()]
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
+
+
+measure.version = version()  # type: ignore[attr-defined]

@@ -1,0 +1,128 @@
+"""The other readings of the paper: what its text leaves open, each tried in place of the assumption.
+
+What decides most is how often RED may mark: with max_p = 1 it marks everything above the middle of its
+thresholds, unless it waits after each mark, as ns-2 did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sojourn.papers.bio2002.experiments import CASES
+from sojourn.papers.experiment import Arm, Reading
+from sojourn.scenario import Scenario
+
+_CASES = frozenset(CASES)
+_LARGE, _ECN = frozenset({"bio-case1", "bio-case3"}), frozenset({"bio-case1", "bio-case2"})
+
+Change = Callable[[Arm], Arm | None]
+
+
+def readings() -> list[Reading]:
+    """Return every other reading, those of RED first."""
+    return [*_red(), *_tcp(), *_sources(), *_metrics()]
+
+
+def red(**parameters: str) -> Change:
+    """Return a change of RED's parameters."""
+    return lambda arm: arm.having(**parameters) if arm.algorithm == "red" else None
+
+
+def everywhere(change: Callable[[Scenario], Scenario]) -> Change:
+    """Return a change of the scenario of every arm."""
+    return lambda arm: arm.within(change(arm.scenario))
+
+
+def of_sources(**changes: str) -> Change:
+    """Return a change of the sources."""
+
+    def change(scenario: Scenario) -> Scenario:
+        data = scenario.model_dump(by_alias=True, exclude_none=True)["traffic"]
+        return scenario.with_(traffic=[{**one, **changes} for one in data])
+
+    return everywhere(change)
+
+
+def _red() -> list[Reading]:
+    return [
+        Reading(
+            "wait off",
+            "RED may mark again at once, as in its own paper",
+            red(wait="off"),
+            experiments=_CASES,
+            assumption="A-BIO-19",
+        ),
+        Reading(
+            "drop at max_th",
+            "RED drops above max_th, ECN or not, as later ns-2",
+            red(ecn_forced="drop"),
+            experiments=_ECN,
+            assumption="A-BIO-5",
+        ),
+    ]
+
+
+def _tcp() -> list[Reading]:
+    def conventions(name: str) -> Change:
+        return everywhere(lambda scenario: scenario.with_(conventions=name))
+
+    window = everywhere(lambda scenario: scenario.with_(tcp={**scenario.tcp, "receiver_window": 1000}))
+    return [
+        Reading("ns2", "TCP, RED and RIO as in ns-2 2.35", conventions("ns2"), assumption="A-BIO-19"),
+        Reading(
+            "library",
+            "TCP, RED and RIO as the RFCs and their papers have them (the library's defaults)",
+            conventions("default"),
+            assumption="A-BIO-19",
+        ),
+        Reading("window 1000", "receiver window of 1000 packets", window, assumption="A-BIO-10"),
+        Reading("header 40 B", "40 B of header more", of_sources(header="40B"), assumption="A-BIO-10"),
+    ]
+
+
+def _sources() -> list[Reading]:
+    def nearer(scenario: Scenario) -> Scenario:
+        data = scenario.model_dump(by_alias=True, exclude_none=True)["dumbbell"]
+        delays = [f"{10 * i + 10}ms" for i in range(20)]
+        return scenario.with_(dumbbell={**data, "access": {**data["access"], "delays": delays}})
+
+    return [
+        Reading(
+            "(10i + 10) ms",
+            "source links of 10 ms to 200 ms in cases 1 and 3",
+            everywhere(nearer),
+            experiments=_LARGE,
+            assumption="A-BIO-1",
+        ),
+        Reading(
+            "2 ms on, 3 ms off",
+            "times on and off in ms, as printed: single packets",
+            of_sources(on="2ms", off="3ms"),
+            experiments=_CASES,
+            assumption="A-BIO-3",
+        ),
+        Reading(
+            "100 kbit/s",
+            "100 kbit/s while on",
+            of_sources(rate="100kbit/s"),
+            experiments=_CASES,
+            assumption="A-BIO-4",
+        ),
+    ]
+
+
+def _metrics() -> list[Reading]:
+    names = {
+        name: name.replace("forced", "forced_ns2")
+        for name in ("forced_ratio", "forced_share", "unforced_share")
+    }
+    return [
+        Reading(
+            "forced as ns-2",
+            "drops in RED's certain region are forced too",
+            metrics=names,
+            experiments=_CASES,
+            quick=_CASES,
+            assumption="A-BIO-8",
+        )
+    ]

@@ -1,0 +1,74 @@
+"""The BIO paper's part of the report: case after case, then DiffServ.
+
+The paper's own curves are lost; each caption says what its text says of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sojourn.papers.bio2002 import figures
+from sojourn.papers.bio2002.experiments import CASES, TRACED
+from sojourn.papers.reproduction import Reproduction
+from sojourn.report import Block, Figure, Section, Text
+
+#: Of each case: figure of the throughput, of the drop rate and of the queue, each with what the text says.
+SAID = {
+    "bio-case1": (
+        ("Fig. 5", "BLUE has more throughput at every queue size and fills the link with small queues"),
+        ("Fig. 7", "RED drops more; BLUE's drop rate goes to zero"),
+        ("Figs. 6 and 8", "RED swings between empty and full; BLUE controls the queue once it has learned"),
+    ),
+    "bio-case2": (
+        ("Fig. 9", "RED has more throughput with small queues, and no difference beyond 160 packets"),
+        ("Fig. 11", "RED loses much, BLUE little"),
+        ("Fig. 10", "RED's queue is full most of the time"),
+    ),
+    "bio-case3": (
+        ("Fig. 12", "the throughputs are close"),
+        ("Fig. 13", "BLUE drops a little more than RED"),
+        ("Figs. 14 and 15", "RED controls the queue; BLUE does so less well than with ECN"),
+    ),
+    "bio-case3-small": (
+        ("Section 3.3", "as with large round-trip times"),
+        ("Section 3.3", "as with large round-trip times"),
+        ("Section 3.3", "as with large round-trip times"),
+    ),
+}
+
+
+def sections(result: Reproduction) -> list[Section]:
+    """Return the paper's own sections, those whose runs were made."""
+    found = [Section(CASES[name][0], list(_case(result, name))) for name in CASES]
+    found.append(Section("Figures 2 and 16: drop curves", list(_curves(result))))
+    return [section for section in found if section.blocks]
+
+
+def _case(result: Reproduction, name: str) -> Iterator[Block]:
+    throughput, drops, queue = SAID[name]
+    for (where, said), metric, label in (
+        (throughput, "utilization", "Throughput (share of the link)"),
+        (drops, "drop_ratio", "Drop rate"),
+    ):
+        svg = figures.along_size(result, name, metric, label)
+        if svg is not None:
+            caption = f"{where}: {label.lower()} by queue size. The text says: {said}."
+            yield Figure(svg, caption, f"{name}, means over seeds with 95 % intervals")
+    svg = figures.queues(result, name)
+    if svg is not None:
+        caption = f"{queue[0]}: queues of {TRACED} packets over time. The text says: {queue[1]}."
+        yield Figure(svg, caption, f"{name}, seed 1; strong: mean over 1 s")
+    for algorithm, probes in (("RED", ["avg", "p"]), ("BLUE", ["p"])):
+        svg = figures.states(result, name, f"{algorithm} {TRACED}p", probes)
+        if svg is not None:
+            yield Figure(svg, f"{algorithm}: the queue and what it thinks of it.", f"{name}, seed 1")
+
+
+def _curves(result: Reproduction) -> Iterator[Block]:
+    asked = [item for item in result.judged if item.claim.id == "BIO-42"]
+    if asked and asked[0].finding.reason != "not run":
+        yield Figure(figures.drop_curve("RED"), "Fig. 2: RED with thresholds of 40 and 120 packets, max_p 1.")
+        yield Figure(
+            figures.drop_curve("RIO"), "Fig. 16: RIO, out packets on the left, in packets on the right"
+        )
+        yield Text("The dots are values that were tabulated apart from this code.")
