@@ -12,6 +12,7 @@ Examples
 
 from sojourn._core import CORE_VERSION, VERSION
 from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.own import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
 from sojourn.record import Record
 from sojourn.results import Results
 from sojourn.run import aqm, run
@@ -20,9 +21,18 @@ from sojourn.study.compare import Comparison, compare
 
 __version__ = VERSION
 __all__ = [
+    "CE",
     "CORE_VERSION",
+    "DROP",
+    "ECT0",
+    "ECT1",
+    "MARK",
+    "NOT_ECT",
+    "PASS",
+    "Aqm",
     "Comparison",
     "InputError",
+    "Param",
     "Record",
     "Results",
     "RunFailed",
@@ -30,6 +40,7 @@ __all__ = [
     "SojournError",
     "aqm",
     "compare",
+    "drop_both",
     "load",
     "run",
 ]

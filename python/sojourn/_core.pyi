@@ -9,7 +9,20 @@ __all__ = [
     "PlanError",
     "Cancelled",
     "ConservationError",
+    "AlgorithmError",
     "algorithms",
+    "algorithm",
+    "register",
+    "PASS",
+    "MARK",
+    "DROP",
+    "drop_both",
+    "Packet",
+    "Queue",
+    "Rng",
+    "Link",
+    "Verdict",
+    "Exam",
     "canonical",
     "spec_info",
     "inspect",
@@ -50,8 +63,166 @@ class Cancelled(Exception):  # noqa: N818
 class ConservationError(Exception):
     """Packets were lost or invented: a defect."""
 
+class AlgorithmError(Exception):
+    """An algorithm written in Python broke a rule."""
+
+    rule: str
+
 def algorithms() -> list[dict[str, Any]]:
     """Every algorithm with its parameters, probes and documentation."""
+
+def algorithm(name: str) -> dict[str, Any]:
+    """One algorithm with its parameters, probes and documentation."""
+
+def register(name: str, class_: type, description: dict[str, Any]) -> None:
+    """Make `class_` known as `name`; an older class of that name is forgotten.
+
+    Names and texts live as long as the process: a class is registered once a version of its file."""
+
+@final
+class Packet:
+    """One packet, as an algorithm may know it."""
+
+    @property
+    def bytes(self) -> int:
+        """Size on the wire."""
+    @property
+    def ecn(self) -> int:
+        """ECN field as it stands: NOT_ECT, ECT1, ECT0 or CE; true if the packet can carry a mark."""
+    @property
+    def flow(self) -> int:
+        """Number of its flow."""
+    @property
+    def class_(self) -> int:
+        """Its traffic class."""
+    @property
+    def arrived(self) -> int:
+        """When it entered this queue, in ns (for an arrival: now)."""
+
+    def __deepcopy__(self, _memo: Any, /) -> Packet: ...
+
+@final
+class Queue:
+    """The queue, as an algorithm sees it: waiting packets only."""
+
+    @property
+    def packets(self) -> int:
+        """Waiting packets."""
+    @property
+    def bytes(self) -> int:
+        """Waiting bytes."""
+    @property
+    def limit_packets(self) -> int | None:
+        """The buffer limit, if it counts packets."""
+    @property
+    def limit_bytes(self) -> int | None:
+        """The buffer limit, if it counts bytes."""
+    @property
+    def link_rate(self) -> int:
+        """Configured rate of the link in bit/s."""
+
+    def at(self, position: int) -> Packet | None:
+        """The waiting packet at `position`, head = 0; None beyond the tail."""
+
+    def of_flow(self, flow: int) -> int:
+        """Waiting packets of one flow."""
+
+    def of_class(self, class_: int) -> int:
+        """Waiting packets of one class."""
+
+    def __deepcopy__(self, _memo: Any, /) -> Queue: ...
+
+@final
+class Rng:
+    """The random numbers of the queue."""
+
+    def uniform(self) -> float:
+        """The next number, 0 <= u < 1."""
+
+    def __deepcopy__(self, _memo: Any, /) -> Rng: ...
+
+@final
+class Link:
+    """The link that an algorithm was made for."""
+
+    @property
+    def rate(self) -> int:
+        """Configured rate in bit/s."""
+    @property
+    def limit_packets(self) -> int | None:
+        """The buffer limit, if it counts packets."""
+    @property
+    def limit_bytes(self) -> int | None:
+        """The buffer limit, if it counts bytes."""
+    @property
+    def mean_packet(self) -> int:
+        """Mean packet size on the wire, in bytes."""
+    @property
+    def packet_time(self) -> int:
+        """Time of one mean packet on the link, in ns."""
+
+    def __deepcopy__(self, _memo: Any, /) -> Link: ...
+
+@final
+class Verdict:
+    """The answer of an algorithm about one packet; called with a cause, the same answer for that cause."""
+
+    def __call__(self, /, cause: str) -> Verdict:
+        """The same answer because of `cause`: early, forced, flow-limit or profile."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __deepcopy__(self, _memo: Any, /) -> Verdict: ...
+
+PASS: Verdict
+MARK: Verdict
+DROP: Verdict
+
+def drop_both(victim: int, cause: str = "early") -> Verdict:
+    """Discard the arrival and the waiting packet at position `victim` (head = 0) too."""
+
+@final
+class Exam:
+    """An algorithm in a random world."""
+
+    def __new__(
+        cls,
+        spec: str,
+        rate: int,
+        limit: str,
+        mean_packet: int = 1000,
+        ecn: bool = True,
+        seed: int = 1,
+    ) -> Exam:
+        """`spec` on a link of `rate` bit/s with this buffer limit, packets of `mean_packet` bytes."""
+
+    def run(self, steps: int, pace: float) -> None:
+        """`steps` random events, `pace` packet times apart on average."""
+
+    def advance(self, ns: int) -> None:
+        """Let `ns` pass, with the timers that come due."""
+
+    def depart(self, times: int) -> None:
+        """So many departures, or attempts."""
+
+    def copy(self) -> Exam:
+        """An independent copy that continues from here."""
+
+    def log(self) -> list[str]:
+        """What happened so far, one word an event, comparable between exams."""
+
+    def faults(self) -> list[tuple[str, str]]:
+        """The rules that were broken so far: name, and what was seen first."""
+
+    @property
+    def most_drops(self) -> int:
+        """Most packets that one departure dropped."""
+    @property
+    def waiting(self) -> int:
+        """Packets that wait."""
+    @property
+    def instance(self) -> Any:
+        """The Python object under examination; None for a built-in algorithm or a copy."""
 
 def canonical(spec: str) -> str:
     """The canonical form of a spec: words in schema order, one spelling for each value."""

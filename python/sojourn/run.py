@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _core
 from sojourn.errors import InputError, disk, from_core, unknown
+from sojourn.own import Aqm, digests, spec_of
 from sojourn.scenario import Scenario
 from sojourn.study.plan import MOST_SEEDS, Point, digest, points
 
@@ -32,7 +33,7 @@ def aqm(name: str, **params: object) -> str:
     Parameters
     ----------
     name : str
-        As ``sojourn list`` shows it.
+        As ``sojourn list`` shows it, or ``file.py:Class``.
     **params
         Its parameters: numbers, booleans, or text with units.
 
@@ -47,17 +48,17 @@ def aqm(name: str, **params: object) -> str:
     return canonical(" ".join(words))
 
 
-def canonical(spec: str) -> str:
-    """Return the canonical form of a spec, or raise the ``InputError`` that says what is wrong with it."""
+def canonical(spec: str | Aqm | type[Aqm]) -> str:
+    """Return the canonical form of a spec or an own algorithm; raise ``InputError`` if it is refused."""
     try:
-        return _core.canonical(spec)
+        return spec_of(spec)
     except _core.SpecError as error:
         raise from_core(error) from None
 
 
 def run(
     scenario: Scenario,
-    aqms: Sequence[str] | None = None,
+    aqms: Sequence[str | Aqm | type[Aqm]] | None = None,
     seeds: int | Iterable[int] = 5,
     seed_from: int = 1,
     workers: int | None = None,
@@ -73,8 +74,8 @@ def run(
     ----------
     scenario : Scenario
         What happens; see ``load``.
-    aqms : sequence of str, optional
-        Algorithm specs at the measured queue; the scenario's own if None.
+    aqms : sequence of str or Aqm, optional
+        Algorithm specs at the measured queue, or own algorithms; the scenario's own if None.
     seeds : int or iterable of int
         How many seeds, or which.
     seed_from : int
@@ -147,7 +148,7 @@ def run(
 
 def plan(
     scenario: Scenario,
-    aqms: Sequence[str] | None,
+    aqms: Sequence[str | Aqm | type[Aqm]] | None,
     seeds: int | Iterable[int],
     seed_from: int = 1,
     world: str = "simulated",
@@ -217,6 +218,7 @@ def _manifest(
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
+        "own": sorted({one for point in wanted for one in digests(point.plan_json)}),
         "seeds": sorted({point.seed for point in wanted}),
         "world": world,
         "command": command_line(command),

@@ -8,6 +8,7 @@ with units. ``resolve.py`` turns a scenario into the plain numbers that the core
 from __future__ import annotations
 
 import tomllib
+from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -25,6 +26,7 @@ from pydantic import (
 
 from sojourn import _core
 from sojourn.errors import InputError
+from sojourn.own import located
 from sojourn.refuse import refusal
 from sojourn.units import (
     Amount,
@@ -42,6 +44,8 @@ from sojourn.units import (
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Options = dict[str, str | int | bool]
+#: Where the file that is being read lies: what ``mine.py:Mine`` in it is beside.
+_folder: ContextVar[str] = ContextVar("folder", default="")
 
 
 def _known_preset(word: str) -> str:
@@ -52,6 +56,7 @@ def _known_preset(word: str) -> str:
 
 
 def _canonical(spec: str) -> str:
+    spec = located(spec, _folder.get())
     try:
         return _core.canonical(spec)
     except _core.SpecError as error:
@@ -273,10 +278,13 @@ class Scenario(_Table):
 
     def __init__(self, **data: Any) -> None:
         where = data.pop("__where__", "scenario")
+        outer = _folder.set(str(Path(where).parent))
         try:
             super().__init__(**data)
         except ValidationError as error:
             raise refusal(error, Scenario, data).at(where) from None
+        finally:
+            _folder.reset(outer)
         self._where = where
 
     @model_validator(mode="after")

@@ -15,6 +15,7 @@ mod aqm;
 mod census;
 mod classes;
 mod common;
+pub mod exam;
 mod flow_table;
 pub mod inspect;
 mod random;

@@ -202,6 +202,12 @@ pub struct Algorithm {
     pub build: fn(&Settings) -> Result<Box<dyn Aqm>, SpecError>,
 }
 
+impl core::fmt::Debug for Algorithm {
+    fn fmt(&self, f: &mut core::fmt::Formatter) -> core::fmt::Result {
+        write!(f, "Algorithm({})", self.name)
+    }
+}
+
 impl Algorithm {
     /// The parameter called `name`.
     pub fn param(&self, name: &str) -> Option<&'static Param> {

@@ -202,8 +202,17 @@ impl Spec {
     /// # Errors
     /// As [`Spec::parse`] and [`Spec::parse_scheduler`].
     pub fn parse_any(text: &str) -> Result<Spec, SpecError> {
+        Spec::parse_with(text, &[])
+    }
+
+    /// The same, with algorithms beside the registry's that the caller brings.
+    ///
+    /// # Errors
+    /// As [`Spec::parse_any`].
+    pub fn parse_with(text: &str, others: &[&'static Algorithm]) -> Result<Spec, SpecError> {
         let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
-        Spec::parse_among(text, registry::ALGORITHMS.iter().copied().chain(schedulers))
+        let known = registry::ALGORITHMS.iter().chain(others).copied();
+        Spec::parse_among(text, known.chain(schedulers))
     }
 
     /// Whether it names a scheduler, to be built by [`Spec::schedule`].

@@ -1,10 +1,10 @@
 //! What every algorithm must hold, checked over the whole registry: a new one is covered by being listed.
 
 use crate::support::{context, table};
-use crate::world::{Event, World};
+use sojourn_aqm::exam::{Event, World};
 use sojourn_aqm::{
-    Algorithm, Cause, Context, DefaultValue, Kind, Limit, Param, QUEUE_WORDS, Range, Span, Spec, Verdict,
-    registry,
+    Algorithm, Cause, Context, DefaultValue, Kind, Limit, Param, QUEUE_WORDS, Range, Span, Spec, SpecError,
+    Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -14,12 +14,22 @@ const WEEK: Span = Span(604_800_000_000_000);
 pub(crate) fn check(spec: &str) {
     reads_back(spec);
     for context in contexts() {
-        if let Ok(world) = World::new(spec, context, 1) {
+        if let Ok(world) = world_of(spec, context, 1) {
             same_seed_same_decisions(spec, &world);
-            a_clone_continues(&world);
-            time_may_stand_still_or_jump(&world);
+            a_clone_continues(spec, &world);
+            time_may_stand_still_or_jump(spec, &world);
         }
     }
+}
+
+/// A world around `spec`.
+pub(crate) fn world_of(spec: &str, context: Context, seed: u64) -> Result<World, SpecError> {
+    World::new(Spec::parse(spec)?, context, seed)
+}
+
+/// No rule was broken.
+pub(crate) fn unbroken(spec: &str, world: &World) {
+    assert!(world.faults.is_empty(), "{spec}: {:?}", world.faults);
 }
 
 /// Links and limits from the ordinary to the absurd.
@@ -52,13 +62,14 @@ fn reads_back(spec: &str) {
 fn same_seed_same_decisions(spec: &str, world: &World) {
     let mut first = world.clone();
     first.run(600, 0.5);
-    let rebuilt = |seed| World::new(spec, first.context(), seed).expect("it could be built before");
+    let rebuilt = |seed| world_of(spec, first.context(), seed).expect("it could be built before");
     let mut second = rebuilt(1);
     second.run(600, 0.5);
     assert_eq!(first.log, second.log, "{spec}");
+    unbroken(spec, &first);
 }
 
-fn a_clone_continues(world: &World) {
+fn a_clone_continues(spec: &str, world: &World) {
     let mut original = world.clone();
     original.run(300, 0.5);
     let mut copy = original.clone();
@@ -67,9 +78,10 @@ fn a_clone_continues(world: &World) {
     original.run(300, 0.5); // the copy must not notice
     copy.run(300, 0.5);
     assert_eq!(copy.log, after);
+    unbroken(spec, &original);
 }
 
-fn time_may_stand_still_or_jump(world: &World) {
+fn time_may_stand_still_or_jump(spec: &str, world: &World) {
     let mut world = world.clone();
     world.run(200, 0.0);
     world.advance(WEEK);
@@ -80,6 +92,7 @@ fn time_may_stand_still_or_jump(world: &World) {
     world.advance(WEEK);
     world.run(50, 1000.0);
     world.run(200, 0.0);
+    unbroken(spec, &world);
 }
 
 #[test]
@@ -125,8 +138,9 @@ fn overload_is_signalled() {
     for algorithm in registry::ALGORITHMS {
         for ecn in [true, false] {
             let ordinary = Context { ecn, limit: Limit::Packets(1000), ..context() };
-            let mut world = World::new(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
+            let mut world = world_of(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
             world.run(30_000, 0.5);
+            unbroken(algorithm.name, &world);
             let count = |wanted: fn(Verdict) -> bool| {
                 let verdicts = world.log.iter().filter_map(|event| match event {
                     Event::Arrival(verdict) | Event::Departure(verdict) => Some(*verdict),
@@ -216,7 +230,7 @@ fn defaults_written_out_are_the_defaults() {
         }
         reads_back(&spec);
         let run = |spec: &str| {
-            let mut world = World::new(spec, context(), 3).unwrap_or_else(|e| panic!("{spec}: {e}"));
+            let mut world = world_of(spec, context(), 3).unwrap_or_else(|e| panic!("{spec}: {e}"));
             world.run(2000, 0.5);
             world.log
         };
@@ -232,7 +246,7 @@ fn the_preset_is_its_values_written_out() {
         let written = algorithm.name.to_owned() + &values.collect::<String>();
         let run = |spec: &str, ns2| {
             let ordinary = Context { ns2, ecn: true, limit: Limit::Packets(1000), ..context() };
-            let mut world = World::new(spec, ordinary, 11).expect("defaults fit");
+            let mut world = world_of(spec, ordinary, 11).expect("defaults fit");
             world.run(10_000, 0.5);
             world.log
         };
@@ -272,7 +286,7 @@ fn an_alias_decides_as_what_it_stands_for() {
     for algorithm in registry::ALGORITHMS {
         let Some(alias) = algorithm.alias_of else { continue };
         let run = |spec: &str| {
-            let mut world = World::new(spec, context(), 5).expect("defaults fit");
+            let mut world = world_of(spec, context(), 5).expect("defaults fit");
             world.run(5000, 0.5);
             world.log
         };

@@ -27,4 +27,3 @@ mod specs;
 mod sred;
 mod support;
 mod vectors;
-mod world;

@@ -1,6 +1,6 @@
 //! Whatever a person writes, nothing panics; whatever is accepted reads back as itself and runs.
 
-use crate::{contract, world::World};
+use crate::contract;
 use proptest::{prelude::*, sample::select, test_runner::RngSeed};
 use sojourn_aqm::{Kind, Spec, registry};
 
@@ -82,8 +82,9 @@ proptest! {
             prop_assert_eq!(values(&again), values(&spec), "{:?} -> {:?}", text, canonical);
             prop_assert_eq!(again.to_string(), canonical);
             for context in contract::contexts() {
-                if let Ok(mut world) = World::new(&text, context, 1) {
+                if let Ok(mut world) = contract::world_of(&text, context, 1) {
                     world.run(20, 0.5);
+                    contract::unbroken(&text, &world);
                 }
             }
         }

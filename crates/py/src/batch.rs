@@ -1,7 +1,9 @@
 //! Many runs at once: native threads that hold no GIL, a queue of finished records.
 
 use crate::{
-    errors::{Cancelled, ConservationError, plan_error},
+    errors::{Cancelled, ConservationError, algorithm_error, plan_error},
+    own,
+    python_aqm::Misbehaved,
     record::record_dict,
 };
 use pyo3::{
@@ -23,10 +25,11 @@ use std::{
 /// Refuse a plan that cannot run.
 #[pyfunction]
 pub(crate) fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
-    match parse(plan_json).and_then(|plan| Simulation::new(&plan, 1).map(|_| ()).map_err(Failure::Plan)) {
-        Ok(()) => Ok(()),
-        Err(failure) => Err(failure.raise(py)),
-    }
+    own::guarded(py, || {
+        parse(plan_json)
+            .and_then(|plan| Simulation::new(&plan, 1).map(|_| ()).map_err(Failure::Plan))
+            .map_err(|failure| failure.raise(py))
+    })
 }
 
 /// Runs that go on in native threads until all are finished, or cancelled.
@@ -61,6 +64,7 @@ enum Failure {
     Json(String),
     Plan(PlanError),
     Run(RunError),
+    Algorithm(Misbehaved),
     Panic(String),
 }
 
@@ -71,6 +75,7 @@ impl Failure {
             Failure::Plan(error) => plan_error(py, error),
             Failure::Run(RunError::Cancelled) => Cancelled::new_err("cancelled"),
             Failure::Run(error) => ConservationError::new_err(error.to_string()),
+            Failure::Algorithm(misbehaved) => algorithm_error(py, misbehaved),
             Failure::Panic(why) => PyRuntimeError::new_err(format!("the simulator broke: {why}")),
         }
     }
@@ -148,7 +153,16 @@ impl Job {
         Job { plan: plan.into(), seed, duration, control: Control::default() }
     }
 
+    /// Run; with an algorithm in Python the GIL is held, so that a call into it costs little. The
+    /// interpreter still lets other threads have a turn while its handlers run.
     fn run(&self) -> Result<Box<Record>, Failure> {
+        if own::known().iter().any(|algorithm| self.plan.contains(algorithm.name)) {
+            return Python::attach(|_| self.simulate());
+        }
+        self.simulate()
+    }
+
+    fn simulate(&self) -> Result<Box<Record>, Failure> {
         let plan = parse(&self.plan)?;
         let simulation = Simulation::new(&plan, self.seed).map_err(Failure::Plan)?;
         let record = simulation.run(&self.control).map_err(Failure::Run)?;
@@ -171,7 +185,7 @@ impl Shared {
             let outcome = if self.cancelled.load(Ordering::Relaxed) {
                 Err(Failure::Run(RunError::Cancelled))
             } else {
-                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(broken(&*panic)))
+                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(broken(panic)))
             };
             let mut done = self.lock();
             done.fresh.push((index, outcome));
@@ -203,10 +217,15 @@ impl Shared {
 }
 
 fn parse(plan: &str) -> Result<Plan, Failure> {
-    serde_json::from_str(plan).map_err(|e| Failure::Json(e.to_string()))
+    let plan: Plan = serde_json::from_str(plan).map_err(|e| Failure::Json(e.to_string()))?;
+    Ok(Plan { algorithms: own::known(), ..plan })
 }
 
-fn broken(panic: &(dyn Any + Send)) -> Failure {
+fn broken(panic: Box<dyn Any + Send>) -> Failure {
+    let panic = match panic.downcast::<Misbehaved>() {
+        Ok(misbehaved) => return Failure::Algorithm(*misbehaved),
+        Err(panic) => panic,
+    };
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
     Failure::Panic(text.unwrap_or("no reason given").to_owned())
 }

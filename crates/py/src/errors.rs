@@ -1,20 +1,38 @@
 //! Errors of the core as Python exceptions.
 
-use pyo3::{create_exception, exceptions::PyException, exceptions::PyValueError, prelude::*};
+use crate::python_aqm::Misbehaved;
+use pyo3::{
+    create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt, exceptions::PyValueError,
+    prelude::*,
+};
 use sojourn_aqm::SpecError as CoreSpecError;
 use sojourn_sim::PlanError as CorePlanError;
 
-create_exception!(_core, SpecError, PyValueError, "An algorithm spec that is refused.");
-create_exception!(_core, PlanError, PyValueError, "A scenario that the simulator refuses.");
-create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
-create_exception!(_core, ConservationError, PyException, "Packets were lost or invented: a defect.");
+create_exception!(sojourn._core, SpecError, PyValueError, "An algorithm spec that is refused.");
+create_exception!(sojourn._core, PlanError, PyValueError, "A scenario that the simulator refuses.");
+create_exception!(sojourn._core, Cancelled, PyException, "The run was cancelled.");
+create_exception!(sojourn._core, ConservationError, PyException, "Packets were lost or invented: a defect.");
+create_exception!(sojourn._core, AlgorithmError, PyException, "An algorithm written in Python broke a rule.");
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("SpecError", py.get_type::<SpecError>())?;
     module.add("PlanError", py.get_type::<PlanError>())?;
     module.add("Cancelled", py.get_type::<Cancelled>())?;
+    module.add("AlgorithmError", py.get_type::<AlgorithmError>())?;
     module.add("ConservationError", py.get_type::<ConservationError>())
+}
+
+/// What a handler did, with the broken rule as attribute; Ctrl-C stays what it is.
+pub(crate) fn algorithm_error(py: Python<'_>, misbehaved: &Misbehaved) -> PyErr {
+    if misbehaved.interrupted {
+        return PyKeyboardInterrupt::new_err(());
+    }
+    let raised = AlgorithmError::new_err(misbehaved.text.clone());
+    match raised.value(py).setattr("rule", misbehaved.rule) {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
 }
 
 /// What is wrong with a spec, with its parts as attributes.

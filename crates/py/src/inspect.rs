@@ -1,6 +1,6 @@
 //! What an algorithm or a scheduler costs: counted, and by the clock.
 
-use crate::errors::spec_error;
+use crate::{errors::spec_error, own};
 use pyo3::{prelude::*, types::PyDict};
 use sojourn_aqm::{
     Context, Spec,
@@ -19,7 +19,7 @@ pub(crate) fn inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut driver = driver(py, spec, rate, flows)?;
     driver.watch();
-    let cost = py.detach(|| driver.run(packets, &mut || 0));
+    let cost = own::guarded(py, || Ok(py.detach(|| driver.run(packets, &mut || 0))))?;
     let dict = PyDict::new(py);
     dict.set_item("state_bytes", driver.state_bytes())?;
     dict.set_item("packets", cost.packets)?;
@@ -45,7 +45,7 @@ pub(crate) fn stopwatch(
     #[allow(clippy::disallowed_methods, reason = "this is what is measured")]
     let begun = Instant::now();
     let mut clock = || begun.elapsed().as_nanos() as u64;
-    Ok(py.detach(|| {
+    let timed = || {
         const LOOKS: u64 = 10_000;
         let first = clock();
         let last = (1..LOOKS).fold(first, |_, _| clock());
@@ -57,7 +57,8 @@ pub(crate) fn stopwatch(
             (times > 0).then(|| spent.max(0.0) / times as f64)
         };
         [each(0, steps, cost.packets), each(1, steps, cost.departures), each(2, cost.timers, cost.timers)]
-    }))
+    };
+    own::guarded(py, || Ok(py.detach(timed)))
 }
 
 fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Driver> {
@@ -68,7 +69,7 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
     let subject = if is_scheduler {
         Spec::parse_scheduler(spec).and_then(|spec| spec.schedule(context)).map(Subject::Scheduler)
     } else {
-        Spec::parse(spec).and_then(|spec| spec.build(context)).map(Subject::Aqm)
+        own::parse(py, spec)?.build(context).map(Subject::Aqm)
     };
     Ok(Driver::new(subject.map_err(|e| spec_error(py, &e))?, link_rate, flows))
 }

@@ -6,11 +6,15 @@
 
 mod batch;
 mod errors;
+mod exam;
 mod inspect;
+mod own;
+mod python_aqm;
 mod record;
 mod schema;
 mod tcp;
 mod units;
+mod views;
 
 use pyo3::prelude::*;
 
@@ -33,5 +37,17 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
+    module.add_function(wrap_pyfunction!(own::register, module)?)?;
+    module.add_function(wrap_pyfunction!(own::algorithm, module)?)?;
+    module.add_function(wrap_pyfunction!(views::drop_both, module)?)?;
+    module.add_class::<views::Packet>()?;
+    module.add_class::<views::Queue>()?;
+    module.add_class::<views::Rng>()?;
+    module.add_class::<views::Link>()?;
+    module.add_class::<views::Verdict>()?;
+    module.add("PASS", views::PASS)?;
+    module.add("MARK", views::MARK)?;
+    module.add("DROP", views::DROP)?;
+    module.add_class::<exam::Exam>()?;
     module.add_class::<batch::Batch>()
 }

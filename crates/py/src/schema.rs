@@ -1,11 +1,11 @@
 //! The registry, as plain dicts: the only source of names, parameters and documentation.
 
-use crate::errors::spec_error;
+use crate::own;
 use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{Algorithm, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
+use sojourn_aqm::{Algorithm, DefaultValue, Kind, Limit, Param, Value, allowed, registry};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
@@ -20,13 +20,13 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// The canonical form of a spec: words in schema order, one spelling for each value.
 #[pyfunction]
 pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
-    Spec::parse(spec).map(|s| s.to_string()).map_err(|e| spec_error(py, &e))
+    Ok(own::parse(py, spec)?.to_string())
 }
 
 /// What a spec says: `name`, `limit` (or None), `values` that were set.
 #[pyfunction]
 pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-    let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
+    let spec = own::parse(py, spec)?;
     let values = PyDict::new(py);
     for (param, value) in &spec.values {
         match value {
@@ -47,7 +47,7 @@ pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py,
     Ok(dict)
 }
 
-fn algorithm_dict<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn algorithm_dict<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyResult<Bound<'py, PyDict>> {
     let params = PyList::empty(py);
     for param in algorithm.params {
         params.append(param_dict(py, param)?)?;

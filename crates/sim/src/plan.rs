@@ -5,6 +5,7 @@
 
 use crate::tcp::TcpOptions;
 use serde::Deserialize;
+use sojourn_aqm::Algorithm;
 
 /// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]
@@ -30,6 +31,9 @@ pub struct Plan {
     /// Whether that is the ns-2 of before late 2001.
     #[serde(default)]
     pub ns2_2001: bool,
+    /// Algorithms beside the registry's, from whoever runs the plan.
+    #[serde(skip)]
+    pub algorithms: Vec<&'static Algorithm>,
 }
 
 /// Recording.

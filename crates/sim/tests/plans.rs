@@ -29,6 +29,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             trace: Trace { interval, drops: true, cwnd: true },
             ns2,
             ns2_2001: false,
+            algorithms: Vec::new(),
         })
 }
 

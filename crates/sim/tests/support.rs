@@ -86,6 +86,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         trace: Trace::default(),
         ns2: false,
         ns2_2001: false,
+        algorithms: Vec::new(),
     }
 }
 

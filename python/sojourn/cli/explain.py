@@ -19,16 +19,23 @@ if TYPE_CHECKING:
 def explain(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="An algorithm, a metric, or 'tcp'.", show_default=False),
+        typer.Argument(
+            metavar="NAME", help="An algorithm (or file.py:Class), a metric, or 'tcp'.", show_default=False
+        ),
     ],
     json: Json = False,
 ) -> None:
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
     from sojourn import _core
-    from sojourn.errors import unknown
+    from sojourn.errors import from_core, unknown
     from sojourn.metrics import METRICS, find
 
     algorithms = {one["name"]: one for one in _core.algorithms()}
+    if ":" in name:
+        try:
+            algorithms[name] = _core.algorithm(name)
+        except _core.SpecError as error:
+            raise from_core(error) from None
     metric = find(name)
     if name not in algorithms and name != "tcp" and metric is None:
         raise unknown(name, "an algorithm or a metric", [*algorithms, "tcp", *METRICS])

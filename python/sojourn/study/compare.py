@@ -23,6 +23,7 @@ from sojourn.study.stats import Effect, Estimate, holm, mean_ci, paired
 if TYPE_CHECKING:
     import polars as pl
 
+    from sojourn.own import Aqm
     from sojourn.scenario import Scenario
     from sojourn.study.execute import Progress
 
@@ -176,7 +177,7 @@ class Comparison:
 
 def compare(
     scenario: Scenario,
-    aqms: Sequence[str],
+    aqms: Sequence[str | Aqm | type[Aqm]],
     baseline: str | None = None,
     sort: str = SORT,
     seeds: int = 10,
@@ -195,8 +196,8 @@ def compare(
     ----------
     scenario : Scenario
         What happens.
-    aqms : sequence of str
-        Two or more algorithm specs.
+    aqms : sequence of str or Aqm
+        Two or more algorithm specs, or own algorithms.
     baseline : str, optional
         What the others are compared with: a spec, or a name that is unambiguous; the first if None.
     sort : str

@@ -1,8 +1,8 @@
 """Run what is missing: points in, outcomes out, as they finish.
 
-Runs go on in the core's native threads, all cores, no GIL. What the store has is not run again. Ctrl-C
-stops within a fraction of a second; what is done stays. One failed run does not stop the others: the
-failure is written down and raised at the end.
+Runs go on in the core's native threads, all cores, no GIL; those of algorithms in Python in processes. What
+the store has is not run again. Ctrl-C stops within a fraction of a second; what is done stays. One failed
+run does not stop the others: the failure is written down and raised at the end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, own
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.record import Record
 from sojourn.resolve import measured, queues
 from sojourn.study.plan import Point
+from sojourn.study.processes import start
 from sojourn.study.store import Metrics, Store, Stored
 
 #: Share of all virtual time done (0..1), runs done, runs in all.
@@ -70,6 +71,8 @@ def check(points: Iterable[Point]) -> None:
             _core.check(plan)
         except _core.PlanError as error:
             raise _refused(point, error) from None
+        except _core.AlgorithmError as error:
+            raise InputError(f"aqm {point.spec!r}:", str(error)) from None
         except ValueError as error:
             raise InputError(point.scenario.where, str(error)) from None
 
@@ -112,6 +115,12 @@ def execute(
     RunFailed
         At the end, if runs failed.
     """
+    if own.within_load():
+        raise InputError(
+            "a file with an algorithm",
+            "runs simulations when it is loaded",
+            'below if __name__ == "__main__":',
+        )
     wanted = list(points)
     check(wanted)
     missing = []
@@ -123,10 +132,10 @@ def execute(
             yield outcome
     done = len(wanted) - len(missing)
     failures: list[tuple[Point, Exception]] = []
-    for start in range(0, len(missing), CHUNK):
-        chunk = missing[start : start + CHUNK]
+    for begin in range(0, len(missing), CHUNK):
+        chunk = missing[begin : begin + CHUNK]
         jobs = [(point.plan_json, point.seed) for point in chunk]
-        batch = _core.Batch(jobs, workers or default_workers())
+        batch = start(jobs, workers or default_workers())
         finished = 0
         # No `finally` around a `yield`: a batch that nobody holds any more cancels itself.
         while finished < len(chunk):
@@ -142,8 +151,8 @@ def execute(
                         outcomes.append(_finish(chunk[index], result, store, reduce))
                 finished += len(news)
                 if on_progress is not None:
-                    share = (done + start + batch.progress() * len(chunk)) / len(wanted)
-                    on_progress(min(1.0, share), done + start + finished, len(wanted))
+                    share = (done + begin + batch.progress() * len(chunk)) / len(wanted)
+                    on_progress(min(1.0, share), done + begin + finished, len(wanted))
             except BaseException:
                 batch.cancel()
                 raise

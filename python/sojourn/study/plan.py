@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from sojourn import _core
+from sojourn import _core, own
 from sojourn.scenario import Scenario
 
 MOST_SEEDS = 1_000_000
@@ -47,8 +47,12 @@ class Point:
 
     @cached_property
     def run_id(self) -> str:
-        """Hash of everything that the result depends on: resolved scenario, spec, seed, world, version."""
+        """Hash of everything that the result depends on: resolved scenario, spec, seed, world, version.
+
+        And of the file, where an algorithm is the user's own.
+        """
         parts: tuple[str, ...] = (self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
+        parts += tuple(own.digests(self.plan_json))
         if self.world == "fluid":
             from sojourn.fluid.world import version
 

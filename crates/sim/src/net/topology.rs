@@ -314,7 +314,7 @@ impl Graph {
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
             let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
-            let spec = Spec::parse_any(&queue.aqm).map_err(at_aqm)?;
+            let spec = Spec::parse_with(&queue.aqm, &plan.algorithms).map_err(at_aqm)?;
             let limit = match spec.limit {
                 Some(limit) => limit,
                 None => units::limit(&queue.limit).map_err(|why| {

@@ -1,21 +1,37 @@
-//! A small queue around an algorithm: it obeys verdicts, refuses what does not fit, keeps time, and checks
-//! at every step what any algorithm must hold.
+//! A small random world around an algorithm that watches what any algorithm must hold.
+//!
+//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether
+//! a rule was broken and writes that down as a [`Fault`], once a rule. The contract tests drive every entry
+//! of the registry with it, and `sojourn.testing.check_aqm` what users bring.
 
-use crate::support::packet;
-use sojourn_aqm::{
+use crate::{
     Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Span, Spec,
     SpecError, Stream, Time, Value, Verdict,
 };
-use std::collections::VecDeque;
+use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec::Vec};
 
 /// What happened, comparable between runs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Event {
+pub enum Event {
+    /// The answer to an arrival.
     Arrival(Verdict),
+    /// An arrival found no room.
     Overflow,
+    /// The answer to a departure.
     Departure(Verdict),
+    /// Nothing was left to send.
     Idle,
+    /// A timer came due at this time.
     Timer(Time),
+}
+
+/// A broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Which: `ecn`, `ecn-off`, `overflow`, `victim`, `timer`, `probes`, `finite`, `probability`.
+    pub rule: &'static str,
+    /// What was seen.
+    pub what: String,
 }
 
 struct Waiting<'a>(&'a VecDeque<PacketView>);
@@ -34,8 +50,15 @@ impl Contents for Waiting<'_> {
 
 /// An algorithm, its queue and its time.
 #[derive(Clone)]
-pub(crate) struct World {
-    pub(crate) aqm: Box<dyn Aqm>,
+pub struct World {
+    /// The algorithm.
+    pub aqm: Box<dyn Aqm>,
+    /// What happened so far.
+    pub log: Vec<Event>,
+    /// The rules that were broken so far, each once.
+    pub faults: Vec<Fault>,
+    /// Most packets that one departure dropped.
+    pub most_drops: u32,
     spec: Spec,
     context: Context,
     ecn: bool,
@@ -46,16 +69,26 @@ pub(crate) struct World {
     /// What the traffic draws, and what the algorithm draws.
     traffic: Stream,
     rng: Stream,
-    pub(crate) log: Vec<Event>,
 }
 
 impl World {
-    pub(crate) fn new(spec: &str, context: Context, seed: u64) -> Result<World, SpecError> {
-        let spec = Spec::parse(spec)?;
+    /// The algorithm of `spec` at an empty queue on the link of `context`.
+    ///
+    /// # Errors
+    /// If it cannot be built for that link.
+    pub fn new(spec: Spec, context: Context, seed: u64) -> Result<World, SpecError> {
+        Ok(World::around(spec.build(context)?, spec, context, seed))
+    }
+
+    /// As [`World::new`], with an instance that the caller has made.
+    pub fn around(aqm: Box<dyn Aqm>, spec: Spec, context: Context, seed: u64) -> World {
         let own = spec.values.iter().find(|(param, _)| param.name == "ecn").map(|(_, value)| value.clone());
-        Ok(World {
-            aqm: spec.build(context)?,
+        World {
+            aqm,
             ecn: own.map_or(context.ecn, |value| value == Value::Flag(true)),
+            log: Vec::new(),
+            faults: Vec::new(),
+            most_drops: 0,
             spec,
             context,
             now: Time::ZERO,
@@ -64,17 +97,22 @@ impl World {
             busy: false,
             traffic: Stream::new(seed, "traffic"),
             rng: Stream::new(seed, "algorithm"),
-            log: Vec::new(),
-        })
+        }
     }
 
-    pub(crate) fn context(&self) -> Context {
+    /// The link.
+    pub fn context(&self) -> Context {
         self.context
+    }
+
+    /// Packets that wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
     }
 
     /// `steps` random events: about three arrivals to two departures, `pace` packet times apart on
     /// average; now and then none at all for a while, or two at once.
-    pub(crate) fn run(&mut self, steps: usize, pace: f64) {
+    pub fn run(&mut self, steps: usize, pace: f64) {
         for _ in 0..steps {
             let u = self.traffic.uniform();
             if u < 0.9 {
@@ -94,8 +132,8 @@ impl World {
         const SIZES: [u32; 8] = [1, 40, 576, 1000, 1000, 1000, 1500, 65_536];
         const ECNS: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];
         let mut pick = |n: usize| (self.traffic.uniform() * n as f64) as usize;
-        let (size, ecn, flow, class) = (SIZES[pick(8)], ECNS[pick(4)], pick(5) as u32, pick(3) as u8);
-        PacketView { ecn, flow: FlowId(flow), class: Class(class), arrived: self.now, ..packet(size) }
+        let (bytes, ecn, flow, class) = (SIZES[pick(8)], ECNS[pick(4)], pick(5) as u32, pick(3) as u8);
+        PacketView { bytes, ecn, flow: FlowId(flow), class: Class(class), arrived: self.now }
     }
 
     /// Call the algorithm with a view of the queue as it is.
@@ -114,7 +152,7 @@ impl World {
     }
 
     /// Time passes; the timers that come due are called on their time, or, if they are too many, late.
-    pub(crate) fn advance(&mut self, span: Span) {
+    pub fn advance(&mut self, span: Span) {
         let end = self.now + span;
         let mut calls = 0;
         while let Some(due) = self.aqm.next_timer().filter(|due| *due <= end) {
@@ -122,8 +160,10 @@ impl World {
             self.now = if calls < 5 { due.max(self.now) } else { end };
             self.log.push(Event::Timer(self.now));
             self.ask(|aqm, now, queue, _| aqm.on_timer(now, queue));
-            let next = self.aqm.next_timer().expect("a timer does not go away");
-            assert!(next > due && next > self.now, "{}: timer {due:?}, then {next:?}", self.spec);
+            if let Some(next) = self.aqm.next_timer().filter(|next| *next <= self.now) {
+                self.fault("timer", || format!("timer at {due:?}, then again at {next:?}"));
+                break;
+            }
         }
         self.now = end;
     }
@@ -137,7 +177,7 @@ impl World {
         }
     }
 
-    pub(crate) fn arrive(&mut self, packet: PacketView) {
+    fn arrive(&mut self, packet: PacketView) {
         self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
         if !self.fits(&packet) {
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
@@ -149,10 +189,10 @@ impl World {
         self.check_verdict(&packet, verdict);
         match verdict {
             Verdict::Drop(_) => {}
-            Verdict::DropBoth { victim, .. } => {
-                let victim = self.queue.remove(victim as usize).expect("it was checked");
-                self.bytes -= u64::from(victim.bytes);
-            }
+            Verdict::DropBoth { victim, .. } => match self.queue.remove(victim as usize) {
+                Some(victim) => self.bytes -= u64::from(victim.bytes),
+                None => self.fault("victim", || format!("no packet waits at {victim}")),
+            },
             Verdict::Mark(_) => self.enqueue(PacketView { ecn: Ecn::Ce, ..packet }),
             Verdict::Pass => self.enqueue(packet),
         }
@@ -167,18 +207,24 @@ impl World {
         self.queue.push_back(packet);
     }
 
-    pub(crate) fn depart(&mut self) {
-        let was_busy = std::mem::replace(&mut self.busy, false);
+    /// The transmitter takes the next packet that the algorithm lets go.
+    pub fn depart(&mut self) {
+        let was_busy = core::mem::replace(&mut self.busy, false);
+        let mut drops = 0;
         while let Some(packet) = self.queue.pop_front() {
             self.bytes -= u64::from(packet.bytes);
             let verdict = self.ask(|aqm, now, queue, rng| aqm.on_departure(now, &packet, queue, rng));
             self.check_verdict(&packet, verdict);
-            assert!(!matches!(verdict, Verdict::DropBoth { .. }), "a departure has no second victim");
+            if matches!(verdict, Verdict::DropBoth { .. }) {
+                self.fault("victim", || "a departure has no second victim".into());
+            }
             self.log.push(Event::Departure(verdict));
-            if !matches!(verdict, Verdict::Drop(_)) {
+            if !matches!(verdict, Verdict::Drop(_) | Verdict::DropBoth { .. }) {
                 self.busy = true;
                 return;
             }
+            drops += 1;
+            self.most_drops = self.most_drops.max(drops);
         }
         if was_busy {
             self.ask(|aqm, now, _, _| aqm.on_idle(now));
@@ -186,34 +232,46 @@ impl World {
         }
     }
 
-    fn check_verdict(&self, packet: &PacketView, verdict: Verdict) {
-        let cause = match verdict {
-            Verdict::Pass => return,
-            Verdict::Mark(cause) => {
-                assert!(self.ecn, "{}: a mark with ecn off", self.spec);
-                assert_ne!(packet.ecn, Ecn::NotEct, "{}: a mark on a packet without ECN", self.spec);
-                cause
-            }
-            Verdict::Drop(cause) => cause,
-            Verdict::DropBoth { victim, cause } => {
-                assert!((victim as usize) < self.queue.len(), "{}: no packet at {victim}", self.spec);
-                cause
-            }
+    fn check_verdict(&mut self, packet: &PacketView, verdict: Verdict) {
+        let (Verdict::Mark(cause) | Verdict::Drop(cause) | Verdict::DropBoth { cause, .. }) = verdict else {
+            return;
         };
-        assert_ne!(cause, Cause::Overflow, "{}: overflow is the queue's word", self.spec);
+        if cause == Cause::Overflow {
+            self.fault("overflow", || "overflow is the queue's word".into());
+        }
+        if matches!(verdict, Verdict::Mark(_)) {
+            if !self.ecn {
+                self.fault("ecn-off", || "a mark with ecn off".into());
+            }
+            if packet.ecn == Ecn::NotEct {
+                self.fault("ecn", || "a mark on a packet that is not ECN-capable".into());
+            }
+        }
     }
 
-    fn check_probes(&self) {
+    fn check_probes(&mut self) {
         let declared = self.spec.algorithm.probes;
-        let mut seen = 0;
-        self.aqm.probe(&mut |name, value| {
-            seen += 1;
-            assert!(declared.iter().any(|p| p.name == name), "{}: undeclared probe {name}", self.spec);
-            assert!(value.is_finite(), "{}: {name} = {value} at {:?}", self.spec, self.now);
-            if name == "p" || name.starts_with("p_") {
-                assert!((0.0..=1.0).contains(&value), "{}: {name} = {value}", self.spec);
+        let mut seen = Vec::new();
+        self.aqm.probe(&mut |name, value| seen.push((name, value)));
+        let now = self.now;
+        for (name, value) in &seen {
+            if !declared.iter().any(|p| p.name == *name) {
+                self.fault("probes", || format!("probe {name} is not declared"));
             }
-        });
-        assert_eq!(seen, declared.len(), "{}: every declared probe is reported once", self.spec);
+            if !value.is_finite() {
+                self.fault("finite", || format!("probe {name} = {value} at {now:?}"));
+            } else if (*name == "p" || name.starts_with("p_")) && !(0.0..=1.0).contains(value) {
+                self.fault("probability", || format!("probe {name} = {value} at {now:?}"));
+            }
+        }
+        if seen.len() != declared.len() {
+            self.fault("probes", || "not every declared probe is reported once".into());
+        }
+    }
+
+    fn fault(&mut self, rule: &'static str, what: impl FnOnce() -> String) {
+        if !self.faults.iter().any(|fault| fault.rule == rule) {
+            self.faults.push(Fault { rule, what: what() });
+        }
     }
 }
