@@ -154,9 +154,7 @@ pub(crate) fn is_own(name: &str) -> bool {
 /// Read a spec of the registry or of a class; a class that is not known yet is loaded.
 pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
     find(py, text.split_whitespace().next().unwrap_or_default())?;
-    let own = known();
-    let all = registry::ALGORITHMS.iter().chain(&own).copied();
-    Spec::parse_among(text, all).map_err(|error| spec_error(py, &error))
+    Spec::parse_with(text, &known()).map_err(|error| spec_error(py, &error))
 }
 
 /// Have `name` registered, if it is a class.

@@ -39,9 +39,14 @@ class _Worker:
     def __init__(self, sources: Iterable[tuple[str, bytes]]) -> None:
         self.pipe, theirs = Pipe()
         words = [sys.executable, "-m", "sojourn.study.worker", str(theirs.fileno())]
-        # What a handler prints belongs to nobody's result: standard error.
+        # What a handler prints is nobody's result: standard error. Ctrl-C is the parent's: a group of its own.
         self.process = subprocess.Popen(
-            words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=2, env=_environment()
+            words,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=2,
+            env=_environment(),
+            process_group=0,
         )
         theirs.close()
         self.job: int | None = None

@@ -7,7 +7,6 @@ the other end. Answers each with its share of virtual time ten times a second, t
 from __future__ import annotations
 
 import contextlib
-import signal
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -19,7 +18,6 @@ INTERVAL = 0.1
 
 def main(pipe: Connection) -> None:
     """Work until there is nothing more to do."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the parent decides
     with contextlib.suppress(EOFError, OSError):
         for name, source in pipe.recv():
             own.adopt(name, source)
