@@ -1,7 +1,8 @@
 """An algorithm in Python wherever an algorithm can be named: command line, scenario file, Python, papers.
 
 Mutants seen to fail: the run id without the file's hash; a file read once and for all; the path of a scenario
-file taken from the working directory; `print` of a handler on standard output; workers in the parent's process group.
+file taken from the working directory; `print` of a handler on standard output;
+workers in the process group of their parent.
 """
 
 from __future__ import annotations
@@ -217,7 +218,19 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mine: Path) -> N
     long = SMALL.replace('"6s"', '"2000s"').replace('"2s"', '"1s"', 1)
     (mine.parent / "long.toml").write_text(long)
     mine.write_text("import os\n" + MINE.replace('print("late", now)', 'print("late", os.getpid())'))
-    words = [sys.executable, "-m", "sojourn", "run", "long.toml", "--seeds", "2", "--out", "out"]
+    words = [
+        sys.executable,
+        "-m",
+        "sojourn",
+        "run",
+        "long.toml",
+        "--seeds",
+        "2",
+        "--workers",
+        "1",
+        "--out",
+        "out",
+    ]
     with subprocess.Popen(
         [*words, "--aqm", "mine.py:Mine mode loud target 1ms"],
         stdout=subprocess.PIPE,

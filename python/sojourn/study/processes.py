@@ -39,7 +39,7 @@ class _Worker:
     def __init__(self, sources: Iterable[tuple[str, bytes]]) -> None:
         self.pipe, theirs = Pipe()
         words = [sys.executable, "-m", "sojourn.study.worker", str(theirs.fileno())]
-        # What a handler prints is nobody's result: standard error. Ctrl-C is the parent's: a group of its own.
+        # Prints of handlers are no result: standard error. Ctrl-C is the parent's: a group of its own.
         self.process = subprocess.Popen(
             words,
             pass_fds=[theirs.fileno()],
