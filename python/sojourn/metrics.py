@@ -10,7 +10,7 @@ Metrics of series (a queue over time) are in ``sojourn.series``, and repeated he
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from sojourn.record import TYPES, UNFINISHED, Record, numbers
@@ -23,7 +23,7 @@ from sojourn.series import (
     queue_std,
     response_time,
 )
-from sojourn.tables import Table, groups, whole
+from sojourn.tables import Table, groups, spans, whole
 
 __all__ = [
     "METRICS",
@@ -41,9 +41,6 @@ __all__ = [
 
 Value = float | None
 
-#: Kinds of traffic that are TCP.
-CONNECTIONS = frozenset({"tcp", "tcp_short", "tcp_onoff"})
-
 
 @dataclass(frozen=True)
 class Metric:
@@ -53,7 +50,7 @@ class Metric:
     ----------
     scope : str
         ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
-        endless TCP flows) or ``objects`` (of finite transfers).
+        endless TCP flows), ``objects`` (of finite transfers) or ``pages`` (of web traffic).
     better : str
         ``higher``, ``lower``, or nothing where neither is.
     """
@@ -230,7 +227,7 @@ def _(t: Table) -> Value:
 
 @_metric("timeouts", "", "tcp", "retransmission timers that expired", "RFC 6298", "lower")
 def _(t: Table) -> Value:
-    return float(sum(t.flows["timeouts"])) if t.kinds & CONNECTIONS else None
+    return float(sum(t.flows["timeouts"])) if t.has_tcp else None
 
 
 @_metric("retransmit_ratio", "", "tcp", "retransmitted / sent packets", "RFC 5681", "lower")
@@ -251,55 +248,116 @@ def _(t: Table) -> Value:
     return _ratio(math.fsum(x) ** 2, len(x) * math.fsum(v * v for v in x))
 
 
-def _completion_times(t: Table) -> list[float]:
-    pairs = zip(t.objects["start_ns"], t.objects["end_ns"], strict=True)
+def _times(rows: Mapping[str, list[int]]) -> list[float]:
+    """Return how long each row that has an end took, in order of size."""
+    pairs = zip(rows["start_ns"], rows["end_ns"], strict=True)
     return sorted((end - start) / 1e9 for start, end in pairs if end != UNFINISHED)
+
+
+def _mean(values: list[float]) -> Value:
+    return _ratio(math.fsum(values), len(values))
+
+
+def quantile(values: list[float], share: float) -> Value:
+    """Return the quantile of sorted values, linear between ranks; None of nothing."""
+    if not values:
+        return None
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
 
 
 @_metric(
     "completion_time_mean_s",
     "s",
     "objects",
-    "mean of (last byte acknowledged - start) of the transfers that started in the window and finished",
+    "mean of (end - start) of the transfers that started in the window and finished; end: last byte "
+    "acknowledged (an object of a page: at the client), start: first packet (a page's object: its request)",
     "RFC 7928, 2.1",
     "lower",
 )
 def _(t: Table) -> Value:
-    times = _completion_times(t)
-    return _ratio(math.fsum(times), len(times))
+    return _mean(_times(t.objects))
 
 
 @_metric("completion_time_max_s", "s", "objects", "largest completion time", "RFC 7928, 2.1", "lower")
 def _(t: Table) -> Value:
-    return max(_completion_times(t), default=None)
+    return max(_times(t.objects), default=None)
+
+
+def _percentile_of(scope: str, name: str, what: str, source: str, percent: int) -> None:
+    @_metric(
+        f"{name}_p{percent}_s",
+        "s",
+        scope,
+        f"{percent}th percentile of {what}, linear between ranks",
+        source,
+        "lower",
+    )
+    def _(t: Table) -> Value:
+        return quantile(_times(t.objects if scope == "objects" else t.pages), percent / 100)
+
+
+for _percent in (50, 95, 99):
+    _percentile_of("objects", "completion_time", "completion times", "RFC 7928, 2.1", _percent)
 
 
 @_metric(
-    "completion_time_p99_s",
-    "s",
+    "active_transfers",
+    "",
     "objects",
-    "99th percentile of completion times, linear between ranks",
-    "RFC 7928, 2.1",
-    "lower",
+    "time average of transfers under way: sum of the parts of them in the window / window",
+    "definition",
 )
 def _(t: Table) -> Value:
-    times = _completion_times(t)
-    if not times:
-        return None
-    place = 0.99 * (len(times) - 1)
-    low = int(place)
-    high = min(low + 1, len(times) - 1)
-    return times[low] + (place - low) * (times[high] - times[low])
+    begin, end = t.record.data["window"]
+    parts = (max(0, min(stop, end) - max(start, begin)) for start, stop in spans(t, "objects"))
+    return _ratio(sum(parts), end - begin)
 
 
 @_metric("completed", "", "objects", "transfers that started in the window and finished", "definition")
 def _(t: Table) -> Value:
-    return float(len(_completion_times(t)))
+    return float(len(_times(t.objects)))
 
 
 @_metric("unfinished", "", "objects", "transfers that started in the window, end unknown", "definition")
 def _(t: Table) -> Value:
-    return float(len(t.objects["end_ns"]) - len(_completion_times(t)))
+    return float(len(t.objects["end_ns"]) - len(_times(t.objects)))
+
+
+@_metric(
+    "page_time_mean_s",
+    "s",
+    "pages",
+    "mean of (last byte of the last object at the client - first request) of the pages that were asked for "
+    "in the window and came",
+    "Feldmann, Gilbert, Huang, Willinger: Dynamics of IP traffic, SIGCOMM 1999",
+    "lower",
+)
+def _(t: Table) -> Value:
+    return _mean(_times(t.pages))
+
+
+@_metric("page_time_max_s", "s", "pages", "largest page time", "as page_time_mean_s", "lower")
+def _(t: Table) -> Value:
+    return max(_times(t.pages), default=None)
+
+
+for _percent in (50, 95, 99):
+    _percentile_of("pages", "page_time", "page times", "as page_time_mean_s", _percent)
+
+
+@_metric("pages_completed", "", "pages", "pages that were asked for in the window and came", "definition")
+def _(t: Table) -> Value:
+    return float(len(_times(t.pages)))
+
+
+@_metric(
+    "pages_unfinished", "", "pages", "pages that were asked for in the window, end unknown", "definition"
+)
+def _(t: Table) -> Value:
+    return float(len(t.pages["end_ns"]) - len(_times(t.pages)))
 
 
 def bucket_width(edge: int) -> int:
@@ -321,7 +379,11 @@ def percentile(edges: list[int], counts: list[int], share: float) -> Value:
 def compute(record: Record) -> dict[str, Value]:
     """Return every metric of a record by its full name, in the order of tables."""
     everything = whole(record)
-    values = {name: metric.read(everything) for name, metric in METRICS.items() if metric.scope != "objects"}
+    values = {
+        name: metric.read(everything)
+        for name, metric in METRICS.items()
+        if metric.scope not in ("objects", "pages")
+    }
     for group, traffic in groups(record).items():
         for name, value in _group(whole(record, traffic)).items():
             values[f"{group}.{name}"] = value
@@ -345,9 +407,10 @@ def _group(table: Table) -> dict[str, Value]:
         "mark_ratio": _ratio(marks, arrivals),
     }
     scopes = {"flows"}
-    scopes |= {"tcp"} if table.kinds & CONNECTIONS else set()
+    scopes |= {"tcp"} if table.has_tcp else set()
     scopes |= {"endless"} if "tcp" in table.kinds else set()
-    scopes |= {"objects"} if "tcp_short" in table.kinds else set()
+    scopes |= {"objects"} if table.kinds & {"tcp_short", "web"} else set()
+    scopes |= {"pages"} if "web" in table.kinds else set()
     values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
     return values
 

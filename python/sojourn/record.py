@@ -40,6 +40,14 @@ TYPES: dict[str, dict[str, str]] = {
         ),
     },
     "objects": {"traffic": "I", "index": "I", "start_ns": "Q", "end_ns": "Q", "bytes": "Q"},
+    "pages": {
+        "traffic": "I",
+        "index": "I",
+        "start_ns": "Q",
+        "end_ns": "Q",
+        "objects": "Q",
+        "bytes": "Q",
+    },
     "drops": {
         "time_ns": "Q",
         "flow": "I",
@@ -121,14 +129,14 @@ class Record:
             {
                 "name": one["name"],
                 "kind": next(iter(one["kind"])),
-                "transport": "tcp" if next(iter(one["kind"])).startswith("tcp") else "udp",
+                "transport": "udp" if next(iter(one["kind"])).startswith("udp") else "tcp",
                 "reverse": one["reverse"],
             }
             for one in self.plan["traffic"]
         ]
 
     def column(self, table: str, name: str) -> list[Any]:
-        """Return one column of ``flows``, ``objects``, ``drops`` or ``cwnd`` as Python numbers."""
+        """Return one column of ``flows``, ``objects``, ``pages``, ``drops`` or ``cwnd`` as Python numbers."""
         return numbers(self.data[table][name], TYPES[table][name])
 
     def _table(self, table: str) -> dict[str, NDArray[np.generic]]:
@@ -136,7 +144,7 @@ class Record:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a flow: traffic, transport, index, counters over the window."""
+        """One row a flow (of web traffic: a session): traffic, transport, index, counters over the window."""
         import polars as pl
 
         frame = pl.DataFrame(self._table("flows"))
@@ -147,14 +155,24 @@ class Record:
     @property
     def objects(self) -> pl.DataFrame:
         """One row a finite transfer: start, end (null if the run ended first), bytes."""
+        return self._timed("objects", "completion_time_s")
+
+    @property
+    def pages(self) -> pl.DataFrame:
+        """One row a page of web traffic: start, end (null if the run ended first), objects, bytes."""
+        return self._timed("pages", "response_time_s")
+
+    def _timed(self, table: str, name: str) -> pl.DataFrame:
+        """Return a table of what starts and ends, how long it took as `name`."""
         import polars as pl
 
-        frame = pl.DataFrame(self._table("objects"))
+        frame = pl.DataFrame(self._table(table))
         done = pl.col("end_ns") != UNFINISHED
+        took = pl.when(done).then((pl.col("end_ns") - pl.col("start_ns")) / 1e9).alias(name)
         frame = frame.with_columns(
+            took,
             start_s=pl.col("start_ns") / 1e9,
             end_s=pl.when(done).then(pl.col("end_ns") / 1e9),
-            completion_time_s=pl.when(done).then((pl.col("end_ns") - pl.col("start_ns")) / 1e9),
         )
         return self._named(frame).drop("start_ns", "end_ns")
 

@@ -42,7 +42,7 @@ def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputEr
         near = _core.nearest(word, allowed) if isinstance(word, str) else None
         return InputError(place, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
     if kind == "union_tag_not_found":
-        return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, udp-cbr, udp-onoff")
+        return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
     return InputError(key, f"= {_show(given)} {_plainly(chosen)}", _allowed(chosen, root, path, data))
 
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.units import Wrong, draw, frequency, number
+from sojourn.units import Wrong, draw, ends, frequency, number
 
 if TYPE_CHECKING:
-    from sojourn.scenario import HostLinks, Queue, Scenario, Tcp, TcpOnOff, TcpShort, Traffic, UdpOnOff
+    from sojourn.scenario import HostLinks, Queue, Scenario, TcpOnOff, TcpTraffic, Traffic, UdpOnOff, Web
 
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
 RESERVED = ("tcp", "udp")
@@ -90,7 +90,7 @@ def check(scenario: Scenario) -> None:
 
 def is_tcp(traffic: Traffic) -> bool:
     """Tell whether `traffic` is carried by TCP."""
-    return traffic.kind in ("tcp", "tcp-short", "tcp-onoff")
+    return traffic.kind in ("tcp", "tcp-short", "tcp-onoff", "web")
 
 
 def transport(traffic: Traffic) -> str:
@@ -133,20 +133,19 @@ def _check_measure(scenario: Scenario) -> None:
 
 
 def _check_traffic(scenario: Scenario, traffic: Traffic, place: str, duration: int) -> None:
-    for key, least in (("payload", 1), ("header", 0), ("ack", 1), ("size", 1)):
+    for key, least in (("payload", 1), ("header", 0), ("ack", 1), ("size", 1), ("request", 1)):
         word = getattr(traffic, key, None)
-        if word is None or (traffic.kind == "tcp-short" and key == "size"):
+        if word is None or (is_tcp(traffic) and key == "size"):
             continue
         size = number("bytes", word)
         if size != int(size) or not least <= size <= 65535:
             raise Wrong(f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}")
-    if (
-        traffic.kind == "tcp-short"
-        and traffic.size is not None
-        and max(_ends(draw(traffic.size, "bytes"))) < 1
-    ):
-        raise Wrong(f"= {traffic.size!r} has nothing to send", "at least 1B", f"{place}.size")
-    start = min(_ends(draw(traffic.start, "span")), default=0)
+    size = getattr(traffic, "size", None)
+    if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
+        raise Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
+    if traffic.kind == "web":
+        _check_web(traffic, place)
+    start = min(ends(draw(traffic.start, "span")), default=0)
     if start >= duration:
         raise Wrong(
             f"= {traffic.start!r} is not before the end", f"before {scenario.duration}", f"{place}.start"
@@ -167,11 +166,11 @@ def _check_traffic(scenario: Scenario, traffic: Traffic, place: str, duration: i
         _check_route(scenario, traffic, place)
 
 
-def _ends(shape: dict[str, Any]) -> list[float]:
-    """Return the values that a draw may take at its ends; nothing for an open one."""
-    if "exponential" in shape:
-        return [0.0, shape["exponential"]]
-    return shape["uniform"] if "uniform" in shape else [shape["constant"]]
+def _check_web(web: Web, place: str) -> None:
+    if max(ends(draw(web.objects, "howmany"))) <= 0:
+        raise Wrong(f"= {web.objects!r} is no page", "1 or more", f"{place}.objects")
+    if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
+        raise Wrong(f"= {web.page_gap!r} asks for all pages at once", "a gap", f"{place}.page_gap")
 
 
 def _check_route(scenario: Scenario, traffic: Traffic, place: str) -> None:
@@ -180,15 +179,16 @@ def _check_route(scenario: Scenario, traffic: Traffic, place: str) -> None:
     if traffic.direction != "forward":
         raise Wrong("belongs to a dumbbell", "from and to, the other way round", f"{place}.direction")
     nodes = sorted({node for link in scenario.link for node in (link.from_, link.to)})
-    ends = {"from": _listed(traffic.from_), "to": _listed(traffic.to)}
-    for key, names in ends.items():
+    listed = {"from": _listed(traffic.from_), "to": _listed(traffic.to)}
+    for key, names in listed.items():
         if not names:
             raise Wrong("is missing", ", ".join(nodes), f"{place}.{key}")
         for name in names:
             if name not in nodes:
                 near = _core.nearest(name, nodes)
                 raise Wrong(f"= {name!r} is not a node", ", ".join(nodes), f"{place}.{key}", near)
-    for source, target in _pairs(ends["from"], ends["to"], traffic.count):
+    every = traffic.kind == "web"
+    for source, target in _pairs(listed["from"], listed["to"], traffic.count, every):
         if source == target:
             raise Wrong(f"= {target!r} is where it comes from", "another node", f"{place}.to")
         for a, b, what in [(source, target, "packets"), (target, source, "acknowledgements")]:
@@ -200,8 +200,10 @@ def _listed(names: str | list[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else names or []
 
 
-def _pairs(sources: list[str], targets: list[str], count: int) -> Iterator[tuple[str, str]]:
+def _pairs(sources: list[str], targets: list[str], count: int, every: bool) -> Iterator[tuple[str, str]]:
     """Yield the (sender, receiver) pairs that occur, each once."""
+    if every:
+        return iter(sorted({(a, b) for a in sources for b in targets}))
     seen = {(sources[i % len(sources)], targets[i % len(targets)]) for i in range(min(count, 100_000))}
     return iter(sorted(seen))
 
@@ -222,7 +224,7 @@ def _reachable(scenario: Scenario, start: str) -> set[str]:
 
 
 def tcp_options(
-    scenario: Scenario, traffic: Tcp | TcpShort | TcpOnOff, place: str = "traffic", ecn: bool = False
+    scenario: Scenario, traffic: TcpTraffic, place: str = "traffic", ecn: bool = False
 ) -> dict[str, Any]:
     """Return the resolved options of one TCP: preset, then [tcp], then the traffic's own."""
     words = {"ecn": "on"} if ecn else {}
@@ -340,6 +342,8 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
         return {"tcp": tcp}
     if traffic.kind == "tcp-onoff":
         return {"tcp_onoff": {"rate": number("rate", traffic.rate), **_on_off(traffic), "tcp": tcp}}
+    if traffic.kind == "web":
+        return {"web": {**_web(traffic), "tcp": tcp}}
     short: dict[str, Any] = {"arrivals": frequency(traffic.arrivals), "tcp": tcp}
     if traffic.size is not None:
         short["size"] = draw(traffic.size, "bytes")
@@ -350,6 +354,19 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
 
 def _on_off(traffic: TcpOnOff | UdpOnOff) -> dict[str, int]:
     return {"on": number("span", traffic.on), "off": number("span", traffic.off)}
+
+
+def _web(web: Web) -> dict[str, Any]:
+    return {
+        "pages": web.pages,
+        "page_gap": draw(web.page_gap, "span"),
+        "from_start": web.page_gap_from == "start",
+        "objects": draw(web.objects, "howmany"),
+        "object_gap": draw(web.object_gap, "span"),
+        "size": draw(web.size, "bytes"),
+        "request": int(number("bytes", web.request or web.payload)),
+        "respond_late": web.respond == "acknowledged",
+    }
 
 
 def _datagrams(rate: str, size: str) -> dict[str, int]:

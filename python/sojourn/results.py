@@ -207,6 +207,10 @@ class Results:
         """Return one row a finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
         return self._collect(lambda record: record.objects, aqm, seed)
 
+    def pages(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
+        """Return one row a page of web traffic of every run: aqm, seed, traffic, start, end, objects."""
+        return self._collect(lambda record: record.pages, aqm, seed)
+
     def distribution(self, what: str = "delay") -> pl.DataFrame:
         """Return a histogram of the measured queue, run by run.
 

@@ -32,6 +32,7 @@ from sojourn.units import (
     Amount,
     Bytes,
     Frequency,
+    HowMany,
     Limit,
     Period,
     Rate,
@@ -193,6 +194,29 @@ class TcpOnOff(_TcpTraffic):
     off: Period = Field(description="mean off time")
 
 
+class Web(_TcpTraffic):
+    """Sessions of people who look at pages; every object comes over a connection of its own (HTTP/1.0).
+
+    Objects travel in the traffic's direction, requests against it; `count` is the number of sessions.
+    """
+
+    kind: Literal["web"]
+    page_gap: Start = Field(description="from a page to the next one of the same session")
+    page_gap_from: Literal["end", "start"] = Field(
+        "end", description="of the page before: whether the gap counts from its last byte or its request"
+    )
+    pages: Count | None = Field(None, description="of a session; absent: without end")
+    objects: HowMany = Field("1", description="of a page, rounded up")
+    object_gap: Start = Field("0s", description="between the requests for two objects of a page")
+    size: Amount = Field(description="payload of an object")
+    request: Bytes | None = Field(None, description="payload of a request; absent: one full packet")
+    respond: Literal["received", "acknowledged"] = Field(
+        "received",
+        description="when the server begins to answer: when the request reaches it, or (as ns-2's WebTraf) "
+        "when the client has its acknowledgement",
+    )
+
+
 class UdpCbr(_Traffic):
     """Datagrams at a constant rate."""
 
@@ -214,7 +238,8 @@ class UdpOnOff(_Traffic):
     off: Period = Field(description="mean off time")
 
 
-Traffic = Annotated[Tcp | TcpShort | TcpOnOff | UdpCbr | UdpOnOff, Field(discriminator="kind")]
+TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
+Traffic = Annotated[Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff, Field(discriminator="kind")]
 
 
 class Measure(_Table):

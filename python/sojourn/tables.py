@@ -1,12 +1,13 @@
 """What a metric reads: one queue's counters, and the rows of the flows and transfers that count.
 
 Metrics of a queue look at ``Table.queue``; metrics of flows at ``Table.flows`` (whose data crosses the
-measured queue, or one named group of them); metrics of transfers at those that started in the window.
+measured queue, or one named group of them); metrics of transfers and pages at those that started in the
+window.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +22,15 @@ class Table:
     queue: Mapping[str, Any]
     flows: Mapping[str, list[int]]
     objects: Mapping[str, list[int]]
+    pages: Mapping[str, list[int]]
     endless: list[bool]
     kinds: set[str]
+    traffic: set[int]
+
+    @property
+    def has_tcp(self) -> bool:
+        """Whether any of the traffic is carried by TCP."""
+        return any(not kind.startswith("udp") for kind in self.kinds)
 
     @property
     def seconds(self) -> float:
@@ -36,20 +44,25 @@ def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
     here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
     mine = [one in wanted for one in record.column("flows", "traffic")]
     flows = _rows(record, "flows", [a and b for a, b in zip(mine, here, strict=True)])
-    start = record.data["window"][0]
-    objects = _rows(
-        record,
-        "objects",
-        [
-            one in wanted and began >= start
-            for one, began in zip(
-                record.column("objects", "traffic"), record.column("objects", "start_ns"), strict=True
-            )
-        ],
-    )
+    began = {table: _since(record, table, wanted) for table in ("objects", "pages")}
     kinds = [one["kind"] for one in record.traffic]
     endless = [kinds[i] == "tcp" for i in flows["traffic"]]
-    return Table(record, record.queues[0], flows, objects, endless, {kinds[i] for i in wanted})
+    return Table(
+        record,
+        record.queues[0],
+        flows,
+        **began,
+        endless=endless,
+        kinds={kinds[i] for i in wanted},
+        traffic=wanted,
+    )
+
+
+def _since(record: Record, table: str, wanted: set[int]) -> dict[str, list[int]]:
+    """Return the rows of the wanted traffics that began in the window."""
+    start = record.data["window"][0]
+    pairs = zip(record.column(table, "traffic"), record.column(table, "start_ns"), strict=True)
+    return _rows(record, table, [one in wanted and began >= start for one, began in pairs])
 
 
 def _rows(record: Record, table: str, kept: list[bool]) -> dict[str, list[int]]:
@@ -74,3 +87,9 @@ def groups(record: Record) -> dict[str, list[int]]:
         if members:
             found.setdefault(transport, members)
     return found
+
+
+def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end in ns of every transfer or page of the traffics, also from before the window."""
+    columns = (t.record.column(table, name) for name in ("traffic", "start_ns", "end_ns"))
+    return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)

@@ -6,6 +6,7 @@ comes out with :func:`number`. The only parser is the core's.
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -18,8 +19,9 @@ HINTS = {
     "rate": "a rate with its unit, like 64kbit/s, 10Mbit/s, 1Gbit/s",
     "bytes": "a size in bytes with its unit, like 500B, 64kB, 1MiB",
     "limit": "packets (100p) or bytes (120kB)",
-    "start": "a time (0s), 'uniform 0s 1s' or 'exponential 1s'",
-    "amount": "a size (20kB), 'uniform 1kB 20kB' or 'exponential 20kB'",
+    "start": "a time (0s), 'uniform 0s 1s', 'exponential 1s', 'pareto 1s 1.5' or 'lomax 1s 1.5'",
+    "amount": "a size (20kB), 'uniform 1kB 20kB', 'exponential 20kB', 'pareto 12kB 1.2' or 'lomax 12kB 1.2'",
+    "howmany": "a number (4), 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",
     "frequency": "events per time, like 10/s or 0.5/s",
 }
 
@@ -36,7 +38,9 @@ class Wrong(ValueError):  # noqa: N818 - a reason, not a failure
 
 
 def number(kind: str, word: str) -> Any:
-    """Return what `word` means: ns (span), bit/s (rate), bytes, or (number, unit) of a limit."""
+    """Return what `word` means: ns (span), bit/s (rate), bytes, (number, unit) of a limit, or how many."""
+    if kind == "howmany":
+        return _plain_number(word)
     try:
         return _core.parse_unit(kind, word)
     except ValueError as error:
@@ -70,36 +74,86 @@ _PLAIN = {"span": "ns", "rate": "bit/s", "bytes": "B"}
 _MOST = {"span": (3600 * 24 * 10**9, "24h"), "bytes": (1e12, "1000GB"), "rate": (1e13, "10Tbit/s")}
 
 
+SHAPES = {"constant": 1, "uniform": 2, "exponential": 1, "pareto": 2, "lomax": 2}
+TAILED = ("pareto", "lomax")
+_HINT_OF = {"span": "start", "bytes": "amount", "howmany": "howmany"}
+
+
+def _plain_number(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 1e9:
+        raise Wrong(f"= {word!r} is no number from 0 to 1e9", HINTS["howmany"])
+    return value
+
+
 def draw(word: str, kind: str) -> dict[str, Any]:
-    """Return ``"uniform 0s 1s"`` as the core wants it: ``{"uniform": [0, 1000000000]}``."""
-    hint = HINTS["start" if kind == "span" else "amount"]
+    """Return ``"uniform 0s 1s"`` as the core wants it: ``{"uniform": [0, 1000000000]}``.
+
+    Examples
+    --------
+    >>> draw("pareto 12kB 1.2", "bytes")
+    {'pareto': [12000.0, 1.2]}
+    """
+    hint = HINTS[_HINT_OF[kind]]
     parts = word.split()
     if not parts:
         raise Wrong("is empty", hint)
     shape, words = ("constant", parts) if parts[0][0] in "+-.0123456789" else (parts[0], parts[1:])
-    wanted = {"constant": 1, "uniform": 2, "exponential": 1}
-    if shape not in wanted:
-        raise Wrong(f"= {word!r} has an unknown shape", hint, nearest=_core.nearest(shape, list(wanted)))
-    if len(words) != wanted[shape]:
-        raise Wrong(f"= {word!r} has {len(words)} values where {shape} takes {wanted[shape]}", hint)
+    if shape not in SHAPES:
+        raise Wrong(f"= {word!r} has an unknown shape", hint, nearest=_core.nearest(shape, list(SHAPES)))
+    if len(words) != SHAPES[shape]:
+        raise Wrong(f"= {word!r} has {len(words)} values where {shape} takes {SHAPES[shape]}", hint)
     values = []
-    for one in words:
+    for one in words[:1] if shape in TAILED else words:
         try:
             values.append(number(kind, one))
         except Wrong as error:
             raise Wrong(error.problem, hint) from None
+    if shape in TAILED:
+        values.append(_tail(words[1], word, hint))
     if shape == "uniform" and values[0] > values[1]:
         raise Wrong(f"= {word!r} has its ends the wrong way round", hint)
     return {shape: values[0] if len(values) == 1 else values}
 
 
+def _tail(word: str, whole: str, hint: str) -> float:
+    """Return the shape of a heavy tail: above 1, for else it has no mean."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = math.nan
+    if not 1 < value <= 100:
+        raise Wrong(f"= {whole!r}: the shape {word} is out of range (1 < shape <= 100)", hint)
+    return value
+
+
+def ends(shape: dict[str, Any]) -> list[float]:
+    """Return the least value of a draw, and its greatest; of an open one the mean."""
+    ((name, values),) = shape.items()
+    if name == "constant":
+        return [values]
+    if name == "exponential":
+        return [0.0, values]
+    if name == "pareto":
+        return [values[0] * (values[1] - 1) / values[1], values[0]]
+    return [0.0, values[0]] if name == "lomax" else list(values)
+
+
 def _draw(kind: str) -> AfterValidator:
+    def canonical(one: str) -> str:
+        return f"{number(kind, one):g}" if kind == "howmany" else _core.canonical_unit(kind, one)
+
     def check(word: str) -> str:
         draw(word, kind)
         parts = word.split()
-        if parts[0] in ("constant", "uniform", "exponential"):
-            return " ".join([parts[0], *(_core.canonical_unit(kind, one) for one in parts[1:])])
-        return _core.canonical_unit(kind, parts[0])
+        if parts[0] in TAILED:
+            return f"{parts[0]} {canonical(parts[1])} {float(parts[2])!r}"
+        if parts[0] in SHAPES:
+            return " ".join([parts[0], *(canonical(one) for one in parts[1:])])
+        return canonical(parts[0])
 
     return AfterValidator(check)
 
@@ -138,4 +192,5 @@ Limit = Annotated[
 ]
 Start = Annotated[str, _text("start"), _draw("span"), _schema("start")]
 Amount = Annotated[str, _text("amount"), _draw("bytes"), _schema("amount")]
+HowMany = Annotated[str, _text("howmany"), _draw("howmany"), _schema("howmany")]
 Frequency = Annotated[str, _text("frequency"), AfterValidator(_frequency), _schema("frequency")]

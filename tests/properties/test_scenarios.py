@@ -60,7 +60,20 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
     lifetimes = st.sampled_from(["10ms", "uniform 0s 1s", "exponential 300ms"])
     arrivals = st.sampled_from(["1/s", "20/s", "0.1/s"])
     short = {**tcp, "kind": st.just("tcp-short"), "arrivals": arrivals}
+    gaps = st.sampled_from(["10ms", "exponential 200ms", "pareto 100ms 1.5", "lomax 100ms 2"])
+    web = {
+        **tcp,
+        "kind": st.just("web"),
+        "count": st.integers(1, 5),
+        "size": st.sampled_from(["1B", "5kB", "pareto 4kB 1.2", "lomax 4kB 1.2"]),
+        "page_gap": gaps,
+        "page_gap_from": st.sampled_from(["end", "start"]),
+        "objects": st.sampled_from(["1", "2.5", "pareto 3 1.5", "uniform 1 4"]),
+        "object_gap": gaps,
+        "respond": st.sampled_from(["received", "acknowledged"]),
+    }
     return st.one_of(
+        st.fixed_dictionaries(web, optional={"pages": st.integers(1, 3), "request": SIZES}),
         st.fixed_dictionaries({**tcp, "kind": st.just("tcp"), "count": st.integers(1, 12)}),
         st.fixed_dictionaries(
             {
@@ -143,8 +156,9 @@ def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario,
         assert sum(record.queues[0]["marks"]) == 0
     objects = record.objects
     assert (objects["completion_time_s"].drop_nulls() >= 0).all()
+    assert (record.pages["response_time_s"].drop_nulls() >= 0).all()
     series = record.series()
-    assert series.height == 59
+    assert series.height == 60
     assert (series["queue_mean_square"] + 1e-9 >= series["queue_mean"] ** 2).all()
     assert compute(record) == values
 

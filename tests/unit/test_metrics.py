@@ -65,26 +65,33 @@ def queue(name: str = "R1-R2", **changes: Any) -> dict[str, Any]:
     }
 
 
-KINDS = {"tcp": {"tcp": {}}, "short": {"tcp_short": {}}, "udp": {"udp_cbr": {}}}
+KINDS = {"tcp": {"tcp": {}}, "short": {"tcp_short": {}}, "web": {"web": {}}, "udp": {"udp_cbr": {}}}
+
+
+def timed(rows: list[tuple[int, int, int]]) -> dict[str, bytes]:
+    return {
+        "traffic": column("I", *(r[0] for r in rows)),
+        "index": column("I", *range(len(rows))),
+        "start_ns": column("Q", *(r[1] for r in rows)),
+        "end_ns": column("Q", *(r[2] for r in rows)),
+        "bytes": column("Q", *(1 for _ in rows)),
+    }
 
 
 def record(
-    kinds: dict[str, str], flow_columns: dict[str, bytes], objects: list[tuple[int, int, int]] | None = None
+    kinds: dict[str, str],
+    flow_columns: dict[str, bytes],
+    objects: list[tuple[int, int, int]] | None = None,
+    pages: list[tuple[int, int, int]] | None = None,
 ) -> Record:
-    """A record over [10 s, 20 s]; objects are (traffic, start, end)."""
-    rows = objects or []
+    """A record over [10 s, 20 s]; objects and pages are (traffic, start, end)."""
     data = {
         "window": (10 * SECOND, 20 * SECOND),
         "events": 1,
         "queues": [queue(), queue("R2-R1", arrivals=10, drops=[1, 0, 0, 0, 0])],
         "flows": flow_columns,
-        "objects": {
-            "traffic": column("I", *(r[0] for r in rows)),
-            "index": column("I", *range(len(rows))),
-            "start_ns": column("Q", *(r[1] for r in rows)),
-            "end_ns": column("Q", *(r[2] for r in rows)),
-            "bytes": column("Q", *(1 for _ in rows)),
-        },
+        "objects": timed(objects or []),
+        "pages": {**timed(pages or []), "objects": column("Q", *(1 for _ in pages or []))},
         "series": {"interval": 0, "queues": []},
     }
     traffic = [{"name": name, "kind": KINDS[kind], "reverse": False} for name, kind in kinds.items()]
@@ -203,6 +210,7 @@ def test_completion_times_are_of_transfers_that_began_in_the_window_and_ended() 
     )
     assert values["short.completion_time_mean_s"] == 2
     assert values["short.completion_time_max_s"] == 3
+    assert values["short.completion_time_p50_s"] == 2
     assert values["short.completion_time_p99_s"] == pytest.approx(1 + 0.99 * 2)
     assert values["short.completed"] == 2
     assert values["short.unfinished"] == 1
@@ -213,7 +221,7 @@ def test_every_metric_is_described() -> None:
     for metric in METRICS.values():
         assert metric.formula, metric.name
         assert metric.source, metric.name
-        assert metric.scope in ("queue", "flows", "tcp", "endless", "objects")
+        assert metric.scope in ("queue", "flows", "tcp", "endless", "objects", "pages")
         assert metric.name.endswith(("_bps", "_s")) == (metric.unit in ("bit/s", "s")), metric.name
 
 
@@ -276,3 +284,29 @@ def test_response_time_is_when_the_mean_comes_to_stay() -> None:
     never = metrics.response_time(series([0.0] * 3000), 50)
     assert never.censored
     assert never.value == pytest.approx(30)
+
+
+def test_pages_and_their_objects_have_response_times() -> None:
+    def at(*seconds: float) -> list[tuple[int, int, int]]:
+        pairs = zip(seconds[::2], seconds[1::2], strict=True)
+        return [(0, int(a * SECOND), UNFINISHED if b == 0 else int(b * SECOND)) for a, b in pairs]
+
+    values = compute(
+        record(
+            {"web": "web"},
+            flows(traffic=[0], crosses=[1], goodput_bytes=[1000]),
+            objects=at(9, 11, 12, 13, 14, 18, 19, 0),
+            pages=at(9, 11, 12, 18, 15, 17, 19, 0),
+        )
+    )
+    assert values["web.page_time_mean_s"] == 4  # 6 and 2; one began too early, one has no end
+    assert values["web.page_time_p50_s"] == 4
+    assert values["web.page_time_max_s"] == 6
+    assert values["web.pages_completed"] == 2
+    assert values["web.pages_unfinished"] == 1
+    assert values["web.completion_time_mean_s"] == 2.5
+    # In [10 s, 20 s]: 1 s of the first, 1 s, 4 s, and 1 s of the last.
+    assert values["web.active_transfers"] == pytest.approx(0.7)
+    assert values["web.timeouts"] == 0
+    assert "web.jain_index" not in values
+    assert values["tcp.pages_completed"] == 2

@@ -77,6 +77,8 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     );
     dict.set_item("flows", flows)?;
     dict.set_item("objects", columns!(py, record.objects, [traffic, index, start_ns, end_ns, bytes]))?;
+    let pages = columns!(py, record.pages, [traffic, index, start_ns, end_ns, objects, bytes]);
+    dict.set_item("pages", pages)?;
     let drops = columns!(py, record.drops, [time_ns, flow, sequence, cause, arrival, queue_packets]);
     dict.set_item("drops", drops)?;
     dict.set_item("cwnd", columns!(py, record.cwnd, [time_ns, flow, cwnd, ssthresh]))?;

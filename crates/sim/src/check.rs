@@ -2,15 +2,15 @@
 
 use crate::{
     error::PlanError,
-    plan::{Access, Draw, Kind, Plan, Tcp, Topology},
+    plan::{Access, Draw, Kind, Plan, Tcp, Topology, Web},
 };
 
 /// More sources than this in one run is surely a slip of the pen.
-const MOST_FLOWS: u64 = 5_000_000;
+pub(crate) const MOST_FLOWS: u64 = 5_000_000;
 /// So is sampling more often than this.
 const MOST_SAMPLES: u64 = 50_000_000;
 /// 200 days in nanoseconds: an event can be filed for any time below, and sums of times cannot overflow.
-const LONGEST: u64 = 17_280_000_000_000_000;
+pub(crate) const LONGEST: u64 = 17_280_000_000_000_000;
 /// What an exponential draw can be at most, in units of its mean: -ln of the smallest 1 - u.
 const FARTHEST: f64 = 37.0;
 /// A link's delay, a timer: a day.
@@ -77,6 +77,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                     }
                 }
             }
+            Kind::Web(web) => pages(&key, web)?,
             Kind::UdpCbr { rate, size, jitter } => {
                 datagrams(&key, *rate, *size)?;
                 if !(0.0..1.0).contains(jitter) {
@@ -142,11 +143,34 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
         Draw::Constant(x) => (x, x),
         Draw::Uniform(low, high) => (low, high),
         Draw::Exponential(mean) => (mean.min(0.0), mean * FARTHEST),
+        Draw::Pareto(mean, shape) | Draw::Lomax(mean, shape) => {
+            if !(shape > 1.0 && shape <= 100.0) {
+                return Err(PlanError::new(key, "has no mean with this shape").allowed("1 < shape <= 100"));
+            }
+            (mean.min(0.0), mean)
+        }
     };
     let fine = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < LONGEST as f64;
     if !fine || positive && high <= 0.0 {
         return Err(PlanError::new(key, "is negative, empty or absurdly large")
-            .allowed("a value, uniform LOW HIGH, or exponential MEAN"));
+            .allowed("a value, uniform LOW HIGH, exponential MEAN, pareto MEAN SHAPE or lomax MEAN SHAPE"));
+    }
+    Ok(())
+}
+
+fn pages(key: &str, web: &Web) -> Result<(), PlanError> {
+    connection(key, &web.tcp)?;
+    draw(&format!("{key}.page_gap"), web.page_gap, web.from_start)?;
+    draw(&format!("{key}.objects"), web.objects, true)?;
+    draw(&format!("{key}.object_gap"), web.object_gap, false)?;
+    draw(&format!("{key}.size"), web.size, true)?;
+    if web.request == 0 || u64::from(web.request) + u64::from(web.tcp.header) > LARGEST {
+        return Err(
+            PlanError::new(format!("{key}.request"), "is zero or absurdly large").allowed("1B to 16 MiB")
+        );
+    }
+    if web.pages == Some(0) {
+        return Err(PlanError::new(format!("{key}.pages"), "is zero").allowed("1 or more"));
     }
     Ok(())
 }

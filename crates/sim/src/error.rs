@@ -56,6 +56,9 @@ pub enum RunError {
     /// The caller asked to stop.
     #[error("cancelled")]
     Cancelled,
+    /// More connections than a run can hold.
+    #[error("more than {0} connections were opened")]
+    TooManyFlows(u64),
     /// Packets appeared or vanished: a mistake in the simulator.
     #[error("packets were not conserved: {0}")]
     Conservation(String),

@@ -2,7 +2,7 @@
 
 use crate::{
     net::{Body, Packet, Route},
-    plan::{Kind, Tcp, Traffic},
+    plan::{Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand},
 };
@@ -11,9 +11,18 @@ use sojourn_aqm::{Class, Ecn, Random};
 /// What the flows of one traffic group share.
 pub(crate) struct Group {
     pub(crate) kind: Kind,
+    /// The TCP connection of its flows.
+    tcp: Option<Tcp>,
+    /// Number of its traffic in the plan: the requests of web traffic are a group of their own.
+    pub(crate) traffic: u32,
     pub(crate) class: Class,
     pub(crate) demand: Demand,
     pub(crate) routes: Vec<Route>,
+    /// How many nodes send, the group of the requests, when they are answered (web traffic).
+    pub(crate) senders: u32,
+    pub(crate) requests: u32,
+    pub(crate) responds_late: bool,
+    is_request: bool,
     /// Nothing new is sent from here on.
     pub(crate) stop: u64,
     /// Rows of this group's flows.
@@ -21,9 +30,19 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn new(plan: &Traffic, routes: Vec<Route>, seed: u64) -> Group {
+    pub(crate) fn new(plan: &Traffic, traffic: u32, routes: Vec<Route>, senders: u32, seed: u64) -> Group {
+        let mut tcp = plan.kind.tcp().cloned();
+        if let (Kind::Web(_), Some(tcp)) = (&plan.kind, &mut tcp) {
+            tcp.options.syn = false; // the request has opened the connection
+        }
         Group {
             kind: plan.kind.clone(),
+            tcp,
+            traffic,
+            senders,
+            requests: 0,
+            responds_late: false,
+            is_request: false,
             class: Class(plan.class),
             demand: Demand::new(seed, &plan.name),
             routes,
@@ -32,20 +51,54 @@ impl Group {
         }
     }
 
-    /// The TCP connection of this group's flows.
-    pub(crate) fn tcp(&self) -> Option<&Tcp> {
-        match &self.kind {
-            Kind::Tcp(tcp) | Kind::TcpShort { tcp, .. } | Kind::TcpOnoff { tcp, .. } => Some(tcp),
-            Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } => None,
+    /// The group of the requests for what web traffic `plan` sends.
+    pub(crate) fn of_requests(
+        plan: &Traffic,
+        web: &Web,
+        traffic: u32,
+        routes: Vec<Route>,
+        seed: u64,
+    ) -> Group {
+        let tcp = Tcp { payload: web.request, ..web.tcp.clone() };
+        let group = Group::new(plan, traffic, routes, 1, seed);
+        Group {
+            kind: Kind::Tcp(tcp.clone()),
+            tcp: Some(tcp),
+            responds_late: web.respond_late,
+            is_request: true,
+            ..group
         }
     }
+
+    /// Whether sources are sessions that look at pages.
+    pub(crate) fn is_web(&self) -> bool {
+        matches!(self.kind, Kind::Web(_))
+    }
+
+    /// Whether its flows carry requests only.
+    pub(crate) fn is_requests(&self) -> bool {
+        self.is_request
+    }
+
+    /// The TCP connection of this group's flows.
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+        self.tcp.as_ref()
+    }
+}
+
+/// A row of the record: one source, all flows of which are counted together.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) group: u32,
+    pub(crate) index: u32,
+    pub(crate) start: u64,
 }
 
 /// One flow.
 pub(crate) struct Flow {
     pub(crate) group: u32,
-    pub(crate) index: u32,
-    pub(crate) start: u64,
+    /// Its row in the record: its own, or that of all flows of a session.
+    pub(crate) row: u32,
     pub(crate) route: Route,
     pub(crate) agent: Agent,
     pub(crate) counts: Counts,
@@ -80,10 +133,23 @@ pub(crate) struct Connection {
     pub(crate) delayed: Option<u64>,
     /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
     last: (u32, u32),
-    /// Row of the finite transfer, if it is one.
-    pub(crate) object: Option<u32>,
+    /// What waits for its end.
+    pub(crate) task: Task,
     /// When the application writes packets, if it does so one by one, and how many it has written.
     pub(crate) writer: Option<(Datagrams, u64)>,
+}
+
+/// What it means that a connection has sent everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Nothing: it is endless, or its end was noted.
+    Nothing,
+    /// The end of a finite transfer, a row of the record's.
+    Transfer(u32),
+    /// The next flow is the answer, which may begin now.
+    Request(u32),
+    /// The end of an object of a page.
+    Response(u32),
 }
 
 /// What is counted per flow: totals for conservation, the rest over the window.
@@ -108,8 +174,8 @@ pub(crate) struct Counts {
 }
 
 impl Connection {
-    /// A connection that sends `bytes` (`None`: endless).
-    pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u32, bytes: Option<u64>) -> Connection {
+    /// Connection `index` of its group, which sends `bytes` (`None`: endless).
+    pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u64, bytes: Option<u64>) -> Connection {
         let syn = u64::from(tcp.options.syn);
         let payload = u64::from(tcp.payload);
         let (end, last) = match bytes {
@@ -120,23 +186,28 @@ impl Connection {
                 (end, (end - 1, (bytes.max(1) - (packets - 1) * payload) as u32))
             }
         };
-        let phase = demand.stream("clock").indexed(u64::from(index)).uniform();
+        let phase = demand.stream("clock").indexed(index).uniform();
         Connection {
             sender: Sender::new(&tcp.options, end, phase)
-                .with_holds(demand.stream("overhead").indexed(u64::from(index))),
+                .with_holds(demand.stream("overhead").indexed(index)),
             receiver: Receiver::default(),
             filed: None,
             delayed: None,
             last,
-            object: None,
+            task: Task::Nothing,
             writer: None,
         }
     }
 
     /// A connection whose application writes packets one by one, as `writer` says.
-    pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u32, writer: Datagrams) -> Connection {
+    pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u64, writer: Datagrams) -> Connection {
         let endless = Connection::new(tcp, demand, index, None);
         Connection { sender: endless.sender.waiting_for_data(), writer: Some((writer, 0)), ..endless }
+    }
+
+    /// Whether the receiver has all that there is to send.
+    pub(crate) fn has_all(&self) -> bool {
+        self.receiver.next() >= self.sender.end()
     }
 
     /// Payload of packet `sequence`; a SYN carries none.

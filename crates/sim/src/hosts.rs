@@ -4,7 +4,7 @@
 
 use crate::{
     engine::{Event, Kind},
-    flow::{Agent, Connection, Flow},
+    flow::{Agent, Connection, Flow, Row, Task},
     net::{Body, Packet},
     plan,
     simulation::{OF_GROUP, Simulation},
@@ -52,14 +52,17 @@ impl Simulation {
             flow.counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
         }
         let is_syn = tcp.options.syn && sequence == 0;
-        if tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none() {
-            let due = at + tcp.options.delayed_ack;
-            connection.delayed = Some(due);
+        let waits =
+            tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none();
+        let due = at + tcp.options.delayed_ack;
+        connection.delayed = waits.then_some(due);
+        if waits {
             self.heap.push(Event::new(due, tcp.options.delayed_ack, Kind::DelayedAck, packet.flow));
-            return None;
         }
-        connection.delayed = None;
-        Some(self.answer(packet.flow))
+        if connection.task != Task::Nothing && received.is_new && connection.has_all() {
+            self.delivered(at, packet.flow);
+        }
+        (!waits).then(|| self.answer(packet.flow))
     }
 
     pub(crate) fn answer(&self, number: u32) -> Packet {
@@ -88,16 +91,20 @@ impl Simulation {
         act(&mut connection.sender, tcp, &mut released);
         if self.trace_cwnd && connection.sender.cwnd() != before {
             self.cwnd.time_ns.push(now);
-            self.cwnd.flow.push(number);
+            self.cwnd.flow.push(flow.row);
             self.cwnd.cwnd.push(connection.sender.cwnd());
             self.cwnd.ssthresh.push(connection.sender.ssthresh());
         }
-        if let Some(object) = connection.object
-            && connection.sender.is_done()
-        {
-            self.objects.end_ns[object as usize] = now;
-            self.objects.bytes[object as usize] = connection.bytes(tcp);
-            connection.object = None;
+        let mut is_answered = false;
+        if connection.task != Task::Nothing && connection.sender.is_done() {
+            if let Task::Transfer(object) = connection.task {
+                self.objects.end_ns[object as usize] = now;
+                self.objects.bytes[object as usize] = connection.bytes(tcp);
+                connection.task = Task::Nothing;
+            } else if let Task::Request(_) = connection.task {
+                is_answered = group.responds_late;
+                connection.task = Task::Nothing;
+            }
         }
         if let Some(deadline) = connection.sender.deadline()
             && connection.filed.is_none_or(|filed| filed > deadline)
@@ -118,6 +125,9 @@ impl Simulation {
         }
         released.clear();
         self.released = released;
+        if is_answered {
+            self.file_response(now, number);
+        }
     }
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
@@ -190,12 +200,15 @@ impl Simulation {
             let next = source.next(now, *written);
             self.heap.push(Event::new(next, next - now, Kind::Source, number));
         }
+        if is_first {
+            return self.start_sender(now, number);
+        }
+        self.with_sender(number, now, |sender, tcp, out| sender.resume(&tcp.options, now, out));
+    }
+
+    pub(crate) fn start_sender(&mut self, now: u64, number: u32) {
         self.with_sender(number, now, |sender, tcp, out| {
-            if is_first {
-                sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
-            } else {
-                sender.resume(&tcp.options, now, out);
-            }
+            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
         });
     }
 
@@ -214,7 +227,7 @@ impl Simulation {
         let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
         let flow = self.add_flow(number, index, now, bytes);
         if let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent {
-            connection.object = Some(self.objects.start_ns.len() as u32);
+            connection.task = Task::Transfer(self.objects.start_ns.len() as u32);
             self.objects.traffic.push(number);
             self.objects.index.push(index);
             self.objects.start_ns.push(now);
@@ -242,15 +255,22 @@ impl Simulation {
         let route = group.routes[index as usize % group.routes.len()];
         let agent = match (group.tcp(), Datagrams::new(&group.kind, &group.demand, index, start)) {
             (Some(tcp), Some((writer, _))) => {
-                Agent::Tcp(Connection::written(tcp, &group.demand, index, writer))
+                Agent::Tcp(Connection::written(tcp, &group.demand, u64::from(index), writer))
             }
-            (Some(tcp), None) => Agent::Tcp(Connection::new(tcp, &group.demand, index, bytes)),
+            (Some(tcp), None) => Agent::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes)),
             (None, Some((source, size))) => Agent::Udp { source, size, sent: 0 },
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
         let flow = self.flows.len() as u32;
         group.flows.push(flow);
-        self.flows.push(Flow { group: number, index, start, route, agent, counts: Default::default() });
+        let row = self.add_row(number, index, start);
+        self.flows.push(Flow { group: number, row, route, agent, counts: Default::default() });
         flow
+    }
+
+    /// A row for the flows of source `index` of a group.
+    pub(crate) fn add_row(&mut self, group: u32, index: u32, start: u64) -> u32 {
+        self.rows.push(Row { group, index, start });
+        self.rows.len() as u32 - 1
     }
 }

@@ -17,10 +17,12 @@ mod record;
 mod simulation;
 pub mod tcp;
 mod traffic;
+mod web;
 
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    CwndColumns, DropColumns, FlowColumns, ObjectColumns, QueueRecord, QueueSeries, Record, Series,
+    CwndColumns, DropColumns, FlowColumns, ObjectColumns, PageColumns, QueueRecord, QueueSeries, Record,
+    Series,
 };
 pub use simulation::{Control, Simulation};

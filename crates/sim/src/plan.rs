@@ -131,7 +131,8 @@ pub struct Traffic {
     pub name: String,
     /// What it does.
     pub kind: Kind,
-    /// How many sources (for `tcp_short`: hosts are still taken in turn, flows come by the arrival rate).
+    /// How many sources (for `tcp_short`: hosts are still taken in turn, flows come by the arrival rate;
+    /// for `web`: sessions).
     #[serde(default = "one")]
     pub count: u32,
     /// From the server side to the client side (dumbbell only).
@@ -190,6 +191,8 @@ pub enum Kind {
         /// The connection.
         tcp: Tcp,
     },
+    /// People who look at pages: each object is fetched over a connection of its own.
+    Web(Web),
     /// Constant rate datagrams.
     UdpCbr {
         /// Rate of each source.
@@ -213,6 +216,47 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// The connection, if it is carried by TCP.
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Kind::Tcp(tcp)
+            | Kind::TcpShort { tcp, .. }
+            | Kind::TcpOnoff { tcp, .. }
+            | Kind::Web(Web { tcp, .. }) => Some(tcp),
+            Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } => None,
+        }
+    }
+}
+
+/// Sessions of web traffic: page after page, each of some objects (HTTP/1.0).
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// Pages of a session; absent: without end.
+    #[serde(default)]
+    pub pages: Option<u32>,
+    /// From the end of a page, or from its start, to the start of the next.
+    pub page_gap: Draw,
+    /// `page_gap` counts from the start of the page before.
+    #[serde(default)]
+    pub from_start: bool,
+    /// Objects of a page, rounded up.
+    pub objects: Draw,
+    /// Between the requests for two objects of a page.
+    pub object_gap: Draw,
+    /// Payload bytes of an object.
+    pub size: Draw,
+    /// Payload bytes of a request, which is one packet.
+    pub request: u32,
+    /// The server answers when its acknowledgement of the request is back at the client, as ns-2's
+    /// WebTraf does, and not already when the request arrives.
+    #[serde(default)]
+    pub respond_late: bool,
+    /// The connections.
+    pub tcp: Tcp,
+}
+
 /// A TCP connection.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -227,7 +271,7 @@ pub struct Tcp {
     pub options: TcpOptions,
 }
 
-/// A number drawn per source: nanoseconds or bytes.
+/// A number drawn per source: nanoseconds, bytes, or how many.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
@@ -237,4 +281,8 @@ pub enum Draw {
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
+    /// Pareto with this mean and shape: at least mean (shape - 1) / shape.
+    Pareto(f64, f64),
+    /// Lomax, or Pareto of the second kind, with this mean and shape: a Pareto moved to begin at 0.
+    Lomax(f64, f64),
 }

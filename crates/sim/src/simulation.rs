@@ -8,11 +8,12 @@ use crate::{
     check,
     engine::{Event, Heap, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Connection, Flow, Group},
-    net::{InFlight, Network, Offer, Packet},
+    flow::{Agent, Connection, Flow, Group, Row},
+    net::{InFlight, Network, Offer, Packet, Route},
     plan::{self, Plan},
-    record::{CwndColumns, DropColumns, ObjectColumns, Record, Recorder},
+    record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
+    web::Visits,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -38,6 +39,8 @@ pub struct Simulation {
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) visits: Visits,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,
     pub(crate) measured: u32,
@@ -73,10 +76,7 @@ impl Simulation {
         check::check(plan)?;
         let mut network = Network::new(plan, seed, plain)?;
         let measured = network.measured(plan)?;
-        let mut groups = Vec::new();
-        for (traffic, routes) in plan.traffic.iter().zip(std::mem::take(&mut network.routes)) {
-            groups.push(Group::new(traffic, routes, seed));
-        }
+        let groups = groups(plan, std::mem::take(&mut network.routes), &network.senders, seed);
         let mut simulation = Simulation {
             end: plan.duration,
             warmup: plan.warmup,
@@ -85,6 +85,8 @@ impl Simulation {
             network,
             groups,
             flows: Vec::new(),
+            rows: Vec::new(),
+            visits: Visits::default(),
             objects: ObjectColumns::default(),
             measured,
             counting: plan.warmup == 0,
@@ -121,6 +123,9 @@ impl Simulation {
         for port in &mut self.network.ports {
             port.pass(self.end);
         }
+        if self.visits.is_full {
+            return Err(RunError::TooManyFlows(check::MOST_FLOWS));
+        }
         self.conserved()?;
         control.now_ns.store(self.end, Ordering::Relaxed);
         Ok(self.into_record(events))
@@ -143,6 +148,11 @@ impl Simulation {
             if let plan::Kind::TcpShort { .. } = traffic.kind {
                 let start = traffic.start.value(&mut starts.indexed(0)) as u64;
                 self.file_next_arrival(group as u32, start);
+            } else if let plan::Kind::Web(_) = traffic.kind {
+                for index in 0..traffic.count {
+                    let start = traffic.start.span(&mut starts.indexed(u64::from(index)));
+                    self.add_session(group as u32, index, start);
+                }
             } else {
                 for index in 0..traffic.count {
                     let start = traffic.start.value(&mut starts.indexed(u64::from(index))) as u64;
@@ -230,6 +240,10 @@ impl Simulation {
             Kind::Source => {
                 self.heap.pop();
                 self.on_source(now, number);
+            }
+            Kind::Page => {
+                self.heap.pop();
+                self.on_page(now, number);
             }
             Kind::Warmup => {
                 self.heap.pop();
@@ -352,7 +366,10 @@ impl Simulation {
         Parts {
             window: (self.warmup, self.end),
             network: self.network,
+            groups: self.groups,
             flows: self.flows,
+            rows: self.rows,
+            pages: self.visits.columns,
             objects: self.objects,
             recorder: self.recorder,
             measured: self.measured,
@@ -370,11 +387,31 @@ impl Simulation {
     }
 }
 
+/// What the flows of each traffic share, and then those of the requests of each web traffic.
+fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut routes = routes.into_iter();
+    for ((i, traffic), senders) in plan.traffic.iter().enumerate().zip(senders) {
+        groups.push(Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed));
+    }
+    for (i, traffic) in plan.traffic.iter().enumerate() {
+        if let plan::Kind::Web(web) = &traffic.kind {
+            groups[i].requests = groups.len() as u32;
+            let back = routes.next().unwrap_or_default();
+            groups.push(Group::of_requests(traffic, web, i as u32, back, seed));
+        }
+    }
+    groups
+}
+
 /// What is left when the clock stops.
 pub(crate) struct Parts {
     pub(crate) window: (u64, u64),
     pub(crate) network: Network,
+    pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) pages: PageColumns,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,
     pub(crate) measured: u32,
@@ -392,6 +429,7 @@ struct Witness<'a> {
 
 impl Witness<'_> {
     fn tell(&mut self, packet: &Packet, offer: Offer) {
+        let row = self.flows[packet.flow as usize].row;
         let counts = &mut self.flows[packet.flow as usize].counts;
         match offer {
             Offer::Marked => counts.queue_marks += u64::from(self.counting),
@@ -400,7 +438,7 @@ impl Witness<'_> {
                 counts.queue_drops += u64::from(self.counting);
                 if let Some(drops) = &mut self.drops {
                     drops.time_ns.push(self.now);
-                    drops.flow.push(packet.flow);
+                    drops.flow.push(row);
                     drops.sequence.push(packet.sequence());
                     drops.cause.push(cause as u8);
                     drops.arrival.push(arrival);

@@ -10,3 +10,4 @@ mod properties;
 mod refusals;
 mod shortcuts;
 mod support;
+mod web;

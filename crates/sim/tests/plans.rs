@@ -8,7 +8,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use sojourn_aqm::registry;
 use sojourn_sim::{
     Plan,
-    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Tcp, Topology, Trace, Traffic},
+    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Tcp, Topology, Trace, Traffic, Web},
 };
 
 /// A plan of 1 to 3 s.
@@ -134,10 +134,37 @@ fn any_kind() -> impl Strategy<Value = Kind> {
             tcp
         }),
         1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| Kind::TcpOnoff { rate, on: 20 * MS, off: 30 * MS, tcp }),
+        3 => any_web().prop_map(Kind::Web),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
             .prop_map(|(rate, size, jitter)| Kind::UdpCbr { rate, size, jitter }),
         1 => (rate(), size).prop_map(|(rate, size)| Kind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),
     ]
+}
+
+/// Pages of few and small objects, so that many are over in time; some begin the moment another ends.
+fn any_web() -> impl Strategy<Value = Web> {
+    let gap = select(vec![
+        Draw::Constant(0.0),
+        Draw::Constant(10.0 * MS as f64),
+        Draw::Exponential(50.0 * MS as f64),
+        Draw::Pareto(50.0 * MS as f64, 1.5),
+    ]);
+    let count = select(vec![Draw::Constant(1.0), Draw::Constant(3.0), Draw::Pareto(3.0, 1.2)]);
+    let size = select(vec![Draw::Constant(1.0), Draw::Constant(5000.0), Draw::Lomax(4000.0, 1.2)]);
+    let way = (any::<bool>(), any::<bool>(), option::weighted(0.3, 1u32..4), select(vec![60, 960]));
+    (gap.clone(), gap, count, size, way, any_tcp()).prop_map(
+        |(page_gap, object_gap, objects, size, (from_start, respond_late, pages, request), tcp)| Web {
+            pages,
+            page_gap: if from_start { Draw::Exponential(200.0 * MS as f64) } else { page_gap },
+            from_start,
+            objects,
+            object_gap,
+            size,
+            request,
+            respond_late,
+            tcp,
+        },
+    )
 }
 
 fn any_traffic() -> impl Strategy<Value = Traffic> {

@@ -7,7 +7,7 @@ use crate::{
 use proptest::prelude::*;
 use sojourn_sim::{
     Control, Plan, QueueRecord, Record, RunError, Simulation,
-    plan::{Draw, Kind, Topology},
+    plan::{Draw, Kind, Topology, Traffic},
 };
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
@@ -65,6 +65,11 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     }
     prop_assert!(record.cwnd.time_ns.is_sorted());
     prop_assert!(record.cwnd.cwnd.iter().all(|cwnd| *cwnd > 0.0));
+    let pages = &record.pages;
+    for i in 0..pages.start_ns.len() {
+        prop_assert!(pages.start_ns[i] < plan.duration && pages.start_ns[i] <= pages.end_ns[i]);
+        prop_assert!(pages.end_ns[i] < plan.duration || pages.end_ns[i] == u64::MAX);
+    }
     let objects = &record.objects;
     for i in 0..objects.start_ns.len() {
         prop_assert!(objects.start_ns[i] < plan.duration && objects.start_ns[i] <= objects.end_ns[i]);
@@ -166,20 +171,47 @@ proptest! {
         prop_assert_eq!(&a.flows.start_ns, &b.flows.start_ns);
         prop_assert_eq!(&a.flows.traffic, &b.flows.traffic);
         prop_assert_eq!(&a.flows.index, &b.flows.index);
-        prop_assert_eq!(&a.objects.start_ns, &b.objects.start_ns);
+        prop_assert_eq!(short(&plan, &a), short(&plan, &b));
+        let (one, two) = (pages(&a), pages(&b));
+        for (who, pages) in &one {
+            for ((objects, bytes), (others, other)) in pages.iter().zip(two.get(who).into_iter().flatten()) {
+                prop_assert_eq!(objects, others);
+                prop_assert!(bytes.is_none() || other.is_none() || bytes == other);
+            }
+        }
         for i in 0..a.flows.traffic.len() {
             let group = &plan.traffic[a.flows.traffic[i] as usize];
             if let Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } = group.kind {
                 prop_assert_eq!(a.flows.sent_packets[i], b.flows.sent_packets[i]);
             }
         }
-        for i in 0..a.objects.bytes.len() {
-            let group = &plan.traffic[a.objects.traffic[i] as usize];
-            if let (Kind::TcpShort { size: Some(_), .. }, None) = (&group.kind, group.stop) {
-                prop_assert_eq!(a.objects.bytes[i], b.objects.bytes[i]);
-            }
-        }
     }
+}
+
+/// When transfers start that come by themselves, and their sizes where nobody stops them.
+fn short(plan: &Plan, record: &Record) -> Vec<(u64, Option<u64>)> {
+    let objects = &record.objects;
+    let known = |i: usize| match plan.traffic[objects.traffic[i] as usize] {
+        Traffic { kind: Kind::TcpShort { size: Some(_), .. }, stop: None, .. } => {
+            Some((objects.start_ns[i], Some(objects.bytes[i])))
+        }
+        Traffic { kind: Kind::TcpShort { .. }, .. } => Some((objects.start_ns[i], None)),
+        _ => None,
+    };
+    (0..objects.start_ns.len()).filter_map(known).collect()
+}
+
+type Page = (u64, Option<u64>);
+
+/// Number of objects of each page of each session, and their bytes if all came.
+fn pages(record: &Record) -> BTreeMap<(u32, u32), Vec<Page>> {
+    let mut pages: BTreeMap<_, Vec<Page>> = BTreeMap::new();
+    let columns = &record.pages;
+    for i in 0..columns.start_ns.len() {
+        let bytes = (columns.end_ns[i] < u64::MAX).then_some(columns.bytes[i]);
+        pages.entry((columns.traffic[i], columns.index[i])).or_default().push((columns.objects[i], bytes));
+    }
+    pages
 }
 
 /// Counters that add up over time, by name.

@@ -274,6 +274,10 @@ proptest! {
                     (Kind::UdpCbr { size, .. } | Kind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
                     (Kind::UdpCbr { jitter, .. }, _) => *jitter = float,
                     (Kind::UdpOnoff { on, .. }, 2) => *on = wild,
+                    (Kind::Web(web), 0) => web.page_gap = Draw::Pareto(float, float),
+                    (Kind::Web(web), 1) => web.size = Draw::Lomax(float, 1.5),
+                    (Kind::Web(web), 2) => web.request = wild as u32,
+                    (Kind::Web(web), _) => web.objects = Draw::Constant(float.min(1000.0)),
                     (Kind::UdpOnoff { off, .. }, _) => *off = wild,
                 },
             }

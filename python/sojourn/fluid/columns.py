@@ -27,7 +27,7 @@ def columns(found: Setting, solution: Solution) -> dict[str, Any]:
         "events": len(solution.time),
         "queues": [_queue(found, solution)],
         "flows": _flows(found, solution),
-        **{name: dict.fromkeys(TYPES[name], b"") for name in ("objects", "drops", "cwnd")},
+        **{name: dict.fromkeys(TYPES[name], b"") for name in ("objects", "pages", "drops", "cwnd")},
         "series": _series(found, solution),
     }
 

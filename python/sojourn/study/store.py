@@ -25,7 +25,8 @@ from sojourn.study.plan import Point
 if TYPE_CHECKING:
     import polars as pl
 
-RECORD_COLUMNS = ("window", "events", "queues", "flows", "objects")
+TABLES = ("flows", "objects", "pages")
+RECORD_COLUMNS = ("window", "events", "queues", *TABLES)
 TRACE_TABLES = ("drops", "cwnd")
 Metrics = dict[str, float | None]
 
@@ -229,7 +230,7 @@ def _record_frame(data: Mapping[str, Any]) -> pl.DataFrame:
             "events": pl.Series([data["events"]], dtype=pl.UInt64),
             "queues": pl.concat(queues).select(pl.struct(pl.all()).implode()).to_series(),
         }
-    ).hstack([packed(_columns(data[name], name), name).to_series() for name in ("flows", "objects")])
+    ).hstack([packed(_columns(data[name], name), name).to_series() for name in TABLES])
 
 
 def _dtype(value: Any) -> Any:
@@ -244,7 +245,7 @@ def _record_data(row: pl.DataFrame) -> dict[str, Any]:
         return values.to_numpy().tobytes()
 
     tables = {}
-    for name in ("flows", "objects"):
+    for name in TABLES:
         columns = row[name].struct.unnest()
         tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
     queues = []

@@ -33,13 +33,15 @@ pub(crate) enum Kind {
     Release = 6,
     /// A source starts, or emits.
     Source = 7,
+    /// Somebody asks for a page, or for the next object of one.
+    Page = 8,
     /// The first packet on a link reaches its end.
-    Arrival = 8,
+    Arrival = 9,
     /// Queues are sampled.
-    Sample = 9,
+    Sample = 10,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     Kind::Warmup,
     Kind::Departure,
     Kind::AqmTimer,
@@ -48,6 +50,7 @@ const KINDS: [Kind; 10] = [
     Kind::Stop,
     Kind::Release,
     Kind::Source,
+    Kind::Page,
     Kind::Arrival,
     Kind::Sample,
 ];

@@ -35,8 +35,11 @@ pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
     pub(crate) ports: Vec<Port>,
     pub(crate) steps: Vec<Step>,
-    /// Routes of each traffic group; source i takes entry i mod n.
+    /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
+    /// of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
+    /// How many of each traffic group's nodes send, where every pair has a route.
+    pub(crate) senders: Vec<u32>,
 }
 
 /// Who hands packets to a link: a host in its own time, or one other link in order.
@@ -70,7 +73,18 @@ impl Network {
                 plan.traffic.iter().map(|t| graph.ends(t)).collect::<Result<_, _>>()?
             }
         };
-        graph.build(plan, &ends, seed, plain)
+        let mut demands: Vec<(&Traffic, Ends)> = plan.traffic.iter().zip(ends).collect();
+        let senders =
+            demands.iter().map(|(_, ends)| ends.iter().take_while(|e| e.1 == ends[0].1).count() as u32);
+        let senders = senders.collect();
+        for i in 0..demands.len() {
+            let (group, ends) = &demands[i];
+            if let plan::Kind::Web(_) = group.kind {
+                let flipped = ends.iter().map(|(from, to)| (*to, *from)).collect();
+                demands.push((group, flipped));
+            }
+        }
+        Ok(Network { senders, ..graph.build(plan, &demands, seed, plain)? })
     }
 
     /// The steps of a route from its entry on.
@@ -185,7 +199,8 @@ impl Graph {
                 };
                 check_access(&key, access)?;
                 // Flows that come and go share one host per delay, unless told otherwise.
-                let is_short = matches!(group.kind, plan::Kind::TcpShort { .. });
+                let is_web = matches!(group.kind, plan::Kind::Web(_));
+                let is_short = is_web || matches!(group.kind, plan::Kind::TcpShort { .. });
                 let hosts = match access.nodes {
                     Some(nodes) => nodes,
                     None if is_short => access.delays.len() as u32,
@@ -197,6 +212,15 @@ impl Graph {
                         let delay = access.delays[j as usize % access.delays.len()];
                         self.duplex(&name, "R1", access.rate, delay, &key)?;
                     }
+                }
+                let name = |j: u32| self.nodes[&format!("{prefix}{j}")];
+                if is_web {
+                    let clients: Vec<u32> = (0..hosts).map(name).collect();
+                    let servers: Vec<u32> = (0..servers).map(|j| self.nodes[&format!("server{j}")]).collect();
+                    return Ok(match group.reverse {
+                        false => every_pair(&clients, &servers),
+                        true => every_pair(&servers, &clients),
+                    });
                 }
                 let period = lcm(hosts, servers);
                 let period = if is_short { period } else { period.min(u64::from(group.count)) };
@@ -230,6 +254,9 @@ impl Graph {
                 .collect::<Result<Vec<u32>, _>>()
         };
         let (from, to) = (find("from", &group.from)?, find("to", &group.to)?);
+        if let plan::Kind::Web(_) = group.kind {
+            return Ok(every_pair(&from, &to));
+        }
         let period = lcm(from.len() as u32, to.len() as u32) as usize;
         let is_short = matches!(group.kind, plan::Kind::TcpShort { .. });
         let period = if is_short { period } else { period.min(group.count as usize) };
@@ -237,7 +264,13 @@ impl Graph {
     }
 
     /// Lay the routes, find out who feeds which link, and make the queues.
-    fn build(self, plan: &Plan, ends: &[Ends], seed: u64, plain: bool) -> Result<Network, PlanError> {
+    fn build(
+        self,
+        plan: &Plan,
+        demands: &[(&Traffic, Ends)],
+        seed: u64,
+        plain: bool,
+    ) -> Result<Network, PlanError> {
         let mut ways = Ways { graph: &self, trees: BTreeMap::new() };
         // Every distinct (from, to, how it is answered) once.
         let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
@@ -245,7 +278,7 @@ impl Graph {
         let mut feeds: Vec<BTreeSet<Feed>> = vec![BTreeSet::new(); self.links.len()];
         let mut lasts: Vec<(usize, Answer, u32)> = Vec::new(); // (last forward step, answer, first step back)
         let mut routes = Vec::new();
-        for (group, ends) in plan.traffic.iter().zip(ends) {
+        for (group, ends) in demands {
             let answer = Answer::of(&group.kind);
             let mut of_group = Vec::new();
             for &(from, to) in ends {
@@ -299,7 +332,7 @@ impl Graph {
                 };
             }
         }
-        Ok(Network { links, ports, steps, routes })
+        Ok(Network { links, ports, steps, routes, senders: Vec::new() })
     }
 
     fn ports(&self, plan: &Plan, links: &mut [Link], seed: u64) -> Result<Vec<Port>, PlanError> {
@@ -369,13 +402,9 @@ enum Answer {
 impl Answer {
     fn of(kind: &plan::Kind) -> Answer {
         match kind {
-            plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } | plan::Kind::TcpOnoff { tcp, .. }
-                if tcp.options.delayed_ack > 0 =>
-            {
-                Answer::Later
-            }
-            plan::Kind::Tcp(_) | plan::Kind::TcpShort { .. } | plan::Kind::TcpOnoff { .. } => Answer::AtOnce,
-            plan::Kind::UdpCbr { .. } | plan::Kind::UdpOnoff { .. } => Answer::None,
+            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > 0) => Answer::Later,
+            kind if kind.tcp().is_some() => Answer::AtOnce,
+            _ => Answer::None,
         }
     }
 }
@@ -453,17 +482,17 @@ fn check_access(key: &str, access: &plan::Access) -> Result<(), PlanError> {
 
 /// The size on the wire that algorithms count in: of the first TCP traffic, else of the first datagrams.
 fn mean_packet(traffic: &[Traffic]) -> u32 {
-    let tcp = traffic.iter().find_map(|t| match &t.kind {
-        plan::Kind::Tcp(tcp) | plan::Kind::TcpShort { tcp, .. } | plan::Kind::TcpOnoff { tcp, .. } => {
-            Some(tcp.payload + tcp.header)
-        }
-        _ => None,
-    });
+    let tcp = traffic.iter().find_map(|t| t.kind.tcp()).map(|tcp| tcp.payload + tcp.header);
     let udp = traffic.iter().find_map(|t| match t.kind {
         plan::Kind::UdpCbr { size, .. } | plan::Kind::UdpOnoff { size, .. } => Some(size),
         _ => None,
     });
     tcp.or(udp).unwrap_or(1000)
+}
+
+/// Every sender with every receiver, receiver by receiver.
+fn every_pair(from: &[u32], to: &[u32]) -> Ends {
+    to.iter().flat_map(|to| from.iter().map(|from| (*from, *to))).collect()
 }
 
 fn lcm(a: u32, b: u32) -> u64 {

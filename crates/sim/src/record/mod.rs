@@ -23,6 +23,8 @@ pub struct Record {
     pub flows: FlowColumns,
     /// One row a finite transfer.
     pub objects: ObjectColumns,
+    /// One row a page of web traffic.
+    pub pages: PageColumns,
     /// Samples of the queues.
     pub series: Series,
     /// Drops at the measured queue, if asked for.
@@ -84,7 +86,7 @@ pub struct QueueRecord {
     pub run_counts: Vec<u64>,
 }
 
-/// Per flow, over the window; queue columns are about the measured queue.
+/// Per flow (of web traffic: per session), over the window; queue columns are about the measured queue.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "columns named by what they count")]
 pub struct FlowColumns {
@@ -115,8 +117,24 @@ pub struct ObjectColumns {
     pub traffic: Vec<u32>,
     pub index: Vec<u32>,
     pub start_ns: Vec<u64>,
-    /// When its last byte was acknowledged; `u64::MAX` if the run ended first.
+    /// When its last byte was acknowledged (an object of a page: when it reached the client, that is, the
+    /// end of the response time); `u64::MAX` if the run ended first.
     pub end_ns: Vec<u64>,
+    pub bytes: Vec<u64>,
+}
+
+/// Per page that was asked for in the run.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "columns named by what they hold")]
+pub struct PageColumns {
+    pub traffic: Vec<u32>,
+    /// Number of the session.
+    pub index: Vec<u32>,
+    pub start_ns: Vec<u64>,
+    /// When the last byte of its last object reached the client; `u64::MAX` if the run ended first.
+    pub end_ns: Vec<u64>,
+    pub objects: Vec<u64>,
+    /// Payload of the objects that were asked for.
     pub bytes: Vec<u64>,
 }
 

@@ -4,7 +4,7 @@ use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
     flow::{Agent, Flow},
-    net::{Network, Port},
+    net::{Network, Port, Route},
     simulation::Parts,
 };
 use sojourn_aqm::Limit;
@@ -100,36 +100,67 @@ impl Parts {
         if record.series.interval == 0 {
             record.series = Series::default();
         }
-        record.flows = flow_columns(&self.flows, &self.network, self.measured);
+        record.flows = flow_columns(&self);
         record.objects = self.objects;
+        record.pages = self.pages;
         record.drops = self.drops;
         record.cwnd = self.cwnd;
         record
     }
 }
 
-fn flow_columns(flows: &[Flow], network: &Network, measured: u32) -> FlowColumns {
+fn flow_columns(parts: &Parts) -> FlowColumns {
+    let network = &parts.network;
     let mut columns = FlowColumns::default();
-    let bottleneck = network.ports[measured as usize].link;
-    for flow in flows {
-        let counts = &flow.counts;
-        columns.traffic.push(flow.group);
-        columns.index.push(flow.index);
-        columns.start_ns.push(flow.start);
-        columns.crosses.push(u8::from(network.way(flow.route.forward).any(|step| step.link == bottleneck)));
-        columns.queue_arrivals.push(counts.queue_arrivals);
-        columns.queue_drops.push(counts.queue_drops);
-        columns.queue_marks.push(counts.queue_marks);
+    for row in &parts.rows {
+        columns.traffic.push(parts.groups[row.group as usize].traffic);
+        columns.index.push(row.index);
+        columns.start_ns.push(row.start);
+    }
+    let rows = parts.rows.len();
+    columns.crosses.resize(rows, 0);
+    for column in [
+        &mut columns.queue_arrivals,
+        &mut columns.queue_drops,
+        &mut columns.queue_marks,
+        &mut columns.sent_packets,
+        &mut columns.retransmitted_packets,
+        &mut columns.timeouts,
+        &mut columns.window_cuts,
+        &mut columns.received_packets,
+        &mut columns.goodput_bytes,
+    ] {
+        column.resize(rows, 0);
+    }
+    let bottleneck = network.ports[parts.measured as usize].link;
+    let crosses = |route: Route| network.way(route.forward).any(|step| step.link == bottleneck);
+    for (crossing, row) in columns.crosses.iter_mut().zip(&parts.rows) {
+        let group = &parts.groups[row.group as usize];
+        if group.is_web() {
+            *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
+        }
+    }
+    for flow in &parts.flows {
+        let (counts, row) = (&flow.counts, flow.row as usize);
+        let group = &parts.groups[flow.group as usize];
+        if !group.is_web() && !group.is_requests() {
+            columns.crosses[row] = u8::from(crosses(flow.route));
+        }
+        columns.queue_arrivals[row] += counts.queue_arrivals;
+        columns.queue_drops[row] += counts.queue_drops;
+        columns.queue_marks[row] += counts.queue_marks;
         let tally = match &flow.agent {
             Agent::Tcp(connection) => connection.sender.tally,
             Agent::Udp { sent, .. } => crate::tcp::Tally { sent: *sent, ..Default::default() },
         };
-        columns.sent_packets.push(tally.sent - counts.sent_before);
-        columns.retransmitted_packets.push(tally.retransmitted - counts.retransmitted_before);
-        columns.timeouts.push(tally.timeouts - counts.timeouts_before);
-        columns.window_cuts.push(tally.cuts - counts.cuts_before);
-        columns.received_packets.push(counts.window_received);
-        columns.goodput_bytes.push(counts.goodput_bytes);
+        columns.sent_packets[row] += tally.sent - counts.sent_before;
+        columns.retransmitted_packets[row] += tally.retransmitted - counts.retransmitted_before;
+        columns.timeouts[row] += tally.timeouts - counts.timeouts_before;
+        columns.window_cuts[row] += tally.cuts - counts.cuts_before;
+        columns.received_packets[row] += counts.window_received;
+        if !group.is_requests() {
+            columns.goodput_bytes[row] += counts.goodput_bytes;
+        }
     }
     columns
 }

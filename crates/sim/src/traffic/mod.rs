@@ -1,7 +1,10 @@
 //! What sources want to send, drawn from (seed, name of the traffic, purpose, index) and from nothing
 //! else: two algorithms under one seed meet the same demand.
 
-use crate::plan::{Draw, Kind};
+use crate::{
+    check::LONGEST,
+    plan::{Draw, Kind},
+};
 use sojourn_aqm::{Random, Stream};
 
 /// The next random numbers of a traffic group, by purpose.
@@ -29,14 +32,34 @@ impl Draw {
             Draw::Constant(x) => x,
             Draw::Uniform(low, high) => low + (high - low) * stream.uniform(),
             Draw::Exponential(mean) => exponential(mean, stream),
+            Draw::Pareto(mean, shape) => pareto(mean * (shape - 1.0) / shape, shape, stream),
+            Draw::Lomax(mean, shape) => {
+                let scale = mean * (shape - 1.0);
+                pareto(scale, shape, stream) - scale
+            }
         }
         .max(0.0)
+    }
+
+    /// One time in nanoseconds: what a heavy tail gives is cut off where the longest run ends.
+    pub(crate) fn span(self, stream: &mut Stream) -> u64 {
+        self.value(stream).min(LONGEST as f64) as u64
+    }
+
+    /// One whole number, rounded up, at least 1.
+    pub(crate) fn count(self, stream: &mut Stream) -> u64 {
+        self.value(stream).ceil().max(1.0) as u64
     }
 }
 
 /// Exponential with the given mean.
 pub(crate) fn exponential(mean: f64, stream: &mut Stream) -> f64 {
     -mean * libm::log(1.0 - stream.uniform())
+}
+
+/// Pareto: `scale` at least, above x with probability (scale / x)^shape.
+fn pareto(scale: f64, shape: f64, stream: &mut Stream) -> f64 {
+    scale * libm::pow(1.0 - stream.uniform(), -1.0 / shape)
 }
 
 /// A source of datagrams: when the next one leaves.
@@ -85,7 +108,7 @@ impl Datagrams {
                 let size = tcp.payload + tcp.header;
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
-            Kind::Tcp(_) | Kind::TcpShort { .. } => None,
+            Kind::Tcp(_) | Kind::TcpShort { .. } | Kind::Web(_) => None,
         }
     }
 
@@ -171,6 +194,28 @@ mod tests {
         // 200 sources x 100 s x 40 kbit/s, less the interval that each cycle adds to its idle time.
         let expected = 200.0 * 100.0 * 40_000.0 / 4000.0;
         assert!((packets as f64 / expected - 0.985).abs() < 0.03, "{packets} {expected}");
+    }
+
+    /// By inversion: with u = 0.5 a Pareto of mean 50 and shape 2 is 35.355, a Lomax of mean 12 and shape 1.2
+    /// is 1.876.
+    #[test]
+    fn heavy_tails_have_their_median() {
+        let median = |draw: Draw| {
+            let mut values: Vec<f64> =
+                (0..20_001).map(|i| draw.value(&mut Stream::new(1, "median").indexed(i))).collect();
+            values.sort_by(f64::total_cmp);
+            values[10_000]
+        };
+        for (draw, expected) in [
+            (Draw::Pareto(50.0, 2.0), 35.355_339_1),
+            (Draw::Pareto(12.0, 1.2), 3.563_594_87),
+            (Draw::Lomax(12.0, 1.2), 1.876_313_85),
+        ] {
+            assert!((median(draw) / expected - 1.0).abs() < 0.03, "{draw:?} {}", median(draw));
+        }
+        let least =
+            (0..20_000).map(|i| Draw::Pareto(50.0, 2.0).value(&mut Stream::new(1, "least").indexed(i)));
+        assert!(least.fold(f64::MAX, f64::min) >= 25.0);
     }
 
     #[test]

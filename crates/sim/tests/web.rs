@@ -1,0 +1,158 @@
+//! Web traffic: response times that can be computed by hand, and what sessions want under any algorithm.
+//!
+//! Mutants seen to fail: pages that begin while objects are still under way; a gap counted from the wrong
+//! end of the page before; an answer that waits for the acknowledgement where it should not; goodput that
+//! counts requests; sizes drawn by the order of requests.
+
+use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_sim::{
+    Plan, Record,
+    plan::{Draw, Kind, Web},
+};
+use std::collections::BTreeMap;
+
+/// Requests of 100 bytes on the wire, objects of 2880 bytes in three packets of 1000.
+fn three_packets() -> Web {
+    Web {
+        pages: None,
+        page_gap: Draw::Constant(100.0 * MS as f64),
+        from_start: false,
+        objects: Draw::Constant(1.0),
+        object_gap: Draw::Constant(10.0 * MS as f64),
+        size: Draw::Constant(2880.0),
+        request: 60,
+        respond_late: false,
+        tcp: tcp(960, options("default", &[("syn", "off")])),
+    }
+}
+
+fn look(web: Web, sessions: u32, aqm: &str, duration: u64) -> Plan {
+    plan(dumbbell(queue("100p", aqm)), vec![traffic("web", sessions, Kind::Web(web))], duration)
+}
+
+/// Across an idle dumbbell: 100, 10 and 100 Mbit/s, 5 + 15 + 5 ms.
+fn crossing(bytes: u64) -> u64 {
+    25 * MS + bytes * 8 * (10 + 100 + 10)
+}
+
+/// On the bottleneck.
+const PACKET: u64 = 1000 * 800;
+/// What the acknowledgement of the request takes of the server's link, ahead of the object.
+const ACK: u64 = 40 * 80;
+
+fn times(record: &Record) -> Vec<(u64, u64)> {
+    record.pages.start_ns.iter().copied().zip(record.pages.end_ns.iter().copied()).collect()
+}
+
+#[test]
+fn a_response_time_is_that_of_the_request_and_of_the_object() {
+    let object = crossing(1000) + 2 * PACKET;
+    let now = crossing(100) + ACK + object;
+    let late = crossing(100) + crossing(40) + object;
+    let record = run(&look(three_packets(), 1, "droptail", SECOND), 1);
+    assert_eq!(record.objects.start_ns[0], 0);
+    assert_eq!(record.objects.end_ns[0], now);
+    assert_eq!(record.objects.bytes[0], 2880);
+    let web = Web { respond_late: true, ..three_packets() };
+    assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], late);
+    // A SYN and its answer go before the request, and never before the object.
+    let web = Web { tcp: tcp(960, options("default", &[])), ..three_packets() };
+    assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], 2 * crossing(40) + now);
+}
+
+#[test]
+fn a_page_is_over_when_all_its_objects_are_and_the_next_one_begins_a_gap_later() {
+    let alone = crossing(100) + ACK + crossing(1000) + 2 * PACKET;
+    let page = 2 * 10 * MS + alone; // the third object is asked for 20 ms after the first
+    let web = Web { objects: Draw::Constant(2.5), ..three_packets() };
+    let record = run(&look(web.clone(), 1, "droptail", SECOND), 1);
+    let period = page + 100 * MS;
+    for (i, (start, end)) in times(&record).into_iter().enumerate().take(5) {
+        assert_eq!((start, end), (i as u64 * period, i as u64 * period + page));
+    }
+    assert_eq!(record.pages.objects[0], 3);
+    assert_eq!(record.pages.bytes[0], 3 * 2880);
+    let web = Web { from_start: true, pages: Some(4), ..web };
+    let record = run(&look(web, 1, "droptail", SECOND), 1);
+    assert_eq!(times(&record), (0..4).map(|i| (i * 100 * MS, i * 100 * MS + page)).collect::<Vec<_>>());
+    assert_eq!(record.objects.start_ns.len(), 12);
+}
+
+/// A session is a row: what its flows do is counted together, and requests are no goodput.
+#[test]
+fn goodput_is_what_arrived_of_the_objects() {
+    let web = Web { size: Draw::Lomax(8000.0, 1.5), objects: Draw::Pareto(3.0, 1.2), ..three_packets() };
+    let record = run(&look(web, 20, "red", 20 * SECOND), 1);
+    assert_eq!(record.flows.index, (0..20).collect::<Vec<_>>());
+    assert!(record.flows.crosses.iter().all(|crosses| *crosses == 1));
+    for session in 0..20 {
+        let (mut done, mut asked, mut requests) = (0, 0, 0);
+        for i in (0..record.objects.index.len()).filter(|i| record.objects.index[*i] == session) {
+            asked += record.objects.bytes[i];
+            done += record.objects.bytes[i] * u64::from(record.objects.end_ns[i] < u64::MAX);
+            requests += 1;
+        }
+        let goodput = record.flows.goodput_bytes[session as usize];
+        assert!(done <= goodput && goodput <= asked, "{done} {goodput} {asked}");
+        assert!(requests > 10 && record.flows.sent_packets[session as usize] > 2 * requests);
+    }
+}
+
+/// Number, server, size: all by session, page and object, whatever the network does to them.
+#[test]
+fn what_a_session_wants_does_not_depend_on_the_algorithm() {
+    let web = Web {
+        size: Draw::Lomax(12_000.0, 1.2),
+        objects: Draw::Pareto(4.0, 1.2),
+        page_gap: Draw::Pareto(SECOND as f64, 2.0),
+        ..three_packets()
+    };
+    let wanted = |aqm: &str| {
+        let mut plan = look(web.clone(), 60, aqm, 20 * SECOND);
+        plan.traffic[0].start = Draw::Uniform(0.0, SECOND as f64);
+        if let sojourn_sim::plan::Topology::Dumbbell(d) = &mut plan.topology {
+            d.rate = 3 * MBIT;
+        }
+        let record = run(&plan, 1);
+        let mut pages: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+        for i in 0..record.pages.index.len() {
+            let whole = if record.pages.end_ns[i] < u64::MAX { record.pages.bytes[i] } else { 0 };
+            pages.entry(record.pages.index[i]).or_default().push((record.pages.objects[i], whole));
+        }
+        (pages, record.pages.start_ns)
+    };
+    let ((one, begun), (two, other)) = (wanted("droptail"), wanted("red min_th 2p max_th 5p max_p 0.5"));
+    assert_ne!(begun, other);
+    let mut compared = 0;
+    for (session, pages) in &one {
+        for (a, b) in pages.iter().zip(&two[session]) {
+            assert_eq!(a.0, b.0);
+            if a.1 > 0 && b.1 > 0 {
+                assert_eq!(a.1, b.1);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+/// Means of what is drawn: 4 objects rounded up are 4.44, and the sessions offer their share.
+#[test]
+fn sessions_offer_what_the_model_says() {
+    let web = Web {
+        size: Draw::Uniform(1000.0, 3000.0),
+        objects: Draw::Pareto(4.0, 1.2),
+        page_gap: Draw::Exponential(SECOND as f64),
+        object_gap: Draw::Constant(MS as f64),
+        from_start: true,
+        ..three_packets()
+    };
+    let record = run(&look(web, 30, "droptail", 100 * SECOND), 1);
+    let pages = record.pages.start_ns.len() as f64;
+    assert!((pages / 3000.0 - 1.0).abs() < 0.05, "{pages}");
+    let size = record.objects.bytes.iter().sum::<u64>() as f64 / record.objects.bytes.len() as f64;
+    assert!((size / 2000.5 - 1.0).abs() < 0.02, "{size}");
+    // The mean has no variance to speak of; shares have: 38.5 % of pages have one object (1 - (2/3)^1.2).
+    let one = record.pages.objects.iter().filter(|n| **n == 1).count() as f64 / pages;
+    assert!((one - 0.3853).abs() < 0.03, "{one}");
+}
