@@ -14,8 +14,8 @@ import pytest
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.fluid.marking import LAWS, Now, Place, relaxation, spread
-from sojourn.fluid.settings import law
+from sojourn.fluid.marking import Now, Place, relaxation, spread
+from sojourn.fluid.settings import LAWS, law
 
 C, B = 1250.0, 100.0
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema, sweep
+from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema, stability, sweep
 from sojourn.errors import SojournError, disk
 
 app = typer.Typer(
@@ -47,6 +47,8 @@ def _root(
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("stability")(stability.stability)
+app.command("design")(stability.design)
 app.command("reproduce")(reproduce.reproduce)
 app.command("list")(list_.list_algorithms)
 app.command("explain")(explain.explain)

@@ -3,7 +3,7 @@
 A law is the mean field of one algorithm: single packets and coin flips are averaged out, and timers that are
 much faster than a round trip run continuously. Slow timers (ARED's, RAQM's) stay what they are, a step every
 period. All functions work on arrays of any shape: one element for each system that is integrated at once.
-`LAWS` lists them; an algorithm without a law is refused with the reason.
+`sojourn.fluid.settings` lists them; an algorithm without a law is refused with the reason.
 
 Symbols: q queue (packets), lambda arrivals (packets/s), C link rate (packets/s), B buffer (packets), p
 probability of a signal (drop or mark) before the buffer.
@@ -66,10 +66,13 @@ class Law:
         Names of the state variables, for traces.
     period : float or None
         Time between two calls of `tick` in seconds; None if there is no slow timer.
+    hold : float
+        How long the real algorithm keeps a probability (s): half of it is a delay in the loop.
     """
 
     states: tuple[str, ...] = ()
     period: float | None = None
+    hold: float = 0.0
 
     def __init__(self, values: Mapping[str, Any], place: Place) -> None:
         self.values, self.place = values, place
@@ -89,6 +92,16 @@ class Law:
     def tick(self, z: State) -> State:
         """Return the state after the slow timer has fired."""
         return z
+
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Return the queue and state at which nothing moves while the flows need `p`.
+
+        Raises
+        ------
+        NotImplementedError
+            If the law has no such point, or not one that depends on `p` alone.
+        """
+        raise NotImplementedError
 
     def clip(self, z: State) -> State:
         """Return the state within its bounds."""
@@ -145,6 +158,16 @@ class Red(Law):
         x = q if self.values["w_q"] >= 1 else z[0]
         return spread(self.base(x, self.values["max_p"]), self.rule)
 
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Return the place of `p` on the line, as queue and as average; NaN if no average gives it."""
+        low, high, max_p = self.values["min_th"], self.values["max_th"], self.values["max_p"]
+        base = {"before": p / 2, "after": p / (2 - p), "wait": 3 * p / (2 + p), "none": p}[self.rule]
+        x = low + (high - low) * base / max_p
+        end = self.place.limit if self.values["gentle_end"] == "limit" else 2 * high
+        above = high + (end - high) * (base - max_p) / max(1 - max_p, 1e-12)
+        x = np.where(base <= max_p, x, above if self.values["gentle"] else np.nan)
+        return x, [x]
+
     def drift(self, z: State, now: Now) -> State:
         """Move the average: one sample an arrival; as many samples of nothing as an idle link could send."""
         samples = np.where(now.idle, self.place.rate, now.arrivals)
@@ -169,6 +192,10 @@ class Ared(Red):
         x = q if self.values["w_q"] >= 1 else z[0]
         return spread(self.base(x, z[1]), self.rule)
 
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Refuse: max_p may rest anywhere in the band."""
+        raise NotImplementedError
+
     def drift(self, z: State, now: Now) -> State:
         """Move the average; max_p stands still between ticks."""
         return [*super().drift(z, now), np.zeros_like(z[1])]
@@ -188,9 +215,17 @@ class Pi(Law):
 
     states: tuple[str, ...] = ("p",)
 
+    def __init__(self, values: Mapping[str, Any], place: Place) -> None:
+        super().__init__(values, place)
+        self.hold = 1 / values["f_s"]
+
     def probability(self, z: State, q: Floats, arrivals: Floats) -> Floats:
         """Return the controller's state."""
         return z[0]
+
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Return q_ref and `p`."""
+        return self.values["q_ref"] + 0 * p, [p]
 
     def drift(self, z: State, now: Now) -> State:
         """Return integral and proportional part."""
@@ -214,6 +249,13 @@ class Rem(Law):
         """Return 1 - phi^(-price)."""
         p: Floats = -np.expm1(-math.log(self.values["phi"]) * z[0])
         return p
+
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Return b* and the price of `p`, where REM cannot see its own drops (they would feed back on it)."""
+        v = self.values
+        if self.place.drops and v["form"] == "rate":
+            raise NotImplementedError
+        return v["b_star"] + 0 * p, [-np.log1p(-p) / math.log(v["phi"])]
 
     def drift(self, z: State, now: Now) -> State:
         """Return the drift of the price."""
@@ -317,6 +359,15 @@ class Raqm(Law):
         p: Floats = np.minimum(1.0, z[0] * q / self.values["q_0"])
         return p
 
+    def rest(self, p: Floats) -> tuple[Floats, State]:
+        """Return q_0 p and p_k = 1: where it ends if the bytes that it drops count as arrivals."""
+        if self.values["count"] != "arrived" or self.values["loss_corrected"] or not self.place.drops:
+            raise NotImplementedError
+        if self.values["mode"] == "independent" or self.values["gamma"] < 1:
+            raise NotImplementedError
+        zero = 0 * p
+        return self.values["q_0"] * p, [zero + 1, zero, zero, zero, zero, zero]
+
     def drift(self, z: State, now: Now) -> State:
         """Count packets."""
         kinds = {"arrived": now.arrivals, "admitted": now.admitted, "accepted": now.accepted}
@@ -336,25 +387,3 @@ class Raqm(Law):
             factor = np.where(periods == 0, factor, (inside / (2 - inside)) ** (2 * v["eps"]))
         zero = np.zeros_like(p_k)
         return [np.clip(p_k * factor, v["p_min"], 1.0), r, zero, zero, zero, periods + 1]
-
-
-#: Every law by the algorithm's name.
-LAWS: dict[str, type[Law]] = {
-    "droptail": Law,
-    "red": Red,
-    "gred": Red,
-    "ared": Ared,
-    "pi": Pi,
-    "rem": Rem,
-    "avq": Avq,
-    "blue": Blue,
-    "ldc": Ldc,
-    "raqm": Raqm,
-}
-
-#: Why an algorithm has no law: what its mean field would need.
-REASONS = dict.fromkeys(
-    ("codel", "cobalt"),
-    "has no mean field: when it drops depends on how long the delay has stayed above its target and on "
-    "the time since its own last drop, not on a probability that belongs to an average queue",
-)

@@ -14,7 +14,31 @@ import numpy as np
 
 from sojourn import _core
 from sojourn.errors import InputError, from_core
-from sojourn.fluid.marking import LAWS, REASONS, Law, Place
+from sojourn.fluid.delay_laws import Pi2, Pie
+from sojourn.fluid.marking import Ared, Avq, Blue, Law, Ldc, Pi, Place, Raqm, Red, Rem
+
+#: Every law by the algorithm's name.
+LAWS: dict[str, type[Law]] = {
+    "droptail": Law,
+    "red": Red,
+    "gred": Red,
+    "ared": Ared,
+    "pi": Pi,
+    "rem": Rem,
+    "avq": Avq,
+    "blue": Blue,
+    "ldc": Ldc,
+    "raqm": Raqm,
+    "pie": Pie,
+    "pi2": Pi2,
+}
+
+#: Why an algorithm has no law: what its mean field would need.
+REASONS = dict.fromkeys(
+    ("codel", "cobalt"),
+    "has no mean field: when it drops depends on how long the delay has stayed above its target and on "
+    "the time since its own last drop, not on a probability that belongs to an average queue",
+)
 
 #: What a derived default is here, from the values so far, the place and the bytes of a packet.
 _DERIVED: dict[tuple[str, str], Callable[[dict[str, Any], Place, float], Any]] = {
@@ -28,6 +52,9 @@ _DERIVED: dict[tuple[str, str], Callable[[dict[str, Any], Place, float], Any]] =
     ),
     ("ldc", "w_l"): lambda v, _place, _packet: 1 - v["w_d"],
     ("rem", "price_max"): lambda _v, _place, _packet: math.inf,
+    ("pi2", "t_update"): lambda v, _place, _packet: min(v["target"], v["rtt_max"] / 3),
+    ("pi2", "alpha"): lambda v, _place, _packet: 0.1 * v["t_update"] / v["rtt_max"] ** 2,
+    ("pi2", "beta"): lambda v, _place, _packet: 0.3 / v["rtt_max"],
     ("blue", "l"): lambda _v, _place, _packet: None,
 }
 

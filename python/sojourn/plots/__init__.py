@@ -6,6 +6,7 @@ One figure kind a file; colours, dashes, markers and short names of algorithms c
 
 from sojourn.plots.bars import bars
 from sojourn.plots.canvas import HALF, WIDTH, drawing, figure, to_svg
+from sojourn.plots.contours import contours
 from sojourn.plots.curve import Mark, Rule, curve
 from sojourn.plots.decimate import block_means, decimate
 from sojourn.plots.ellipses import ellipses
@@ -26,6 +27,7 @@ __all__ = [
     "bars",
     "bifurcation",
     "block_means",
+    "contours",
     "curve",
     "decimate",
     "drawing",

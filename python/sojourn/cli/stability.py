@@ -1,0 +1,208 @@
+"""``sojourn stability`` and ``sojourn design``: margins of the linear loop, maps of them, published rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sojourn.cli.common import Json, note, print_json
+
+Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, or a range 10:1000.")]
+Capacity = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link, or 1Mbit/s:1Gbit/s.")]
+Rtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, or 10ms:500ms.")]
+Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="A packet on the wire.")]
+#: Units of the axes of a map: name to kind, factor to the model's unit, heading.
+AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
+
+
+def stability(
+    spec: Annotated[
+        str, typer.Argument(metavar="SPEC", help="The algorithm, like 'pi q_ref 50'.", show_default=False)
+    ],
+    flows: Flows = "40",
+    rate: Capacity = "10Mbit/s",
+    rtt: Rtt = "100ms",
+    packet: Packet = "500B",
+    limit: Annotated[
+        float | None,
+        typer.Option("--limit", metavar="P", help="Buffer in packets [default: none].", show_default=False),
+    ] = None,
+    ecn: Annotated[bool, typer.Option("--ecn", help="Signals are marks, not drops.")] = False,
+    points: Annotated[
+        int, typer.Option("--points", metavar="K", help="Points of a map along each axis.")
+    ] = 100,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The map, as SVG; of two ranges.")
+    ] = Path("stability.svg"),
+    json: Json = False,
+) -> None:
+    """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
+    from sojourn.errors import InputError
+
+    given = {"flows": flows, "rate": rate, "rtt": rtt}
+    ranges = [name for name, word in given.items() if ":" in word]
+    if len(ranges) not in (0, 2):
+        raise InputError(
+            f"--{ranges[0]}",
+            "is the only range" if len(ranges) == 1 else "is one of three",
+            "two ranges for a map, or none",
+        )
+    if not 2 <= points <= 1000:
+        raise InputError("--points", f"= {points} is out of range", "2 to 1000")
+    size = _number("bytes", packet, "--packet")
+    values = {name: _ends(name, word, size) for name, word in given.items()}
+    if ranges:
+        found = _map(spec, values, ranges, points, size, limit, ecn, out)
+    else:
+        found = _point(spec, values, size, limit, ecn)
+    if json:
+        print_json(found)
+        return
+    for name, value in found.items():
+        print(f"{name:<14}{value:.4g}" if isinstance(value, float) else f"{name:<14}{value}")
+
+
+def _number(kind: str, word: str, option: str) -> float:
+    from sojourn.errors import InputError
+    from sojourn.units import Wrong, number
+
+    try:
+        value = float(word) if kind == "count" else float(number(kind, word))
+    except Wrong as error:
+        raise InputError(option, error.problem, error.allowed) from None
+    except ValueError:
+        raise InputError(option, f"= {word!r} is not a number", "like 40 or 10:1000") from None
+    if not 0 < value < float("inf"):
+        raise InputError(option, f"= {word!r} is not positive", "more than 0")
+    return value
+
+
+def _ends(name: str, word: str, packet: float) -> list[float]:
+    """Return one value or the two ends of a range, in flows, packets/s or seconds."""
+    from sojourn.errors import InputError
+
+    kind, factor = {"flows": ("count", 1.0), "rate": ("rate", 8 * packet), "rtt": ("span", 1e9)}[name]
+    ends = [_number(kind, part, f"--{name}") / factor for part in word.split(":")]
+    if len(ends) > 2 or (len(ends) == 2 and ends[0] >= ends[1]):
+        raise InputError(f"--{name}", f"= {word!r} is not a range", "LOW:HIGH")
+    return ends
+
+
+def _point(
+    spec: str, values: dict[str, list[float]], packet: float, limit: float | None, ecn: bool
+) -> dict[str, Any]:
+    import math
+
+    from sojourn.fluid.linear import loop, margins
+
+    found = loop(
+        spec, values["flows"], values["rate"], values["rtt"], limit or math.inf, packet, drops=not ecn
+    )
+    near = margins(found)
+
+    def plain(value: Any) -> float | None:
+        return float(value[0]) if math.isfinite(value[0]) else None
+
+    return {
+        "stable": bool(near.stable[0]),
+        "queue p": plain(found.q),
+        "p": plain(found.p),
+        "window p": plain(found.window),
+        "rtt s": plain(found.rtt),
+        "gain margin": plain(near.gain),
+        "phase margin": plain(near.phase),
+        "delay margin s": plain(near.delay),
+        "crossover rad/s": plain(near.crossover),
+    }
+
+
+def _map(
+    spec: str,
+    values: dict[str, list[float]],
+    ranges: list[str],
+    points: int,
+    packet: float,
+    limit: float | None,
+    ecn: bool,
+    out: Path,
+) -> dict[str, Any]:
+    import numpy as np
+
+    from sojourn import plots
+    from sojourn.errors import disk
+    from sojourn.fluid.linear import loop, margins
+
+    across, up = (np.geomspace(values[name][0], values[name][1], points) for name in ranges)
+    grid = dict(zip(ranges, np.meshgrid(across, up), strict=True))
+    at = {name: grid.get(name, value[0]) for name, value in values.items()}
+    found = loop(spec, at["flows"], at["rate"], at["rtt"], limit or np.inf, packet, drops=not ecn)
+    near = margins(found)
+    shape = (points, points)
+    factors = {"flows": 1.0, "rate": 8 * packet / 1e6, "rtt": 1e3}
+    svg = plots.contours(
+        across * factors[ranges[0]],
+        up * factors[ranges[1]],
+        near.phase.reshape(shape),
+        near.stable.reshape(shape),
+        levels=[15, 30, 45, 60, 75, 90],
+        x_label=AXES[ranges[0]],
+        y_label=AXES[ranges[1]],
+        z_label="phase margin (degrees)",
+        title=f"Stability of {spec}",
+    )
+    try:
+        out.write_text(svg, encoding="utf-8")
+    except OSError as error:
+        raise disk(error, out) from None
+    note(f"map: {out}")
+    return {
+        "points": points * points,
+        "stable": int(near.stable.sum()),
+        "no rest": int(np.isnan(found.q).sum()),
+        "map": str(out),
+    }
+
+
+def design(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="pi, red, pi2 or pie.", show_default=False)],
+    flows: Flows = "40",
+    rate: Capacity = "10Mbit/s",
+    rtt: Rtt = "100ms",
+    packet: Packet = "500B",
+    target: Annotated[
+        float, typer.Option("--target", metavar="P", help="Queue to be held, packets (pi).")
+    ] = 50.0,
+    min_th: Annotated[float, typer.Option("--min-th", metavar="P", help="Of red, packets.")] = 20.0,
+    max_th: Annotated[float, typer.Option("--max-th", metavar="P", help="Of red, packets.")] = 80.0,
+    ecn: Annotated[bool, typer.Option("--ecn", help="Signals are marks, not drops.")] = False,
+    json: Json = False,
+) -> None:
+    """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
+    from sojourn.errors import InputError, unknown
+    from sojourn.fluid import design as rules
+
+    size = _number("bytes", packet, "--packet")
+    ends = {name: _ends(name, word, size) for name, word in (("flows", flows), ("rate", rate), ("rtt", rtt))}
+    for name, values in ends.items():
+        if len(values) > 1:
+            raise InputError(f"--{name}", "is a range", "one value")
+    n, c, r = (ends[name][0] for name in ("flows", "rate", "rtt"))
+    makers: dict[str, Callable[[], rules.Design]] = {
+        "pi": lambda: rules.pi(n, c, r + target / c, target),
+        "red": lambda: rules.red(n, c, r + (min_th + max_th) / 2 / c, min_th, max_th),
+        "pi2": lambda: rules.pi2(r + 0.015),
+        "pie": rules.pie,
+    }
+    if rule not in makers:
+        raise unknown(rule, "a rule", makers)
+    made = makers[rule]()
+    found = {"spec": made.spec, "source": made.source, **made.values}
+    found |= _point(made.spec, ends, size, None, ecn)
+    if json:
+        print_json(found)
+        return
+    for name, value in found.items():
+        print(f"{name:<16}{value:.6g}" if isinstance(value, float) else f"{name:<16}{value}")

@@ -1,0 +1,201 @@
+"""Operating points and margins against published numbers, closed forms and the nonlinear equations.
+
+Mutants (each was put into ``fluid/linear.py``, ``design.py`` or a law's ``rest`` and seen to fail here):
+2N/(RC) for 2N/(R^2 C); W^2/R for W^2/2R; the queue's own delay left out; exp(sR) for exp(-sR); half the
+hold left out; RED's p for p_b; the winding counted with its sign only at the first frequency.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sojourn.errors import InputError
+from sojourn.fluid import design
+from sojourn.fluid.linear import loop, margins
+from sojourn.fluid.marking import Place
+from sojourn.fluid.mgt import Flows, Link, integrate
+from sojourn.fluid.settings import law
+from support import Cli
+
+C = 1250.0
+
+
+@pytest.mark.parametrize(
+    ("flows", "rtt", "rate", "f_s", "z", "k", "a", "b"),
+    [
+        (60, 0.246, 3750, 160, 0.528785776, 9.78107909e-06, 1.85278091e-05, 1.84666773e-05),
+        (60, 0.246, 3750, 170, 0.528785776, 9.78107909e-06, 1.85260111e-05, 1.84684753e-05),
+        (100, 0.15, 1250, 170, 7.11111111, 0.0630920907, 0.00905789022, 0.00868676028),
+        (40, 0.1, 2500, 170, 3.2, 0.00137619358, 0.000434108123, 0.000426012867),
+    ],
+)
+def test_pis_gains_are_the_tabulated_ones(flows, rtt, rate, f_s, z, k, a, b):  # type: ignore[no-untyped-def]
+    values = design.pi(flows, rate, rtt, f_s=f_s).values
+    assert values == pytest.approx({"z": z, "k": k, "a": a, "b": b}, rel=1e-8)
+
+
+def test_the_published_pi_has_75_degrees():
+    """At w_g = z: 90 degrees of the integrator, less atan(w_g R) and w_g R (and half a sample)."""
+    rule = design.pi(60, 3750, 0.246, 200)
+    found = margins(loop(rule.spec, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
+    w = rule.values["z"]
+    expected = 90 - math.degrees(math.atan(w * 0.246)) - math.degrees(w * (0.246 + 0.5 / 160))
+    assert found.phase[0] == pytest.approx(expected, abs=0.2)
+    assert found.crossover[0] == pytest.approx(w, rel=2e-3)
+    assert found.delay[0] == pytest.approx(math.radians(expected) / w, rel=5e-3)
+    assert found.stable[0]
+
+
+def test_the_gain_margin_is_where_the_delay_takes_the_last_90_degrees():
+    """The zero on the pole leaves c e^(-sR)/(s (s + 1/R)): -180 where wR + atan(wR) = 90 degrees."""
+    rule = design.pi(60, 3750, 0.246, 200, f_s=1e5)
+    found = margins(loop(rule.spec, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
+    x = 0.8603335890193797  # x + atan(x) = pi/2
+    w_g = rule.values["z"]
+    size = w_g * math.hypot(w_g, 1 / 0.246) / (x / 0.246) / math.hypot(x / 0.246, 1 / 0.246)
+    assert found.gain[0] == pytest.approx(1 / size, rel=5e-3)
+
+
+def test_red_by_hollot_crosses_where_the_rule_says():
+    rule = design.red(60, 3750, 0.246, 150, 700)
+    point = loop(rule.spec, 60, 3750, 0.246 - 157.8 / 3750, drops=False)
+    found = margins(point, hollot=True)
+    assert found.stable[0]
+    assert found.phase[0] > 60
+    assert found.crossover[0] < 2 * rule.values["w_g"]
+
+
+def test_operating_points_are_the_analytic_ones():
+    marks = loop("pi q_ref 50", [20, 40], C, 0.1, drops=False)
+    rtt = 0.1 + 50 / C
+    assert marks.window == pytest.approx([C * rtt / 20, C * rtt / 40])
+    assert marks.p == pytest.approx(2 / marks.window**2)
+    assert marks.q == pytest.approx([50, 50])
+    drops = loop("red min_th 20 max_th 200 max_p 0.3 count after", 20, C, 0.1)
+    base = 0.3 * (drops.q - 20) / 180
+    assert drops.p == pytest.approx(2 * base / (1 + base))
+    assert drops.window == pytest.approx(C * (0.1 + drops.q / C) / 20 / (1 - drops.p))
+    assert drops.p == pytest.approx(2 / drops.window**2)
+    delay = loop("pi2 target 20ms", 20, C, 0.1)
+    assert delay.q == pytest.approx(0.02 * C)
+    raqm = loop("raqm q_0 400", 20, C, 0.1)
+    assert raqm.q == pytest.approx(400 * raqm.p)
+
+
+def test_where_there_is_no_operating_point_there_are_no_margins():
+    crowd = loop("red min_th 5 max_th 15 max_p 0.02", [5, 400], C, 0.1)
+    found = margins(crowd)
+    assert np.isfinite(crowd.q[0])
+    assert np.isnan(crowd.q[1])
+    assert not found.stable[1]
+    assert np.isnan(found.phase[1])
+    assert np.isnan(loop("pi q_ref 50", 20, C, 0.1, limit=40).q[0])
+
+
+@pytest.mark.parametrize(
+    ("spec", "drops"),
+    [
+        ("pi q_ref 100 a 0.00018 b 0.000178", False),
+        ("pi q_ref 100 a 0.00018 b 0.000178", True),
+        ("red min_th 20 max_th 220 max_p 0.2 w_q 0.05", True),
+        ("raqm q_0 1500 p_0 1", True),
+        ("pi2 target 60ms t_update 1ms alpha 0.005 beta 3", False),
+    ],
+)
+def test_the_border_is_where_the_equations_begin_to_swing(spec: str, drops: bool):
+    """Round-trip times on both sides of the linear border: small disturbances die out, or grow."""
+    delays = np.geomspace(0.02, 2.0, 400)
+    stable = margins(loop(spec, 20, C, delays, drops=drops)).stable
+    edge = int(np.flatnonzero(~stable)[0])
+    assert stable[:edge].all()
+    assert edge > 0
+    border = delays[edge]
+    for factor, dies in ((0.75, True), (1.35, False)):
+        delay = border * factor
+        at = Place(np.array([C]), np.array([1e6]), drops)
+        end = 60 + 150 * delay
+        found = integrate(Flows(20, delay), Link(C, 1e6, drops), law(spec, at, 500), end, delay / 12)
+        rest = float(loop(spec, 20, C, delay, drops=drops).q[0])
+        late = found.queue[found.time > end - 20 * delay, 0]
+        swing = float(late.max() - late.min())
+        assert (swing < 0.1 * rest) is dies, (border, factor, swing, rest)
+
+
+def test_systems_do_not_depend_on_their_neighbours():
+    spec, flows = "red min_th 20 max_th 220 max_p 0.2", np.array([10.0, 20, 40, 80])
+    together = margins(loop(spec, flows, C, 0.1))
+    for i, n in enumerate(flows):
+        alone = margins(loop(spec, n, C, 0.1))
+        assert alone.phase[0] == pytest.approx(together.phase[i], nan_ok=True)
+        assert alone.stable[0] == together.stable[i]
+
+
+def test_a_map_of_ten_thousand_points():
+    n, delay = np.meshgrid(np.geomspace(5, 500, 100), np.geomspace(0.02, 1, 100))
+    found = margins(loop("pi q_ref 50 a 0.00018 b 0.000178", n, C, delay, drops=False))
+    stable = (found.stable | np.isnan(found.phase)).reshape(100, 100)
+    assert 0.1 < stable.mean() < 0.9
+    # More flows and shorter round trips steady the loop: once stable, stable along both axes.
+    assert (np.diff(stable.astype(int), axis=1) >= 0).all()
+    assert (np.diff(stable.astype(int), axis=0) <= 0).all()
+
+
+@pytest.mark.parametrize("spec", ["avq", "blue", "ldc", "ared", "droptail", "raqm gamma 0.98", "rem"])
+def test_laws_without_a_resting_point_are_refused(spec: str):
+    with pytest.raises(InputError, match="no linear loop"):
+        loop(spec, 20, C, 0.1)
+
+
+def test_a_design_refuses_nonsense():
+    with pytest.raises(InputError, match="design: rtt"):
+        design.pi(10, 1000, 0.0)
+
+
+def test_the_command_shows_margins(cli: Cli):
+    done = cli(
+        "stability", "pi q_ref 200", "--flows", 60, "--rate", "15Mbit/s", "--rtt", "193ms", "--ecn", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["stable"] is True
+    assert found["queue p"] == pytest.approx(200)
+    assert found["phase margin"] == pytest.approx(75, abs=1)
+
+
+def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):
+    done = cli("stability", "pi q_ref 50", "--flows", "5:500", "--rtt", "20ms:1s", "--points", 20)
+    assert done.returncode == 0, done.stderr
+    assert "points        400" in done.stdout
+    assert (tmp_path / "stability.svg").read_text().startswith("<svg")
+
+
+def test_the_command_designs_pi(cli: Cli):
+    done = cli(
+        "design", "pi", "--flows", 60, "--rate", "15Mbit/s", "--rtt", "192.667ms", "--target", 200, "--json"
+    )
+    found = json.loads(done.stdout)
+    assert found["a"] == pytest.approx(1.85278e-05, rel=1e-4)
+    assert found["stable"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("stability", "pi", "--flows", "5:50"), "two ranges"),
+        (("stability", "pi", "--rtt", "100"), "--rtt"),
+        (("stability", "pi", "--flows", "x"), "not a number"),
+        (("stability", "blue"), "no linear loop"),
+        (("stability", "pie", "--flows", "9:3", "--rtt", "1ms:9ms"), "LOW:HIGH"),
+        (("design", "pid"), "did you mean"),
+    ],
+)
+def test_the_command_refuses_in_one_line(cli: Cli, words: tuple[str, ...], says: str):
+    done = cli(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
