@@ -31,9 +31,10 @@ class RED(sojourn.Aqm):
             self.avg += self.w_q * (queue.packets - self.avg)
         else:
             # As many packets as the link could have sent saw an empty queue.
-            unsent = (now - self.idle_since) // self.link.packet_time
+            bits = 8 * 10**9 * self.link.mean_packet  # of a packet, times the ns of a second
+            unsent = (now - self.idle_since) * self.link.rate // bits
             self.avg *= (1.0 - self.w_q) ** unsent
-            self.ended = now, self.idle_since + unsent * self.link.packet_time
+            self.ended = now, self.idle_since + unsent * bits // self.link.rate
             self.idle_since = None
         if self.avg < self.min_th:
             self.p = 0.0

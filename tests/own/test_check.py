@@ -1,0 +1,288 @@
+"""The contract as users run it: it holds for the registry, and each check fails on one that breaks it."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import pytest
+
+import sojourn
+from sojourn import _core
+from sojourn.testing import CHECKS, ContractBroken, check_aqm
+from support import ROOT
+
+NAMES = [one["name"] for one in _core.algorithms()]
+SCHEDULERS = ["fq_codel", "fq_pie", "dualpi2", "drr", "prio"]
+
+
+class Sound(sojourn.Aqm):
+    """Drops one in twenty."""
+
+    share = sojourn.Param(0.05, min=0, max=1, doc="Share of packets that go", source="a guess")
+    probes = {"p": "share of packets that go"}
+
+    def start(self) -> None:
+        self.p = self.share
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return self.signal(packet) if rng.uniform() < self.p else sojourn.PASS
+
+
+class Undescribed(Sound):
+    """Has a parameter of which nobody knows what it is."""
+
+    gain = sojourn.Param(1.0)
+
+
+class Undocumented(Sound):
+    """Has a parameter without a source."""
+
+    gain = sojourn.Param(1.0, min=0, doc="Gain of the controller")
+
+
+class Misspelt(Sound):
+    """Knows whether its default was written."""
+
+    share = sojourn.Param(
+        derived="0.05, unless written", min=0, max=1, doc="Share that goes", source="a guess"
+    )
+    gain = sojourn.Param(0.1 + 0.2, min=0, doc="Gain that nobody uses", source="a guess")
+    made = itertools.count()
+
+    def start(self) -> None:
+        self.p = 0.05 * (1 + next(self.made) % 2)
+
+
+class Raises(Sound):
+    """Divides by a queue that is never empty in its author's mind."""
+
+    def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
+        self.share / queue.packets
+
+
+class Nonsense(Sound):
+    """Answers with a probability."""
+
+    def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return 0.5
+
+
+class Hurried(Sound):
+    """Divides by the time since the last packet."""
+
+    def start(self) -> None:
+        super().start()
+        self.last = -1
+
+    def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
+        if now - self.last > 3600 * 10**9:
+            raise ValueError("an hour without a packet")
+        self.last = now
+
+
+class Narrow(Sound):
+    """Divides by the link's rate in Mbit/s."""
+
+    def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
+        packet.bytes // (queue.link_rate // 10**6)
+
+
+class Zeno(Sound):
+    """Wants to be called at once, for ever."""
+
+    def next_timer(self) -> float:
+        return getattr(self, "due", 10**6)
+
+    def on_timer(self, now: int, queue: _core.Queue) -> None:
+        self.due = now
+
+
+class Marks(Sound):
+    """Marks everything."""
+
+    def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return sojourn.MARK
+
+
+class Washes(Sound):
+    """Takes a mark away."""
+
+    def on_arrival(self, now: int, packet: Any, queue: _core.Queue, rng: _core.Rng) -> Any:
+        packet.ecn = sojourn.ECT0
+
+
+class Deaf(Sound):
+    """Marks whatever can be marked, ECN or not."""
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return sojourn.MARK if packet.ecn else sojourn.PASS
+
+
+class Overflows(Sound):
+    """Calls its marks overflow."""
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return sojourn.MARK("overflow") if packet.ecn and queue.packets > 10 else sojourn.PASS
+
+
+class Phantom(Sound):
+    """Drops a packet behind the tail."""
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return sojourn.drop_both(queue.packets) if queue.packets > 5 else sojourn.PASS
+
+
+class Certain(Sound):
+    """Lets its probability run away."""
+
+    def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        self.p += 0.01
+
+
+class NotANumber(Certain):
+    """Probes infinity less infinity."""
+
+    def probe(self) -> dict[str, float]:
+        return {"p": float("inf") - float("inf") if self.p > 1 else 0.5}
+
+
+class Silent(Sound):
+    """Declares a probe that it does not report."""
+
+    probes = {"p": "share of packets that go", "q": "another"}
+
+    def probe(self) -> dict[str, float]:
+        return {"p": 0.5}
+
+
+class Dice(Sound):
+    """Brings random numbers of its own."""
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        return sojourn.DROP if random.random() < 0.05 else sojourn.PASS
+
+
+class Shared(Sound):
+    """Counts for all of its instances together."""
+
+    counts = {"packets": 0}
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        self.counts["packets"] += 1
+        return sojourn.DROP if self.counts["packets"] % 7 == 0 else sojourn.PASS
+
+
+class Siamese(Sound):
+    """Copies share one state."""
+
+    def start(self) -> None:
+        super().start()
+        self.state = {"packets": 0}
+
+    def __deepcopy__(self, memo: Any) -> Siamese:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def on_arrival(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        self.state["packets"] += 1
+        return sojourn.DROP if self.state["packets"] % 7 == 0 else sojourn.PASS
+
+
+class Hoards(Sound):
+    """Remembers every packet."""
+
+    def start(self) -> None:
+        super().start()
+        self.packets: list[_core.Packet] = []
+
+    def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
+        self.packets.append(packet)
+
+
+class Empties(Sound):
+    """Throws a long queue away at once."""
+
+    def start(self) -> None:
+        super().start()
+        self.emptying = False
+
+    def on_departure(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> Any:
+        self.emptying = queue.packets > 800 or (self.emptying and queue.packets > 0)
+        return sojourn.DROP if self.emptying else sojourn.PASS
+
+
+class Moody(Sound):
+    """Another one in every second run of the same seed, if the link is slow."""
+
+    runs = itertools.count()
+
+    def start(self) -> None:
+        slow = self.link.rate < 5_000_000
+        self.p = 0.1 * (next(self.runs) % 2) if slow and self.link.mean_packet < 1000 else self.share
+
+
+BROKEN = [
+    (Undescribed, "schema", "Undescribed.gain has no meaning"),
+    (Undocumented, "schema", "Undocumented.gain has no source"),
+    (Misspelt, "spelling", "its defaults written out, decides otherwise"),
+    (Raises, "runs", "ZeroDivisionError"),
+    (Nonsense, "runs", "Nonsense.on_departure returned 0.5"),
+    (Hurried, "times", "an hour without a packet"),
+    (Narrow, "links", "on a link of 1 bit/s"),
+    (Zeno, "timers", "which is not after now"),
+    (Marks, "ecn", "marked a packet that is not ECN-capable"),
+    (Washes, "ecn", "is not writable"),
+    (Deaf, "ecn off", "a mark with ecn off"),
+    (Overflows, "overflow", "is the queue's own cause"),
+    (Phantom, "conservation", "named the packet at 6, but 6 wait"),
+    (Certain, "probabilities", "probe p = 1.0"),
+    (NotANumber, "finite", "probe gave p = NaN"),
+    (Silent, "probes", 'gave no number for "q"'),
+    (Dice, "determinism", "two instances with the same seed decide differently"),
+    (Shared, "determinism", "two instances with the same seed decide differently"),
+    (Siamese, "clone", "a copy decides differently"),
+    (Hoards, "memory", "state grows from"),
+    (Empties, "drops", "one departure dropped"),
+    (Moody, "simulation", "different records"),
+]
+
+
+def test_a_sound_algorithm_passes() -> None:
+    report = check_aqm(Sound)
+    assert [line.name for line in report.lines] == list(CHECKS)
+    assert str(report).count("\n") == len(CHECKS) - 1
+    assert all(str(line).startswith("ok ") for line in report.lines)
+    assert check_aqm(Sound(share=0.5)).spec.endswith("test_check.py:Sound share 0.5")
+
+
+@pytest.mark.parametrize(("cls", "check", "said"), BROKEN, ids=[cls.__name__ for cls, _, _ in BROKEN])
+def test_a_broken_one_is_found(cls: type[sojourn.Aqm], check: str, said: str) -> None:
+    with pytest.raises(ContractBroken) as caught:
+        check_aqm(cls)
+    found = {line.name: line.problem for line in caught.value.report.failed}
+    assert check in found, found
+    assert said in str(found[check])
+    assert f"FAILED  {check}: " in str(caught.value)
+
+
+def test_every_check_has_one_that_fails_it() -> None:
+    assert {check for _, check, _ in BROKEN} == set(CHECKS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_built_in_algorithm_holds_the_contract(name: str) -> None:
+    assert not check_aqm(name).failed
+
+
+@pytest.mark.parametrize("name", SCHEDULERS)
+def test_a_scheduler_holds_what_applies(name: str) -> None:
+    report = check_aqm(name)
+    assert sum(not line.skipped for line in report.lines) == 3
+
+
+@pytest.mark.parametrize("name", ["red.py:RED", "pi.py:PI", "codel.py:CoDel"])
+def test_the_examples_hold_the_contract(name: str) -> None:
+    assert not check_aqm(f"{ROOT}/examples/own/{name}").failed
