@@ -8,7 +8,7 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint setup build bench docs validate clean
+.PHONY: help demo test lint setup build bench costs docs validate clean
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,12 @@ lint: setup ## The quick checks only
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 	cargo build --release --locked --package sojourn-sim --examples
 	@$(BIN)/python benches/bench.py
+
+costs: build ## Measure what each decision costs (two minutes on a quiet machine, with valgrind), then the docs
+	cargo build --release --locked --package sojourn-aqm --examples
+	@$(BIN)/sojourn bench aqm --json > docs/algorithms/costs.json.new
+	@mv docs/algorithms/costs.json.new docs/algorithms/costs.json
+	@$(MAKE) --no-print-directory docs
 
 docs: build ## Write what is generated: parameter tables, metrics, the schema of scenario files
 	@$(BIN)/python docs/generate.py

@@ -23,6 +23,7 @@ __all__ = [
     "Link",
     "Verdict",
     "Exam",
+    "schedulers",
     "canonical",
     "spec_info",
     "inspect",
@@ -223,6 +224,8 @@ class Exam:
     @property
     def instance(self) -> Any:
         """The Python object under examination; None for a built-in algorithm or a copy."""
+def schedulers() -> list[dict[str, Any]]:
+    """Every scheduler, in the same form."""
 
 def canonical(spec: str) -> str:
     """The canonical form of a spec: words in schema order, one spelling for each value."""

@@ -1,6 +1,6 @@
 //! What an algorithm costs: what it asks of the outside per packet, how often it moves, how long it takes.
 //!
-//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered a ninth more than it carries, by
+//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered an eighth more than it carries, by
 //! packets of so many flows in turn, so that everything that controls a queue has found its working point after the
 //! [`WARM_UP`]. Packets come and go in steps of nine arrivals, then eight departures. Random numbers, looks into
 //! the queue and timers are counted; equal counts for few and for many flows say that the work does not

@@ -46,10 +46,7 @@ pub(crate) fn stopwatch(
     let begun = Instant::now();
     let mut clock = || begun.elapsed().as_nanos() as u64;
     let timed = || {
-        const LOOKS: u64 = 10_000;
-        let first = clock();
-        let last = (1..LOOKS).fold(first, |_, _| clock());
-        let look = (last - first) as f64 / (LOOKS - 1) as f64;
+        let look = (0..100).map(|_| look(&mut clock)).fold(f64::INFINITY, f64::min);
         let cost = driver.run(packets, &mut clock);
         let steps = cost.packets / ARRIVALS;
         let each = |part: usize, looks: u64, times: u64| {
@@ -59,6 +56,14 @@ pub(crate) fn stopwatch(
         [each(0, steps, cost.packets), each(1, steps, cost.departures), each(2, cost.timers, cost.timers)]
     };
     own::guarded(py, || Ok(py.detach(timed)))
+}
+
+/// Nanoseconds of one look at the clock.
+fn look(clock: &mut impl FnMut() -> u64) -> f64 {
+    const LOOKS: u64 = 100;
+    let first = clock();
+    let last = (0..LOOKS).fold(first, |_, _| clock());
+    (last - first) as f64 / LOOKS as f64
 }
 
 fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Driver> {
@@ -71,5 +76,6 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
     } else {
         own::parse(py, spec)?.build(context).map(Subject::Aqm)
     };
-    Ok(Driver::new(subject.map_err(|e| spec_error(py, &e))?, link_rate, flows))
+    let subject = subject.map_err(|e| spec_error(py, &e))?;
+    own::guarded(py, || Ok(py.detach(|| Driver::new(subject, link_rate, flows))))
 }

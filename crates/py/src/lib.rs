@@ -26,6 +26,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CORE_VERSION", concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES")))?;
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(schema::algorithms, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::schedulers, module)?)?;
     module.add_function(wrap_pyfunction!(schema::canonical, module)?)?;
     module.add_function(wrap_pyfunction!(schema::spec_info, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;

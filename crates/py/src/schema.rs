@@ -17,6 +17,16 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
+/// Every scheduler, in the same form.
+#[pyfunction]
+pub(crate) fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let list = PyList::empty(py);
+    for discipline in registry::SCHEDULERS {
+        list.append(algorithm_dict(py, &discipline.algorithm)?)?;
+    }
+    Ok(list)
+}
+
 /// The canonical form of a spec: words in schema order, one spelling for each value.
 #[pyfunction]
 pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {

@@ -1,4 +1,5 @@
-"""``sojourn bench``: bottleneck packets per CPU second of this build on this machine.
+"""``sojourn bench``: bottleneck packets per CPU second of this build on this machine; ``sojourn bench aqm``:
+what a decision of each algorithm costs.
 
 Every counter is on, as in any run; one thread; the best of three, because a busy machine only ever makes
 it slower. ``make bench`` in a clone also counts instructions and compares with ns-2.
@@ -40,7 +41,9 @@ def bench(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="A scenario [default: 40 TCP flows over RED].", show_default=False
+            metavar="[FILE|aqm]",
+            help="A scenario [default: 40 TCP flows over RED], or 'aqm' for the cost of each decision.",
+            show_default=False,
         ),
     ] = None,
     aqm: Annotated[
@@ -49,7 +52,12 @@ def bench(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Measure bottleneck packets per CPU second."""
+    """Measure bottleneck packets per CPU second, or with 'aqm' what each algorithm and scheduler costs."""
+    if file == Path("aqm"):
+        from sojourn.cli.bench_aqm import bench_aqm
+
+        bench_aqm(aqm, json)
+        return
     from sojourn.run import plan
     from sojourn.scenario import Scenario, load
     from sojourn.study.execute import check
