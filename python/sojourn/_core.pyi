@@ -28,6 +28,7 @@ __all__ = [
     "spec_info",
     "inspect",
     "stopwatch",
+    "drop_function",
     "parse_unit",
     "canonical_unit",
     "nearest",
@@ -241,6 +242,9 @@ def stopwatch(
     spec: str, rate: int, flows: int, packets: int
 ) -> tuple[float | None, float | None, float | None]:
     """Nanoseconds of an arrival, a departure and a timer; None where none came."""
+
+def drop_function(spec: str, cls: int, lengths: list[int]) -> list[float]:
+    """The probe `p` of a fresh instance after two arrivals that meet a queue of each of these lengths."""
 
 @overload
 def parse_unit(kind: Literal["span", "rate"], word: str) -> int: ...

@@ -352,6 +352,22 @@ def test_the_schema_is_printed(cli: Cli) -> None:
     assert printed == json.loads((ROOT / "docs/reference/scenario.schema.json").read_text())
 
 
+def test_bench_aqm_measures_algorithms_and_schedulers(cli: Cli) -> None:
+    done = cli("bench", "aqm", "--aqm", "red max_p 0.02", "--aqm", "drr", "--json")
+    assert done.returncode == 0, done.stderr
+    measured = json.loads(done.stdout)
+    assert [cost["spec"] for cost in measured["costs"]] == ["red max_p 0.02", "drr"]
+    for cost in measured["costs"]:
+        assert set(cost["nanoseconds"]) == {"10", "1000", "100000"}
+        assert cost["timer_period_s"] is None
+        assert cost["instructions"] is not None or "need" in measured["missing"]
+    assert measured["costs"][0]["moves_per_packet"] > 0.9
+
+    wrong = cli("bench", "aqm", "--aqm", "reed")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith('sojourn: --aqm: "reed" is not an algorithm (did you mean red?)')
+
+
 def test_version_and_help(cli: Cli) -> None:
     assert cli("--version").stdout.strip() == f"sojourn {_core.CORE_VERSION}"
     for words in ([], ["run"], ["reproduce"], ["list"], ["explain"], ["report"], ["bench"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -10,8 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from sojourn import _core, costs
+
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")])
+#: Without the parts that generated pages are made of: their links are those of the pages.
+PAGES = sorted(
+    page
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
+    if page.parent.name != "parts"
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -24,6 +32,32 @@ def test_generated_pages_are_fresh():
         [sys.executable, ROOT / "docs/generate.py", "--check"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_pictures_show_what_the_code_does():
+    """By the hash of what they show: matplotlib may draw the same in other bytes."""
+    done = subprocess.run(
+        [sys.executable, ROOT / "docs/pictures.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_of_the_algorithms_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(ROOT)
+    pages = [ROOT / f"docs/algorithms/{one['name']}.md" for one in _core.algorithms()]
+    for page in pages:
+        (code,) = blocks(page, "python")
+        exec(compile(code, str(page), "exec"), {})
+        assert page.stem in capsys.readouterr().out
+
+
+def test_every_algorithm_and_scheduler_is_measured():
+    measured = json.loads((ROOT / "docs/algorithms/costs.json").read_text())
+    assert [cost["spec"] for cost in measured["costs"]] == [one["name"] for one in costs.subjects()]
+    assert measured["missing"] is None
+    assert all(cost["instructions"]["1000"]["arrival"] > 0 for cost in measured["costs"])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,9 +1,9 @@
-//! What an algorithm or a scheduler costs: counted, and by the clock.
+//! What an algorithm or a scheduler costs, counted and by the clock; and what its drop function is.
 
 use crate::{errors::spec_error, own};
 use pyo3::{prelude::*, types::PyDict};
 use sojourn_aqm::{
-    Context, Spec,
+    Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
     inspect::{ARRIVALS, Driver, LIMIT, PACKET, Subject},
 };
 use std::time::Instant;
@@ -78,4 +78,59 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
     };
     let subject = subject.map_err(|e| spec_error(py, &e))?;
     own::guarded(py, || Ok(py.detach(|| Driver::new(subject, link_rate, flows))))
+}
+
+/// The probe `p` of a fresh instance after two arrivals of `class` that meet a queue of each of these lengths, all
+/// of the same class: the drop function of whoever has one.
+#[pyfunction]
+pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<u32>) -> PyResult<Vec<f64>> {
+    let context = Context {
+        link_rate: 10_000_000,
+        limit: Limit::Packets(u32::MAX),
+        mean_packet: 1000,
+        ecn: false,
+        ns2: false,
+        ns2_2001: false,
+    };
+    let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
+    let p_at = |length: u32| {
+        let mut aqm = spec.build(context)?;
+        let (now, class) = (Time::ZERO, Class(class));
+        let packet = PacketView { bytes: 1000, ecn: Ecn::NotEct, flow: FlowId(0), class, arrived: now };
+        let queue = QueueView {
+            packets: length,
+            bytes: u64::from(length) * 1000,
+            limit: context.limit,
+            link_rate: context.link_rate,
+            contents: &Uniform { packet, length },
+        };
+        let mut rng = Stream::new(1, "drop_function");
+        for _ in 0..2 {
+            // The first ends the idle time before it, by which averages decay.
+            aqm.on_offered(now, &packet, &queue);
+            aqm.on_arrival(now, &packet, &queue, &mut rng);
+        }
+        let mut p = 0.0;
+        aqm.probe(&mut |name, value| p = if name == "p" { value } else { p });
+        Ok(p)
+    };
+    lengths.into_iter().map(p_at).collect::<Result<_, _>>().map_err(|e| spec_error(py, &e))
+}
+
+/// A queue of packets alike, each of a flow of its own.
+struct Uniform {
+    packet: PacketView,
+    length: u32,
+}
+
+impl Contents for Uniform {
+    fn at(&self, position: u32) -> Option<PacketView> {
+        (position < self.length).then_some(PacketView { flow: FlowId(position + 1), ..self.packet })
+    }
+    fn of_flow(&self, flow: FlowId) -> u32 {
+        u32::from((1..=self.length).contains(&flow.0))
+    }
+    fn of_class(&self, class: Class) -> u32 {
+        if class == self.packet.class { self.length } else { 0 }
+    }
 }

@@ -31,6 +31,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema::spec_info, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::stopwatch, module)?)?;
+    module.add_function(wrap_pyfunction!(inspect::drop_function, module)?)?;
     module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::nearest, module)?)?;
