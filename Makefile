@@ -43,8 +43,8 @@ costs: build ## Measure what each decision costs (two minutes on a quiet machine
 	@$(MAKE) --no-print-directory docs
 
 docs: build ## Write what is generated: parameter tables, metrics, the schema of scenario files
-	@$(BIN)/python docs/generate.py
 	@$(BIN)/python docs/pictures.py
+	@$(BIN)/python docs/generate.py
 
 validate: build ## Compare 40 scenarios with the recorded results of ns-2 (about five minutes)
 	$(BIN)/python -m validation.run

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +36,15 @@ FUNCTIONS = {
 }
 """Who has a probability that is a function of an average queue, with the average of one packet."""
 
-Drawn = tuple[Iterable[np.ndarray], Callable[[], str]]
-"""What a picture shows, and how it is drawn."""
+Drawn = tuple[Mapping[str, np.ndarray], Callable[[], str]]
+"""What a picture shows, by its names, and how it is drawn."""
 
 
 def three_algorithms() -> Drawn:
     """Show what three algorithms make of the same 40 TCP flows: seed 1 of Fig. 5(a) of the RAQM paper."""
     results = sojourn.run(sojourn.load(FIGURE), aqms=["pi", "rem b_star 50p", "raqm q_0 50p"], seeds=1)
     frame = results.trace("queue")
-    return [frame["queue_packets"].to_numpy()], lambda: queue_traces(frame, reference=50, limit=100)
+    return {"queue": frame["queue_packets"].to_numpy()}, lambda: queue_traces(frame, reference=50, limit=100)
 
 
 def reaction(spec: str) -> Drawn:
@@ -61,7 +61,7 @@ def reaction(spec: str) -> Drawn:
     names = [name for name in ("probability p", label) if name in frame.columns]
     title = f"{style(spec).title}: 20 flows, 60 from 50 s on"
     return (
-        [frame[name].to_numpy() for name in ("queue_packets", *names)],
+        {name: frame[name].to_numpy() for name in ("queue_packets", *names)},
         lambda: probes(frame, spec, names=names, shaded=[(50.0, 100.0)], title=title),
     )
 
@@ -72,7 +72,7 @@ def drop_function(spec: str) -> Drawn:
     first = np.array(_core.drop_function(spec, 0, LENGTHS))
     other = np.array(_core.drop_function(spec, 1, LENGTHS))
     differs = not np.array_equal(first, other)
-    return [first, other], lambda: curve(
+    return {"in": first, "out": other}, lambda: curve(
         LENGTHS,
         other,
         x_label="Average queue (packets)",
@@ -98,10 +98,11 @@ def pictures() -> dict[Path, Callable[[], Drawn]]:
     return made
 
 
-def digest(shown: Iterable[np.ndarray]) -> str:
+def digest(shown: Mapping[str, np.ndarray]) -> str:
     """Hash what a picture shows."""
     hashed = hashlib.sha256()
-    for column in shown:
+    for name, column in shown.items():
+        hashed.update(name.encode())
         hashed.update(column.astype(np.float64).tobytes())
     return f"<!-- shows {hashed.hexdigest()[:16]} -->\n"
 

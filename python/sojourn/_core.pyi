@@ -225,6 +225,7 @@ class Exam:
     @property
     def instance(self) -> Any:
         """The Python object under examination; None for a built-in algorithm or a copy."""
+
 def schedulers() -> list[dict[str, Any]]:
     """Every scheduler, in the same form."""
 
