@@ -71,7 +71,10 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
             retransmitted_packets,
             timeouts,
             window_cuts,
+            dropped_packets,
             received_packets,
+            delay_ns,
+            delay_max_ns,
             goodput_bytes,
         ]
     );

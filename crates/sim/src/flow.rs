@@ -165,8 +165,12 @@ pub(crate) struct Counts {
     pub(crate) queue_drops: u64,
     pub(crate) queue_marks: u64,
     pub(crate) window_received: u64,
+    /// Of the packets received in the window: time from sender to receiver, in all and at most.
+    pub(crate) delay: u64,
+    pub(crate) delay_max: u64,
     pub(crate) goodput_bytes: u64,
-    /// The sender's tally when the window opened.
+    /// Packets dropped, and the sender's tally, when the window opened.
+    pub(crate) dropped_before: u64,
     pub(crate) sent_before: u64,
     pub(crate) retransmitted_before: u64,
     pub(crate) timeouts_before: u64,
@@ -229,8 +233,16 @@ impl Connection {
         packets * u64::from(tcp.payload) - u64::from(short)
     }
 
-    /// The packet that carries `segment`.
-    pub(crate) fn packet(&self, flow: u32, step: u32, class: Class, tcp: &Tcp, segment: Segment) -> Packet {
+    /// The packet that carries `segment`, sent `now`.
+    pub(crate) fn packet(
+        &self,
+        flow: u32,
+        step: u32,
+        class: Class,
+        tcp: &Tcp,
+        segment: Segment,
+        now: u64,
+    ) -> Packet {
         let is_syn = tcp.options.syn && segment.sequence == 0;
         let may_mark =
             tcp.options.ecn && !is_syn && (!segment.is_retransmission || tcp.options.ect_on_retransmissions);
@@ -240,6 +252,7 @@ impl Connection {
             bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
             ecn: if may_mark { Ecn::Ect0 } else { Ecn::NotEct },
             class,
+            sent: now,
             body: Body::Data { sequence: segment.sequence, cwr: segment.cwr },
         }
     }
@@ -253,7 +266,7 @@ impl Connection {
         }
         let body =
             Body::Ack { next: self.receiver.next(), echo: tcp.options.ecn && self.receiver.echo(), sack };
-        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, body }
+        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, sent: 0, body }
     }
 }
 
@@ -273,7 +286,7 @@ mod tests {
 
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
-        connection(tcp, Some(5000)).packet(7, 3, Class(2), tcp, segment)
+        connection(tcp, Some(5000)).packet(7, 3, Class(2), tcp, segment, 0)
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.

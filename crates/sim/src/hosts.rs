@@ -38,7 +38,11 @@ impl Simulation {
         } else {
             flow.counts.late += 1;
         }
-        flow.counts.window_received += u64::from(in_window);
+        if in_window {
+            flow.counts.window_received += 1;
+            flow.counts.delay += at - packet.sent;
+            flow.counts.delay_max = flow.counts.delay_max.max(at - packet.sent);
+        }
         let (connection, sequence, cwr) = match (&mut flow.agent, packet.body) {
             (Agent::Tcp(connection), Body::Data { sequence, cwr }) => (connection, sequence, cwr),
             _ => {
@@ -119,7 +123,7 @@ impl Simulation {
             let flow = &self.flows[number as usize];
             let group = &self.groups[flow.group as usize];
             if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
-                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment);
+                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment, now);
                 self.carry(now, now, packet);
             }
         }
@@ -184,6 +188,7 @@ impl Simulation {
                 bytes: *size,
                 ecn: Ecn::NotEct,
                 class: group.class,
+                sent: now,
                 body,
             };
             *sent += 1;

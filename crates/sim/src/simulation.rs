@@ -349,6 +349,7 @@ impl Simulation {
         self.recorder.open_window(&mut self.network.ports);
         for flow in &mut self.flows {
             let counts = &mut flow.counts;
+            counts.dropped_before = counts.dropped;
             match &flow.agent {
                 Agent::Tcp(connection) => {
                     let tally = connection.sender.tally;

@@ -507,6 +507,23 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
     assert_eq!(series.mean_packets, [0.0, 0.0, 0.6, 0.0, 0.0]);
 }
 
+/// Sender to receiver: 0.08 ms on either access link, 8 ms and 15 ms on the bottleneck, 5 ms behind it. The second
+/// packet waits 3 ms for the first, the third finds no room.
+#[test]
+fn a_delay_is_counted_from_sender_to_receiver() {
+    let groups = [(0, "a"), (5 * MS, "b"), (6 * MS, "c")].map(|(start, name)| {
+        let mut group = traffic(name, 1, Kind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
+        group.start = Draw::Constant(start as f64);
+        group
+    });
+    let mut dumbbell = Dumbbell { rate: MBIT, ..dumbbell(queue("1p", "droptail")) };
+    dumbbell.access = access(100 * MBIT, &[0]);
+    let flows = run(&plan(dumbbell, groups.into(), 100 * MS), 1).flows;
+    assert_eq!(flows.delay_ns, [28_160_000, 31_160_000, 0]);
+    assert_eq!(flows.delay_max_ns, flows.delay_ns);
+    assert_eq!((flows.dropped_packets, flows.received_packets), (vec![0, 0, 1], vec![1, 1, 0]));
+}
+
 /// What a time series says must add up to what the counters say.
 #[test]
 fn samples_add_up_to_the_counters() {

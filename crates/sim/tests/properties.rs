@@ -50,6 +50,8 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     prop_assert_eq!(sum(&flows.queue_drops), sum(&measured.drops));
     prop_assert_eq!(sum(&flows.queue_marks), sum(&measured.marks));
     for i in 0..flows.traffic.len() {
+        let (received, delay, most) = (flows.received_packets[i], flows.delay_ns[i], flows.delay_max_ns[i]);
+        prop_assert!(most <= delay && delay <= received * most);
         prop_assert!(flows.goodput_bytes[i] as f64 <= flows.received_packets[i] as f64 * LARGEST);
         if plan.warmup == 0 {
             prop_assert!(flows.received_packets[i] <= flows.sent_packets[i]);
@@ -145,7 +147,7 @@ proptest! {
             let flows = &record.flows;
             [&flows.queue_arrivals, &flows.queue_drops, &flows.queue_marks, &flows.sent_packets,
              &flows.retransmitted_packets, &flows.timeouts, &flows.window_cuts, &flows.received_packets,
-             &flows.goodput_bytes].map(Clone::clone)
+             &flows.dropped_packets, &flows.delay_ns, &flows.goodput_bytes].map(Clone::clone)
         };
         let (before, whole) = (columns(&before), columns(&whole));
         for (c, column) in columns(&window).iter().enumerate() {

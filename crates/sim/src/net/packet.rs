@@ -44,6 +44,8 @@ pub(crate) struct Packet {
     pub(crate) ecn: Ecn,
     /// Traffic class.
     pub(crate) class: Class,
+    /// When it was sent; not kept for acknowledgements.
+    pub(crate) sent: u64,
     /// Contents.
     pub(crate) body: Body,
 }

@@ -104,8 +104,14 @@ pub struct FlowColumns {
     pub retransmitted_packets: Vec<u64>,
     pub timeouts: Vec<u64>,
     pub window_cuts: Vec<u64>,
+    /// Packets that any queue on the way dropped.
+    pub dropped_packets: Vec<u64>,
     /// Packets that reached the receiver, duplicates included.
     pub received_packets: Vec<u64>,
+    /// Of those packets: time from sender to receiver, summed...
+    pub delay_ns: Vec<u64>,
+    /// ...and the longest.
+    pub delay_max_ns: Vec<u64>,
     /// Payload bytes that reached the receiver for the first time.
     pub goodput_bytes: Vec<u64>,
 }

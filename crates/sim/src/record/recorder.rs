@@ -127,7 +127,10 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         &mut columns.retransmitted_packets,
         &mut columns.timeouts,
         &mut columns.window_cuts,
+        &mut columns.dropped_packets,
         &mut columns.received_packets,
+        &mut columns.delay_ns,
+        &mut columns.delay_max_ns,
         &mut columns.goodput_bytes,
     ] {
         column.resize(rows, 0);
@@ -157,7 +160,10 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         columns.retransmitted_packets[row] += tally.retransmitted - counts.retransmitted_before;
         columns.timeouts[row] += tally.timeouts - counts.timeouts_before;
         columns.window_cuts[row] += tally.cuts - counts.cuts_before;
+        columns.dropped_packets[row] += counts.dropped - counts.dropped_before;
         columns.received_packets[row] += counts.window_received;
+        columns.delay_ns[row] += counts.delay;
+        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
         if !group.is_requests() {
             columns.goodput_bytes[row] += counts.goodput_bytes;
         }
