@@ -1,4 +1,4 @@
-"""Stability maps against packets: is the queue steady where the linear loop says so (docs/decisions/0012)?
+"""Stability maps against packets: is the queue steady where the linear loop says so (decision 12).
 
 ``python -m validation.stability`` runs every point (a few minutes) and writes ``validation/stability.csv``.
 """
@@ -86,7 +86,7 @@ start = "uniform 0s 1s"
 
 
 def concentration(queue: np.ndarray, interval: float) -> float:
-    """Return the largest share of the variance within a factor `BAND` of one frequency, as decision 12 says."""
+    """Return the share of the variance within a factor `BAND` of one frequency, as decision 12 says."""
     frequency, power = welch(queue, fs=1 / interval, nperseg=len(queue) // 10, window="hann")
     frequency, power = frequency[1:], power[1:]
     peak = frequency[int(np.argmax(power * frequency))]

@@ -13,7 +13,19 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli import bench, compare, explain, list_, report, reproduce, run, schema, stability, sweep
+from sojourn.cli import (
+    bench,
+    compare,
+    compare_worlds,
+    explain,
+    list_,
+    report,
+    reproduce,
+    run,
+    schema,
+    stability,
+    sweep,
+)
 from sojourn.errors import SojournError, disk
 
 app = typer.Typer(
@@ -46,6 +58,7 @@ def _root(
 
 app.command("run")(run.run)
 app.command("compare")(compare.compare)
+app.command("compare-worlds")(compare_worlds.compare_worlds)
 app.command("sweep")(sweep.sweep)
 app.command("stability")(stability.stability)
 app.command("design")(stability.design)

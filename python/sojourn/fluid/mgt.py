@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -119,6 +119,13 @@ class Solution:
         """Which grid points lie in [since, end]."""
         return self.time >= self.since - 1e-9
 
+    def system(self, k: int) -> Solution:
+        """Return one of the systems alone."""
+        across = ("queue", "arrivals", "signal", "overflow", "window", "sent", "delivered")
+        parts = {name: getattr(self, name)[:, k : k + 1] for name in across}
+        states = {name: values[:, k : k + 1] for name, values in self.states.items()}
+        return replace(self, states=states, **parts)
+
     @property
     def mean(self) -> Floats:
         """Mean queue over [since, end], shape (P,)."""
@@ -166,7 +173,7 @@ def solve(
         fine = integrate(flows, link, law, duration, first / 2**k, since)
         scale = np.maximum(fine.mean, 1.0)
         change = np.maximum(abs(fine.mean - coarse.mean), abs(fine.deviation - coarse.deviation)) / scale
-        coarse = Solution(**{**fine.__dict__, "error": float(change.max()), "halvings": k})
+        coarse = replace(fine, error=float(change.max()), halvings=k)
         if coarse.error is not None and coarse.error <= tolerance:
             break
     return coarse

@@ -7,6 +7,7 @@ congestion avoidance; an on/off stream sends its mean rate. What the model has n
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,40 @@ class Setting:
         """Integrate it."""
         warmup, end = self.seconds
         return solve(self.classes.flows, self.link, self.law, end, warmup)
+
+
+def solve_together(settings: Sequence[Setting], halvings: int = 1) -> list[Solution]:
+    """Integrate settings of one algorithm at once; they may differ in counts, delays and buffers.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+        As many classes, the same algorithm and duration in each.
+    halvings : int
+        How often the step may be halved; what is left is in ``error``.
+    """
+    first = settings[0]
+    rates, limits = (
+        np.array([float(np.asarray(getattr(one.link, n))) for one in settings]) for n in ("rate", "limit")
+    )
+    names = Flows.__dataclass_fields__
+    columns = {
+        name: np.stack(
+            [
+                np.broadcast_to(getattr(one.classes.flows, name), one.classes.traffic.shape)
+                for one in settings
+            ],
+            axis=1,
+        )
+        for name in names
+    }
+    place = Place(rates, limits, first.link.drops)
+    link = Link(rates, limits, first.link.drops, first.link.background)
+    warmup, end = first.seconds
+    found = solve(
+        Flows(**columns), link, type(first.law)(first.law.values, place), end, warmup, halvings=halvings
+    )
+    return [found.system(k) for k in range(len(settings))]
 
 
 def setting(scenario: Scenario, spec: str) -> Setting:

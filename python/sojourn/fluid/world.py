@@ -18,7 +18,7 @@ from sojourn.metrics import compute
 from sojourn.record import Record
 from sojourn.study.execute import Outcome, Progress, metrics_version
 from sojourn.study.plan import Point
-from sojourn.study.store import Store
+from sojourn.study.store import Metrics, Store
 
 #: Metrics that an average does not determine: single packets, their runs, time-outs and what they resend.
 UNKNOWN = frozenset({"timeouts", "retransmit_ratio", "mean_drop_run", "p99_delay_s"})
@@ -71,13 +71,18 @@ def _run(point: Point, found: Setting, store: Store | None) -> tuple[Outcome, li
     solution = found.solve()
     data = columns(found, solution)
     record = Record(data, found.plan)
-    values = {
-        name: None if name.rpartition(".")[2] in UNKNOWN else value for name, value in compute(record).items()
-    }
+    values = metrics(record)
     doubts = _doubts(solution)
     if store is not None:
         store.write(point, data, values, metrics_version(), json.dumps(doubts))
     return Outcome(point, values, record, True), doubts
+
+
+def metrics(record: Record) -> Metrics:
+    """Return every metric of a record of the fluid world, null where it cannot be known."""
+    return {
+        name: None if name.rpartition(".")[2] in UNKNOWN else value for name, value in compute(record).items()
+    }
 
 
 def _doubts(solution: Solution) -> list[str]:

@@ -12,6 +12,7 @@ from sojourn.plots.decimate import block_means, decimate
 from sojourn.plots.ellipses import ellipses
 from sojourn.plots.histogram import histogram
 from sojourn.plots.orbits import bifurcation, iterates
+from sojourn.plots.overlay import overlay
 from sojourn.plots.probes import probe_names, probes
 from sojourn.plots.queue_traces import queue_traces
 from sojourn.plots.theme import ALGORITHMS, Style, label, labels, style, styles
@@ -37,6 +38,7 @@ __all__ = [
     "iterates",
     "label",
     "labels",
+    "overlay",
     "probe_names",
     "probes",
     "queue_traces",
