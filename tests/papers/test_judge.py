@@ -17,7 +17,8 @@ import pytest
 
 from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
-from sojourn.papers.judge import All, Beside, judge_all, settle
+from sojourn.papers.experiment import Observations, Reading
+from sojourn.papers.judge import All, Beside, judge_all, settle, touches
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -235,6 +236,23 @@ def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_it
     assert trend.judge(flat).verdict is U
     assert trend.wanting(flat) == {(E, "a"), (E, "d")}
     assert trend.judge(made()).reason == "not run"
+
+
+def test_a_reading_touches_the_claims_that_ask_for_what_it_changed():
+    seen = Observations()
+    for arm in "ab":
+        seen.add("", (E, arm), 1, {"std": 1.0, "other std": 2.0, "mean": 3.0})
+    seen.add("again", (E, "a"), 1, {"std": 1.5})
+    renamed = seen.under(Reading("renamed", "", metrics={"std": "other std"}))
+    elsewhere = seen.under(
+        Reading("elsewhere", "", metrics={"std": "other std"}, experiments=frozenset({"x"}))
+    )
+    again = seen.under(Reading("again", ""))
+    on_std, on_mean, on_b = Below(q("a"), q("b")), Below(q("a", "mean"), q("b", "mean")), Within(q("b"), 0, 1)
+    assert [touches(renamed, check) for check in (on_std, on_mean, on_b)] == [True, False, True]
+    assert not touches(elsewhere, on_std)
+    assert [touches(again, check) for check in (on_std, on_mean, on_b)] == [True, True, False]
+    assert not touches(renamed, Computed(lambda: Finding(R)))
 
 
 def claim(name: str) -> Claim:

@@ -241,13 +241,11 @@ class View:
         self._id = reading.id if reading else ""
         self._renamed = reading.metrics if reading else {}
 
-    @property
-    def repeated(self) -> frozenset[Source]:
-        """The arms that this reading changed (all of its experiments, where it renames a metric)."""
-        if not self._renamed or self._reading is None:
-            return self._observations.sources(self._id)
-        wanted = self._reading.experiments
-        return frozenset(s for s in self._observations.sources("") if wanted is None or s[0] in wanted)
+    def changes(self, experiment: str, arm: str, metric: str) -> bool:
+        """Whether this reading gives a metric of an arm another value: repeats the arm, or renames it."""
+        wanted = self._reading.experiments if self._reading else None
+        renamed = metric in self._renamed and (wanted is None or experiment in wanted)
+        return renamed or (experiment, arm) in self._observations.sources(self._id)
 
     def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
         """Return a metric of an arm by seed."""

@@ -192,6 +192,22 @@ def judge_all(
 
 
 def touches(samples: Samples, check: Check) -> bool:
-    """Whether a reading repeated any arm of `check` (samples without that knowledge: any arm at all)."""
-    repeated = getattr(samples, "repeated", check.sources)
-    return bool(check.sources & repeated)
+    """Whether a reading changed anything that `check` asks for (samples without that knowledge: it did)."""
+    changes = getattr(samples, "changes", None)
+    if changes is None:
+        return bool(check.sources)
+    asked = _Asked()
+    check.judge(asked)
+    return any(changes(*one) for one in asked.names)
+
+
+class _Asked:
+    """Samples without any, which remember what they were asked for."""
+
+    def __init__(self) -> None:
+        self.names: set[tuple[str, str, str]] = set()
+
+    def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
+        """Return nothing."""
+        self.names.add((experiment, arm, metric))
+        return {}
