@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -137,3 +138,19 @@ def test_the_plan_of_sweeps_is_one(tmp_path: Path):
     (tmp_path / "red40.toml").write_text((ROOT / "examples/red40.toml").read_text())
     (tmp_path / "plan.toml").write_text(text)
     assert len(read(tmp_path / "plan.toml").points) == 5 * 3 * 2 * 20
+
+
+def test_the_own_algorithm_runs(tmp_path: Path):
+    """The page's file is a script and an algorithm for the command line; its blocks are one file."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = ROOT / "docs/own-algorithm.md"
+    code = blocks(page, "python")
+    assert len(code[0].splitlines()) <= 21
+    (tmp_path / "mine.py").write_text("\n\n".join(code))
+    lines = [line for text in blocks(page, "sh") for line in text.splitlines()]
+    assert len(lines) == 2
+    commands = [[Path(sys.executable).parent / "sojourn", *shlex.split(line)[1:]] for line in lines]
+    for words in ([sys.executable, "mine.py"], *commands):
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert ("determinism" if "mine.py" in words else "mine.py:Mine") in done.stdout

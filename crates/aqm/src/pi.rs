@@ -3,6 +3,7 @@
 //!
 //! The integral part makes the queue end exactly at its target, which RED cannot do; the price is
 //! patience: with the published constants the probability moves by about 1e-5 a second for each packet of error.
+//! `sojourn.rules.pi` computes the gains from the number of flows, the capacity and the round-trip time.
 //!
 //! # When it decides
 //! At `f_s` samples a second: p <- p + a (q - q_ref) - b (q_old - q_ref), kept in [0, 1], which is also its

@@ -5,7 +5,7 @@
 //! nothing happens. Between the thresholds the base probability p_b rises from 0 to `max_p`; a counter
 //! of packets since the last signal turns it into p_a, which spaces the signals evenly instead of
 //! letting them bunch. From `max_th` on every packet is signalled; `gentle` replaces that jump by a second,
-//! steeper line.
+//! steeper line. `sojourn.rules.redopt` computes thresholds, `max_p` and `w_q` from the load.
 //!
 //! # When it decides
 //! On arrival. The average moves for every arrival, also for one that will not fit; while the link was

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from sojourn import rules
 from sojourn.errors import InputError
 
 
@@ -32,11 +33,9 @@ def pi(flows: float, rate: float, rtt: float, q_ref: float = 50.0, f_s: float = 
     {'z': '0.528786', 'k': '9.78108e-06', 'a': '1.85278e-05', 'b': '1.84667e-05'}
     """
     _check(flows, rate, rtt)
-    z = 2 * flows / (rtt**2 * rate)
-    k = z * math.hypot(1, z * rtt) * (2 * flows) ** 2 / (rtt * rate) ** 3
-    a, b = k / z + k / (2 * f_s), k / z - k / (2 * f_s)
-    spec = f"pi a {a:.9g} b {b:.9g} f_s {f_s:g} q_ref {q_ref:g}p"
-    return Design(spec, {"z": z, "k": k, "a": a, "b": b}, "Hollot et al. 2001")
+    rule = rules.pi(flows, rate, rtt, f_s=f_s, q_ref=f"{q_ref:g}p")
+    values = {"z": rule.values["z"], "k": rule.values["K"], "a": rule.values["a"], "b": rule.values["b"]}
+    return Design(str(rule), values, "Hollot et al. 2001")
 
 
 def red(flows: float, rate: float, rtt: float, min_th: float, max_th: float, max_p: float = 0.1) -> Design:
