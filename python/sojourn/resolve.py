@@ -145,6 +145,8 @@ def _check_traffic(scenario: Scenario, traffic: Traffic, place: str, duration: i
         raise Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
     if traffic.kind == "web":
         _check_web(traffic, place)
+    if traffic.kind == "tcp-short" and traffic.stagger is not None:
+        raise Wrong("is for sources that are there", "arrivals say when flows come", f"{place}.stagger")
     start = min(ends(draw(traffic.start, "span")), default=0)
     if start >= duration:
         raise Wrong(
@@ -322,9 +324,16 @@ def _traffic(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dic
         "from": _listed(traffic.from_),
         "to": _listed(traffic.to),
         "start": draw(traffic.start, "span"),
+        "stagger": _stagger(traffic),
         "stop": number("span", traffic.stop) if traffic.stop is not None else None,
         "class": traffic.class_,
     }
+
+
+def _stagger(traffic: Traffic) -> dict[str, Any] | None:
+    if traffic.stagger is None:
+        return None
+    return {"every": draw(traffic.stagger.every, "span"), "by": traffic.stagger.by}
 
 
 def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[str, Any]:
@@ -336,6 +345,7 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
         "payload": int(number("bytes", traffic.payload)),
         "header": int(number("bytes", traffic.header)),
         "ack": int(number("bytes", traffic.ack)),
+        "max_rate": None if traffic.max_rate is None else number("rate", traffic.max_rate),
         "options": tcp_options(scenario, traffic, place, ecn),
     }
     if traffic.kind == "tcp":
@@ -364,6 +374,7 @@ def _web(web: Web) -> dict[str, Any]:
         "objects": draw(web.objects, "howmany"),
         "object_gap": draw(web.object_gap, "span"),
         "size": draw(web.size, "bytes"),
+        "patience": None if web.patience is None else draw(web.patience, "span"),
         "request": int(number("bytes", web.request or web.payload)),
         "respond_late": web.respond == "acknowledged",
     }

@@ -135,6 +135,13 @@ class Link(_Table):
         return self
 
 
+class Stagger(_Table):
+    """A ramp: sources start some at a time."""
+
+    every: Start = Field(description="from one step to the next, drawn for each step")
+    by: Count = Field(1, description="sources a step; the first ones start without delay")
+
+
 class _Traffic(_Table):
     """What every kind of traffic has."""
 
@@ -147,6 +154,7 @@ class _Traffic(_Table):
     from_: Word | list[Word] | None = Field(None, alias="from", description="sending nodes, taken in turn")
     to: Word | list[Word] | None = Field(None, description="receiving nodes, taken in turn")
     start: Start = Field("0s", description="when each source starts")
+    stagger: Stagger | None = Field(None, description="a ramp of starts; absent: all of one step")
     stop: Period | None = Field(None, description="when all stop; absent: never")
     class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
 
@@ -156,6 +164,9 @@ class _TcpTraffic(_Traffic):
     payload: Bytes = Field(description="of a full packet, without headers")
     header: Bytes = Field(description="added to every data packet on the wire")
     ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
+    max_rate: Rate | None = Field(
+        None, description="most that each connection sends, headers included, as by a shaper; absent: no cap"
+    )
     tcp: Options = Field(default_factory=dict, description="options; see 'sojourn explain tcp'")
 
 
@@ -209,6 +220,9 @@ class Web(_TcpTraffic):
     objects: HowMany = Field("1", description="of a page, rounded up")
     object_gap: Start = Field("0s", description="between the requests for two objects of a page")
     size: Amount = Field(description="payload of an object")
+    patience: Start | None = Field(
+        None, description="an object that has not come this long after its request is given up; absent: never"
+    )
     request: Bytes | None = Field(None, description="payload of a request; absent: one full packet")
     respond: Literal["received", "acknowledged"] = Field(
         "received",

@@ -61,8 +61,10 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
     arrivals = st.sampled_from(["1/s", "20/s", "0.1/s"])
     short = {**tcp, "kind": st.just("tcp-short"), "arrivals": arrivals}
     gaps = st.sampled_from(["10ms", "exponential 200ms", "pareto 100ms 1.5", "lomax 100ms 2"])
+    ramps = st.fixed_dictionaries({"every": gaps}, optional={"by": st.integers(1, 3)})
     web = {
         **tcp,
+        "max_rate": RATES,
         "kind": st.just("web"),
         "count": st.integers(1, 5),
         "size": st.sampled_from(["1B", "5kB", "pareto 4kB 1.2", "lomax 4kB 1.2"]),
@@ -73,7 +75,9 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
         "respond": st.sampled_from(["received", "acknowledged"]),
     }
     return st.one_of(
-        st.fixed_dictionaries(web, optional={"pages": st.integers(1, 3), "request": SIZES}),
+        st.fixed_dictionaries(
+            web, optional={"pages": st.integers(1, 3), "request": SIZES, "patience": gaps, "stagger": ramps}
+        ),
         st.fixed_dictionaries({**tcp, "kind": st.just("tcp"), "count": st.integers(1, 12)}),
         st.fixed_dictionaries(
             {

@@ -47,6 +47,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::new(format!("{key}.count"), "is zero").allowed("1 or more"));
         }
         draw(&format!("{key}.start"), group.start, false)?;
+        if let Some(stagger) = &group.stagger {
+            draw(&format!("{key}.stagger.every"), stagger.every, false)?;
+            if stagger.by == 0 {
+                return Err(PlanError::new(format!("{key}.stagger.by"), "is zero").allowed("1 or more"));
+            }
+        }
         if let Some(own) = &group.access {
             access(&format!("{key}.access"), own)?;
         }
@@ -164,6 +170,9 @@ fn pages(key: &str, web: &Web) -> Result<(), PlanError> {
     draw(&format!("{key}.objects"), web.objects, true)?;
     draw(&format!("{key}.object_gap"), web.object_gap, false)?;
     draw(&format!("{key}.size"), web.size, true)?;
+    if let Some(patience) = web.patience {
+        draw(&format!("{key}.patience"), patience, true)?;
+    }
     if web.request == 0 || u64::from(web.request) + u64::from(web.tcp.header) > LARGEST {
         return Err(
             PlanError::new(format!("{key}.request"), "is zero or absurdly large").allowed("1B to 16 MiB")
@@ -191,6 +200,9 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
                 PlanError::new(format!("{key}.{name}"), "is absurdly large").allowed("packets up to 16 MiB")
             );
         }
+    }
+    if tcp.max_rate == Some(0) {
+        return Err(PlanError::new(format!("{key}.max_rate"), "is zero").allowed("at least 1bit/s"));
     }
     let times = [
         ("initial_rto", o.initial_rto),

@@ -7,6 +7,7 @@ use crate::{
     traffic::{Datagrams, Demand},
 };
 use sojourn_aqm::{Class, Ecn, Random};
+use std::collections::VecDeque;
 
 /// What the flows of one traffic group share.
 pub(crate) struct Group {
@@ -137,6 +138,38 @@ pub(crate) struct Connection {
     pub(crate) task: Task,
     /// When the application writes packets, if it does so one by one, and how many it has written.
     pub(crate) writer: Option<(Datagrams, u64)>,
+    /// What keeps its rate down.
+    pub(crate) shaper: Option<Box<Shaper>>,
+}
+
+/// A shaper behind a sender: packets leave one after the other, each as long after the one before as that
+/// takes at the rate.
+#[derive(Clone, Debug)]
+pub(crate) struct Shaper {
+    rate: u64,
+    /// When the next packet may leave.
+    free: u64,
+    pub(crate) waiting: VecDeque<Segment>,
+}
+
+impl Shaper {
+    /// Whether a packet may leave at `now`, ahead of which nothing waits.
+    pub(crate) fn is_free(&self, now: u64) -> bool {
+        self.waiting.is_empty() && self.free <= now
+    }
+
+    /// A packet leaves at `now`: when the next one may.
+    pub(crate) fn leave(&mut self, now: u64, bytes: u32) -> u64 {
+        let bits = u128::from(bytes) * 8_000_000_000;
+        self.free = now + bits.div_ceil(u128::from(self.rate)) as u64;
+        self.free
+    }
+
+    /// A packet has to wait; when to come back for it, if nothing waited before.
+    pub(crate) fn wait(&mut self, segment: Segment) -> Option<u64> {
+        self.waiting.push_back(segment);
+        (self.waiting.len() == 1).then_some(self.free)
+    }
 }
 
 /// What it means that a connection has sent everything.
@@ -200,6 +233,7 @@ impl Connection {
             last,
             task: Task::Nothing,
             writer: None,
+            shaper: tcp.max_rate.map(|rate| Box::new(Shaper { rate, free: 0, waiting: VecDeque::new() })),
         }
     }
 
@@ -277,7 +311,13 @@ mod tests {
 
     fn tcp(preset: &str, set: &[(&str, &str)]) -> Tcp {
         let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
-        Tcp { payload: 960, header: 40, ack: 52, options: schema::resolve(preset, &set).unwrap() }
+        Tcp {
+            payload: 960,
+            header: 40,
+            ack: 52,
+            max_rate: None,
+            options: schema::resolve(preset, &set).unwrap(),
+        }
     }
 
     fn connection(tcp: &Tcp, bytes: Option<u64>) -> Connection {

@@ -81,7 +81,7 @@ impl Simulation {
     }
 
     /// Let a sender act, then send what it released and see to its timer, its end and its trace.
-    fn with_sender(
+    pub(crate) fn with_sender(
         &mut self,
         number: u32,
         now: u64,
@@ -120,18 +120,49 @@ impl Simulation {
             self.heap.push(Event::new(due, due - now, Kind::Release, number));
         }
         for segment in &released {
-            let flow = &self.flows[number as usize];
-            let group = &self.groups[flow.group as usize];
-            if let (Agent::Tcp(connection), Some(tcp)) = (&flow.agent, group.tcp()) {
-                let packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment, now);
-                self.carry(now, now, packet);
-            }
+            self.send(now, number, *segment);
         }
         released.clear();
         self.released = released;
         if is_answered {
             self.file_response(now, number);
         }
+    }
+
+    /// A sender hands over a packet: it goes, or waits until the connection's rate lets it.
+    fn send(&mut self, now: u64, number: u32, segment: Segment) {
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
+        let packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        if let Some(shaper) = &mut connection.shaper {
+            if !shaper.is_free(now) {
+                if let Some(due) = shaper.wait(segment) {
+                    self.heap.push(Event::new(due, due - now, Kind::Paced, number));
+                }
+                return;
+            }
+            shaper.leave(now, packet.bytes);
+        }
+        self.carry(now, now, packet);
+    }
+
+    /// The next packet of a connection whose rate is capped may leave.
+    pub(crate) fn on_paced(&mut self, now: u64, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let group = &self.groups[flow.group as usize];
+        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
+        let Some(segment) = connection.shaper.as_mut().and_then(|shaper| shaper.waiting.pop_front()) else {
+            return;
+        };
+        let packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        if let Some(shaper) = &mut connection.shaper {
+            let due = shaper.leave(now, packet.bytes);
+            if !shaper.waiting.is_empty() {
+                self.heap.push(Event::new(due, due - now, Kind::Paced, number));
+            }
+        }
+        self.carry(now, now, packet);
     }
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
@@ -162,6 +193,9 @@ impl Simulation {
 
     pub(crate) fn on_stop(&mut self, now: u64, number: u32) {
         if number & OF_GROUP == 0 {
+            if self.groups[self.flows[number as usize].group as usize].is_requests() {
+                return self.give_up(now, number);
+            }
             return self.with_sender(number, now, |sender, _, _| sender.stop());
         }
         let group = number & !OF_GROUP;

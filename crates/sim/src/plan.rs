@@ -149,12 +149,26 @@ pub struct Traffic {
     pub to: Vec<String>,
     /// When each source starts.
     pub start: Draw,
+    /// Starts are spread in steps: a ramp.
+    #[serde(default)]
+    pub stagger: Option<Stagger>,
     /// When they all stop; absent: never.
     #[serde(default)]
     pub stop: Option<u64>,
     /// Traffic class of its packets.
     #[serde(default)]
     pub class: u8,
+}
+
+/// Sources start some at a time: the first `by` at their start, the next `by` one `every` later, and so on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stagger {
+    /// From one step to the next, drawn for each.
+    pub every: Draw,
+    /// Sources a step.
+    #[serde(default = "one")]
+    pub by: u32,
 }
 
 fn one() -> u32 {
@@ -247,6 +261,9 @@ pub struct Web {
     pub object_gap: Draw,
     /// Payload bytes of an object.
     pub size: Draw,
+    /// An object that has not come this long after its request is given up; absent: never.
+    #[serde(default)]
+    pub patience: Option<Draw>,
     /// Payload bytes of a request, which is one packet.
     pub request: u32,
     /// The server answers when its acknowledgement of the request is back at the client, as ns-2's
@@ -267,6 +284,9 @@ pub struct Tcp {
     pub header: u32,
     /// Size of a pure ACK or SYN on the wire.
     pub ack: u32,
+    /// Most that a connection sends, in bits on the wire, as by a shaper behind its sender.
+    #[serde(default)]
+    pub max_rate: Option<u64>,
     /// How the end systems behave.
     pub options: TcpOptions,
 }

@@ -13,6 +13,7 @@ use crate::{
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
+    traffic::Steps,
     web::Visits,
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -145,17 +146,20 @@ impl Simulation {
         }
         for (group, traffic) in plan.traffic.iter().enumerate() {
             let starts = self.groups[group].demand.stream("start");
+            let mut steps = Steps::new(traffic.stagger.as_ref(), &self.groups[group].demand);
             if let plan::Kind::TcpShort { .. } = traffic.kind {
                 let start = traffic.start.value(&mut starts.indexed(0)) as u64;
                 self.file_next_arrival(group as u32, start);
             } else if let plan::Kind::Web(_) = traffic.kind {
                 for index in 0..traffic.count {
-                    let start = traffic.start.span(&mut starts.indexed(u64::from(index)));
+                    let start =
+                        steps.before(index) + traffic.start.span(&mut starts.indexed(u64::from(index)));
                     self.add_session(group as u32, index, start);
                 }
             } else {
                 for index in 0..traffic.count {
-                    let start = traffic.start.value(&mut starts.indexed(u64::from(index))) as u64;
+                    let start =
+                        steps.before(index) + traffic.start.span(&mut starts.indexed(u64::from(index)));
                     let flow = self.add_flow(group as u32, index, start, None);
                     let mut first = start;
                     match &mut self.flows[flow as usize].agent {
@@ -244,6 +248,14 @@ impl Simulation {
             Kind::Page => {
                 self.heap.pop();
                 self.on_page(now, number);
+            }
+            Kind::Object => {
+                self.heap.pop();
+                self.on_object(now, number);
+            }
+            Kind::Paced => {
+                self.heap.pop();
+                self.on_paced(now, number);
             }
             Kind::Warmup => {
                 self.heap.pop();

@@ -5,7 +5,7 @@
 //! page:    the first object is asked for at once, each other one object_gap after the one before it
 //! object:  a request of one packet, client to server; then the object, server to client, over the same
 //!          opened connection: here a second one without SYN, since the two ways have windows of their own
-//! over:    an object when its last byte is at the client, a page when all of its objects are
+//! over:    an object when its last byte is at the client (or it was given up), a page when all of them are
 //! next:    page_gap after the page is over (or after it began)
 //! ```
 //!
@@ -47,14 +47,15 @@ struct Page {
     asked: u64,
     /// ...and how many of those are under way.
     open: u64,
-    /// When the last of those that are over was.
-    end: u64,
+    /// Some were given up.
+    is_short: bool,
 }
 
-/// Whose object it is, and its row in the record.
+/// Whose object it is, its row in the record, the flow that brings it.
 struct Object {
     page: u32,
     row: u32,
+    response: u32,
 }
 
 /// All sessions, pages and objects of a run.
@@ -115,7 +116,7 @@ impl Simulation {
             objects,
             asked: 0,
             open: 0,
-            end: now,
+            is_short: false,
         });
         session.pages += 1;
         session.objects += objects;
@@ -173,8 +174,8 @@ impl Simulation {
         let route = (session.client * group.senders + page.server) as usize;
         let own = u64::from(index) << 32 | object & 0xffff_ffff;
         let id = self.visits.objects.len() as u32;
-        self.visits.objects.push(Object { page: number, row });
         let request = self.flows.len() as u32;
+        self.visits.objects.push(Object { page: number, row, response: request + 1 });
         let (size, requests) = (u64::from(web.request), group.requests);
         for (group, bytes, task) in [(requests, size, Task::Request(id)), (owner, bytes, Task::Response(id))]
         {
@@ -184,6 +185,12 @@ impl Simulation {
             connection.task = task;
             let (agent, route) = (Agent::Tcp(connection), of.routes[route]);
             self.flows.push(Flow { group, row: row_of_flows, route, agent, counts: Default::default() });
+        }
+        if let plan::Kind::Web(plan::Web { patience: Some(patience), .. }) = &self.groups[owner as usize].kind
+        {
+            let demand = &self.groups[owner as usize].demand;
+            let patience = patience.span(&mut drawn(demand, "patience", index, object));
+            self.heap.push(Event::new(now + patience, patience, Kind::Stop, request));
         }
         self.start_sender(now, request);
     }
@@ -199,7 +206,8 @@ impl Simulation {
                     self.file_response(at, flow);
                 }
             }
-            Task::Response(object) => self.finish(at, object),
+            // In its own time: it may be given up before.
+            Task::Response(object) => self.heap.push(Event::new(at, 0, Kind::Object, object)),
             Task::Nothing | Task::Transfer(_) => {}
         }
     }
@@ -209,27 +217,53 @@ impl Simulation {
         self.heap.push(Event::new(at, 0, Kind::Source, request + 1));
     }
 
-    /// An object is over.
-    fn finish(&mut self, at: u64, object: u32) {
-        let Object { page: number, row } = self.visits.objects[object as usize];
-        if at < self.end {
-            self.objects.end_ns[row as usize] = at;
+    /// An object has come.
+    pub(crate) fn on_object(&mut self, now: u64, object: u32) {
+        let Object { response, row, .. } = self.visits.objects[object as usize];
+        if self.take_task(response) {
+            self.objects.end_ns[row as usize] = now;
+            self.finish(now, object, true);
         }
+    }
+
+    /// Nobody waits any longer for the answer to `request`, wherever it is: both ends fall silent at once.
+    pub(crate) fn give_up(&mut self, now: u64, request: u32) {
+        let Agent::Tcp(Connection { task: Task::Response(object), .. }) =
+            self.flows[request as usize + 1].agent
+        else {
+            return;
+        };
+        for flow in [request, request + 1] {
+            self.take_task(flow);
+            self.with_sender(flow, now, |sender, _, _| sender.abandon());
+        }
+        self.finish(now, object, false);
+    }
+
+    /// Whether somebody still waited for a flow; nobody does from now on.
+    fn take_task(&mut self, flow: u32) -> bool {
+        let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent else { return false };
+        std::mem::replace(&mut connection.task, Task::Nothing) != Task::Nothing
+    }
+
+    /// An object is over, because it came or was given up.
+    fn finish(&mut self, now: u64, object: u32, came: bool) {
+        let number = self.visits.objects[object as usize].page;
         let page = &mut self.visits.pages[number as usize];
         page.open -= 1;
-        page.end = page.end.max(at);
+        page.is_short |= !came;
         if page.open > 0 || page.asked < page.objects {
             return;
         }
-        let (session, last, end) = (page.session, page.number, page.end);
-        if end < self.end {
-            self.visits.columns.end_ns[number as usize] = end;
+        let (session, last) = (page.session, page.number);
+        if !page.is_short {
+            self.visits.columns.end_ns[number as usize] = now;
         }
         let group = &self.groups[self.visits.sessions[session as usize].group as usize];
         if let plan::Kind::Web(web) = &group.kind
             && !web.from_start
         {
-            self.file_next_page(session, last, end);
+            self.file_next_page(session, last, now);
         }
     }
 }

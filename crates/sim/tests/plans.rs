@@ -8,7 +8,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use sojourn_aqm::registry;
 use sojourn_sim::{
     Plan,
-    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Tcp, Topology, Trace, Traffic, Web},
+    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web},
 };
 
 /// A plan of 1 to 3 s.
@@ -96,9 +96,9 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
         select(vec!["2", "6", "20", "10000"]),
         select(vec!["on", "on", "off"]),
         select(vec!["0s", "0s", "0s", "2ms"]),
-        select(vec![460, 960]),
+        (select(vec![460, 960]), select(vec![None, None, None, Some(MBIT / 2), Some(5 * MBIT)])),
     )
-        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, overhead, payload)| {
+        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, overhead, (payload, max_rate))| {
             let set = [
                 ("variant", variant),
                 ("delayed_ack", delayed_ack),
@@ -108,7 +108,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 ("min_rto", "200ms"),
                 ("overhead", overhead),
             ];
-            tcp(payload, options(preset, &set))
+            Tcp { max_rate, ..tcp(payload, options(preset, &set)) }
         })
 }
 
@@ -151,18 +151,22 @@ fn any_web() -> impl Strategy<Value = Web> {
     ]);
     let count = select(vec![Draw::Constant(1.0), Draw::Constant(3.0), Draw::Pareto(3.0, 1.2)]);
     let size = select(vec![Draw::Constant(1.0), Draw::Constant(5000.0), Draw::Lomax(4000.0, 1.2)]);
-    let way = (any::<bool>(), any::<bool>(), option::weighted(0.3, 1u32..4), select(vec![60, 960]));
+    let way =
+        (any::<bool>(), any::<bool>(), any::<bool>(), option::weighted(0.3, 1u32..4), select(vec![60, 960]));
     (gap.clone(), gap, count, size, way, any_tcp()).prop_map(
-        |(page_gap, object_gap, objects, size, (from_start, respond_late, pages, request), tcp)| Web {
-            pages,
-            page_gap: if from_start { Draw::Exponential(200.0 * MS as f64) } else { page_gap },
-            from_start,
-            objects,
-            object_gap,
-            size,
-            request,
-            respond_late,
-            tcp,
+        |(page_gap, object_gap, objects, size, (from_start, respond_late, patience, pages, request), tcp)| {
+            Web {
+                pages,
+                page_gap: if from_start { Draw::Exponential(200.0 * MS as f64) } else { page_gap },
+                from_start,
+                patience: patience.then_some(Draw::Exponential(100.0 * MS as f64)),
+                objects,
+                object_gap,
+                size,
+                request,
+                respond_late,
+                tcp,
+            }
         },
     )
 }
@@ -175,9 +179,12 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
         1 => Just(Draw::Exponential(0.1 * SECOND as f64)),
     ];
     let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| ms * MS));
-    (any_kind(), 1u32..5, start, stop, any::<bool>(), 0u8..3).prop_map(
-        |(kind, count, start, stop, reverse, class)| Traffic {
+    let every = select(vec![Draw::Constant(10.0 * MS as f64), Draw::Exponential(100.0 * MS as f64)]);
+    let stagger = option::weighted(0.2, (every, 1u32..3).prop_map(|(every, by)| Stagger { every, by }));
+    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..3, stagger)).prop_map(
+        |(kind, count, start, stop, reverse, (class, stagger))| Traffic {
             start,
+            stagger,
             stop,
             reverse,
             class,

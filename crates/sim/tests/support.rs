@@ -33,7 +33,7 @@ pub(crate) fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
 
 /// A connection with 40 bytes of header and 40-byte acknowledgements.
 pub(crate) fn tcp(payload: u32, options: TcpOptions) -> Tcp {
-    Tcp { payload, header: 40, ack: 40, options }
+    Tcp { payload, header: 40, ack: 40, max_rate: None, options }
 }
 
 /// A queue with a limit.
@@ -57,6 +57,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
         from: Vec::new(),
         to: Vec::new(),
         start: Draw::Constant(0.0),
+        stagger: None,
         stop: None,
         class: 0,
     }

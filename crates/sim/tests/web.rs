@@ -7,7 +7,7 @@
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
     Plan, Record,
-    plan::{Draw, Kind, Web},
+    plan::{Draw, Kind, Stagger, Tcp, Web},
 };
 use std::collections::BTreeMap;
 
@@ -20,6 +20,7 @@ fn three_packets() -> Web {
         objects: Draw::Constant(1.0),
         object_gap: Draw::Constant(10.0 * MS as f64),
         size: Draw::Constant(2880.0),
+        patience: None,
         request: 60,
         respond_late: false,
         tcp: tcp(960, options("default", &[("syn", "off")])),
@@ -155,4 +156,72 @@ fn sessions_offer_what_the_model_says() {
     // The mean has no variance to speak of; shares have: 38.5 % of pages have one object (1 - (2/3)^1.2).
     let one = record.pages.objects.iter().filter(|n| **n == 1).count() as f64 / pages;
     assert!((one - 0.3853).abs() < 0.03, "{one}");
+}
+
+/// Given up after 40 ms, when the answer is on its way: the next page is asked for at once, nothing is
+/// counted as having come, and the packets that are under way are still carried.
+#[test]
+fn an_object_that_takes_too_long_is_given_up() {
+    let patience = Some(Draw::Constant(40.0 * MS as f64));
+    let web = Web { patience, page_gap: Draw::Constant(0.0), pages: Some(3), ..three_packets() };
+    let record = run(&look(web.clone(), 1, "droptail", SECOND), 1);
+    assert_eq!(record.objects.start_ns, [0, 40 * MS, 80 * MS]);
+    assert_eq!(record.objects.end_ns, [u64::MAX; 3]);
+    assert_eq!(record.pages.end_ns, [u64::MAX; 3]);
+    assert_eq!(record.flows.sent_packets, [3 * (1 + 3)]);
+    assert_eq!(record.flows.goodput_bytes, [3 * 2880]);
+    // Who waits a little longer than it takes has it; who gives up before the server hears of it gets nothing.
+    let ended = |ms: u64| {
+        let patience = Some(Draw::Constant((ms * MS) as f64));
+        let record = run(&look(Web { patience, ..web.clone() }, 1, "droptail", SECOND), 1);
+        (record.objects.end_ns[0], record.flows.sent_packets[0])
+    };
+    let alone = crossing(100) + ACK + crossing(1000) + 2 * PACKET;
+    assert_eq!(ended(53), (alone, 12));
+    assert_eq!(ended(52), (u64::MAX, 12));
+    assert_eq!(ended(20), (u64::MAX, 3));
+}
+
+/// Connections that are replaced when they end: always as many as there are sessions, more step by step.
+#[test]
+fn a_number_of_connections_grows_in_steps_and_is_held() {
+    let web = Web {
+        page_gap: Draw::Constant(0.0),
+        size: Draw::Uniform(5_000.0, 50_000.0),
+        patience: Some(Draw::Exponential(SECOND as f64)),
+        ..three_packets()
+    };
+    let mut plan = look(web, 30, "red", 10 * SECOND);
+    plan.traffic[0].stagger = Some(Stagger { every: Draw::Constant(0.5 * SECOND as f64), by: 10 });
+    let record = run(&plan, 1);
+    let steps: Vec<u64> = (0..30).map(|i| i / 10 * SECOND / 2).collect();
+    assert_eq!(record.flows.start_ns, steps);
+    let objects = &record.objects;
+    for at in [0, SECOND / 4, SECOND * 3 / 4, 2 * SECOND, 7 * SECOND] {
+        let begun = (0..objects.start_ns.len()).filter(|i| objects.start_ns[*i] <= at);
+        let sessions: std::collections::BTreeSet<u32> = begun.map(|i| objects.index[i]).collect();
+        assert_eq!(sessions.len() as u64, (10 * (at / (SECOND / 2) + 1)).min(30));
+    }
+    // One object a session at a time: the next begins in the moment that the last one ends.
+    for session in 0..30 {
+        let own: Vec<usize> = (0..objects.index.len()).filter(|i| objects.index[*i] == session).collect();
+        assert!(own.len() > 3);
+        for pair in own.windows(2) {
+            let (end, next) = (objects.end_ns[pair[0]], objects.start_ns[pair[1]]);
+            assert!(end == u64::MAX || end == next);
+        }
+    }
+}
+
+/// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms, however wide the window is.
+#[test]
+fn a_connection_sends_no_faster_than_its_cap() {
+    let tcp = Tcp {
+        max_rate: Some(MBIT),
+        ..tcp(960, options("default", &[("syn", "off"), ("initial_window", "10")]))
+    };
+    let web = Web { tcp, size: Draw::Constant(9600.0), pages: Some(1), ..three_packets() };
+    let record = run(&look(web, 1, "droptail", SECOND), 1);
+    assert_eq!(record.objects.end_ns[0], crossing(100) + 9 * 8 * MS + crossing(1000));
+    assert!(record.queues[0].packet_ns < 1.0, "nothing waits");
 }

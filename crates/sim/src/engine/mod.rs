@@ -35,13 +35,17 @@ pub(crate) enum Kind {
     Source = 7,
     /// Somebody asks for a page, or for the next object of one.
     Page = 8,
+    /// An object of a page has come.
+    Object = 9,
+    /// A connection whose rate is capped may send again.
+    Paced = 10,
     /// The first packet on a link reaches its end.
-    Arrival = 9,
+    Arrival = 11,
     /// Queues are sampled.
-    Sample = 10,
+    Sample = 12,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     Kind::Warmup,
     Kind::Departure,
     Kind::AqmTimer,
@@ -51,6 +55,8 @@ const KINDS: [Kind; 11] = [
     Kind::Release,
     Kind::Source,
     Kind::Page,
+    Kind::Object,
+    Kind::Paced,
     Kind::Arrival,
     Kind::Sample,
 ];

@@ -3,7 +3,7 @@
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
-    flow::{Agent, Flow},
+    flow::{Agent, Connection, Flow},
     net::{Network, Port, Route},
     simulation::Parts,
 };
@@ -191,6 +191,9 @@ pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunErro
         on_the_way[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {
+        if let Agent::Tcp(Connection { shaper: Some(shaper), .. }) = &flow.agent {
+            on_the_way[number] += shaper.waiting.len() as u64;
+        }
         let sent = match &flow.agent {
             Agent::Tcp(connection) => connection.sender.tally.sent,
             Agent::Udp { sent, .. } => *sent,

@@ -223,6 +223,12 @@ impl Sender {
         }
     }
 
+    /// Nobody wants what it sends any more: it falls silent.
+    pub(crate) fn abandon(&mut self) {
+        self.end = self.una;
+        self.deadline = None;
+    }
+
     /// An acknowledgement arrives.
     pub(crate) fn on_ack(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
         if ack.next < self.una || self.is_done() {

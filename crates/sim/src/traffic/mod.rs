@@ -3,7 +3,7 @@
 
 use crate::{
     check::LONGEST,
-    plan::{Draw, Kind},
+    plan::{Draw, Kind, Stagger},
 };
 use sojourn_aqm::{Random, Stream};
 
@@ -49,6 +49,33 @@ impl Draw {
     /// One whole number, rounded up, at least 1.
     pub(crate) fn count(self, stream: &mut Stream) -> u64 {
         self.value(stream).ceil().max(1.0) as u64
+    }
+}
+
+/// When the steps of a ramp come.
+pub(crate) struct Steps {
+    every: Draw,
+    by: u32,
+    gaps: Stream,
+    /// The step reached, and when it begins.
+    step: u32,
+    at: u64,
+}
+
+impl Steps {
+    /// The ramp of a group; without one all sources are of the first step.
+    pub(crate) fn new(stagger: Option<&Stagger>, demand: &Demand) -> Steps {
+        let (every, by) = stagger.map_or((Draw::Constant(0.0), u32::MAX), |s| (s.every, s.by));
+        Steps { every, by, gaps: demand.stream("stagger"), step: 0, at: 0 }
+    }
+
+    /// What the start of source `index` is put off by; sources are asked for in order.
+    pub(crate) fn before(&mut self, index: u32) -> u64 {
+        while self.step < index / self.by {
+            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(LONGEST);
+            self.step += 1;
+        }
+        self.at
     }
 }
 
