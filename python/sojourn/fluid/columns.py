@@ -107,7 +107,8 @@ def _flows(found: Setting, solution: Solution) -> dict[str, bytes]:
         marked = np.rint(sent * _marked(found, solution)) if "tcp" in traffic["kind"] else zero
         start = np.full(count, mean_start(traffic["start"]) * 1e9)
         rows = {"traffic": zero + number, "index": np.arange(count), "crosses": zero + 1, "start_ns": start}
-        rows |= {"queue_arrivals": sent, "queue_drops": lost, "queue_marks": marked, "sent_packets": sent}
+        rows |= {"queue_arrivals": sent, "queue_drops": lost, "dropped_packets": lost}
+        rows |= {"queue_marks": marked, "sent_packets": sent}
         rows |= {"received_packets": got, "goodput_bytes": goodput}
         for name, column in parts.items():
             column.append(np.rint(rows.get(name, zero)))

@@ -1,0 +1,67 @@
+"""How the fluid model's error falls with the population: packets from 10 to 10,000 flows at 1 Mbit/s each.
+
+``python -m validation.scale`` runs `examples/million.toml` with fewer flows and as much less link and
+buffer, in both worlds, and writes ``validation/scale.csv``. The equations do not depend on the number of
+flows at a given share of the link: from 220 flows on (all classes) the fluid answer is the same.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+import sojourn
+from sojourn.study.stats import mean_ci
+
+RESULT = Path(__file__).with_name("scale.csv")
+EXAMPLE = Path(__file__).parents[1] / "examples/million.toml"
+#: Flows and seeds.
+SIZES = {10: 10, 30: 10, 100: 10, 300: 5, 1000: 3, 3000: 2, 10_000: 1}
+#: Fewer flows have other round-trip times than a million, and noise that does not fall as 1/sqrt(N).
+LEAST = 100
+METRICS = ("mean_delay_s", "mark_ratio", "utilization", "jain_index")
+
+
+def scenario(flows: int) -> sojourn.Scenario:
+    """Return the example with fewer flows on as much less link and buffer."""
+    whole = sojourn.load(EXAMPLE)
+    data = whole.model_dump(by_alias=True, exclude_none=True)
+    dumbbell = {**data["dumbbell"], "rate": f"{flows}Mbit/s"}
+    queue = {**data["queue"], "limit": f"{4 * flows}p"}
+    traffic = [{**data["traffic"][0], "count": flows}]
+    return whole.with_(dumbbell=dumbbell, queue=queue, traffic=traffic, duration="30s", warmup="10s")
+
+
+def main() -> None:
+    """Run every size in both worlds and write the table."""
+    rows = []
+    for flows, seeds in SIZES.items():
+        one = scenario(flows)
+        packets, fluid = sojourn.run(one, seeds=seeds), sojourn.run(one, world="fluid")
+        for name in METRICS:
+            mean, half, _ = mean_ci(packets.values(packets.aqms[0], name))
+            ours = fluid.values(fluid.aqms[0], name)[0]
+            assert mean is not None
+            assert ours is not None
+            rows.append((flows, seeds, name, ours, mean, half, ours / mean - 1))
+            print(rows[-1], flush=True)
+    with RESULT.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(["flows", "seeds", "metric", "fluid", "packets", "ci95", "error"])
+        for row in rows:
+            table.writerow([f"{x:.5g}" if isinstance(x, float) else x for x in row])
+    for name in METRICS:
+        print(name, *extrapolated([(row[0], row[6]) for row in rows if row[2] == name and row[0] >= LEAST]))
+
+
+def extrapolated(errors: list[tuple[int, float]]) -> tuple[float, float]:
+    """Return a and b of error = a + b / sqrt(N), by least squares; a is what is left at a million."""
+    flows, values = (np.array(column, dtype=float) for column in zip(*errors, strict=True))
+    (a, b), *_ = np.linalg.lstsq(np.stack([np.ones_like(flows), flows**-0.5], axis=1), values)
+    return float(a), float(b)
+
+
+if __name__ == "__main__":
+    main()
