@@ -1,6 +1,6 @@
 """How the fluid model's error falls with the population: packets from 10 to 10,000 flows at 1 Mbit/s each.
 
-``python -m validation.scale`` runs `examples/million.toml` with fewer flows and as much less link and
+``python -m validation.scale`` runs `examples/fluid/million.toml` with fewer flows and as much less link and
 buffer, in both worlds, and writes ``validation/scale.csv``. The equations do not depend on the number of
 flows at a given share of the link: from 220 flows on (all classes) the fluid answer is the same.
 """
@@ -16,7 +16,7 @@ import sojourn
 from sojourn.study.stats import mean_ci
 
 RESULT = Path(__file__).with_name("scale.csv")
-EXAMPLE = Path(__file__).parents[1] / "examples/million.toml"
+EXAMPLE = Path(__file__).parents[1] / "examples/fluid/million.toml"
 #: Flows and seeds.
 SIZES = {10: 10, 30: 10, 100: 10, 300: 5, 1000: 3, 3000: 2, 10_000: 1}
 #: Fewer flows have other round-trip times than a million, and noise that does not fall as 1/sqrt(N).
