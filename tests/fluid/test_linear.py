@@ -20,29 +20,16 @@ from sojourn.fluid.linear import loop, margins
 from sojourn.fluid.marking import Place
 from sojourn.fluid.mgt import Flows, Link, integrate
 from sojourn.fluid.settings import law
+from sojourn.rules import pi
 from support import Cli
 
 C = 1250.0
 
 
-@pytest.mark.parametrize(
-    ("flows", "rtt", "rate", "f_s", "z", "k", "a", "b"),
-    [
-        (60, 0.246, 3750, 160, 0.528785776, 9.78107909e-06, 1.85278091e-05, 1.84666773e-05),
-        (60, 0.246, 3750, 170, 0.528785776, 9.78107909e-06, 1.85260111e-05, 1.84684753e-05),
-        (100, 0.15, 1250, 170, 7.11111111, 0.0630920907, 0.00905789022, 0.00868676028),
-        (40, 0.1, 2500, 170, 3.2, 0.00137619358, 0.000434108123, 0.000426012867),
-    ],
-)
-def test_pis_gains_are_the_tabulated_ones(flows, rtt, rate, f_s, z, k, a, b):  # type: ignore[no-untyped-def]
-    values = design.pi(flows, rate, rtt, f_s=f_s).values
-    assert values == pytest.approx({"z": z, "k": k, "a": a, "b": b}, rel=1e-8)
-
-
 def test_the_published_pi_has_75_degrees():
     """At w_g = z: 90 degrees of the integrator, less atan(w_g R) and w_g R (and half a sample)."""
-    rule = design.pi(60, 3750, 0.246, 200)
-    found = margins(loop(rule.spec, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
+    rule = pi(60, 3750, 0.246, q_ref="200p")
+    found = margins(loop(rule, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
     w = rule.values["z"]
     expected = 90 - math.degrees(math.atan(w * 0.246)) - math.degrees(w * (0.246 + 0.5 / 160))
     assert found.phase[0] == pytest.approx(expected, abs=0.2)
@@ -53,8 +40,8 @@ def test_the_published_pi_has_75_degrees():
 
 def test_the_gain_margin_is_where_the_delay_takes_the_last_90_degrees():
     """The zero on the pole leaves c e^(-sR)/(s (s + 1/R)): -180 where wR + atan(wR) = 90 degrees."""
-    rule = design.pi(60, 3750, 0.246, 200, f_s=1e5)
-    found = margins(loop(rule.spec, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
+    rule = pi(60, 3750, 0.246, q_ref="200p", f_s=1e5)
+    found = margins(loop(rule, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
     x = 0.8603335890193797  # x + atan(x) = pi/2
     w_g = rule.values["z"]
     size = w_g * math.hypot(w_g, 1 / 0.246) / (x / 0.246) / math.hypot(x / 0.246, 1 / 0.246)
@@ -63,7 +50,7 @@ def test_the_gain_margin_is_where_the_delay_takes_the_last_90_degrees():
 
 def test_red_by_hollot_crosses_where_the_rule_says():
     rule = design.red(60, 3750, 0.246, 150, 700)
-    point = loop(rule.spec, 60, 3750, 0.246 - 157.8 / 3750, drops=False)
+    point = loop(rule, 60, 3750, 0.246 - 157.8 / 3750, drops=False)
     found = margins(point, hollot=True)
     assert found.stable[0]
     assert found.phase[0] > 60
@@ -153,7 +140,7 @@ def test_laws_without_a_resting_point_are_refused(spec: str):
 
 def test_a_design_refuses_nonsense():
     with pytest.raises(InputError, match="design: rtt"):
-        design.pi(10, 1000, 0.0)
+        design.pi2(0.0)
 
 
 def test_the_command_shows_margins(cli: Cli):

@@ -114,6 +114,8 @@ def test_few_packets_a_window_are_doubted(small: sojourn.Scenario):
     [
         ('kind = "udp-cbr"\nrate = "200kbit/s"\nsize = "500B"', 'kind = "tcp-short"\narrivals = "2/s"\nsize = "20kB"\npayload = "500B"\nheader = "40B"', "slow start"),  # noqa: E501
         ('name = "ftp"', 'name = "ftp"\ndirection = "reverse"', "traffic[1].direction"),
+        ('name = "ftp"', 'name = "ftp"\nmax_rate = "1Mbit/s"', "traffic[1].max_rate"),
+        ('name = "ftp"', 'name = "ftp"\nstagger = { every = "1s" }', "traffic[1].stagger"),
         ("[queue]", 'reverse_queue = { limit = "9p" }\n[queue]', "reverse_queue"),
     ],
 )  # fmt: skip

@@ -183,6 +183,7 @@ def design(
     """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
     from sojourn.errors import InputError, unknown
     from sojourn.fluid import design as rules
+    from sojourn.rules import Rule, pi
 
     size = _number("bytes", packet, "--packet")
     ends = {name: _ends(name, word, size) for name, word in (("flows", flows), ("rate", rate), ("rtt", rtt))}
@@ -190,8 +191,8 @@ def design(
         if len(values) > 1:
             raise InputError(f"--{name}", "is a range", "one value")
     n, c, r = (ends[name][0] for name in ("flows", "rate", "rtt"))
-    makers: dict[str, Callable[[], rules.Design]] = {
-        "pi": lambda: rules.pi(n, c, r + target / c, target),
+    makers: dict[str, Callable[[], Rule]] = {
+        "pi": lambda: pi(n, c, r + target / c, q_ref=f"{target:g}p"),
         "red": lambda: rules.red(n, c, r + (min_th + max_th) / 2 / c, min_th, max_th),
         "pi2": lambda: rules.pi2(r + 0.015),
         "pie": rules.pie,
@@ -199,8 +200,8 @@ def design(
     if rule not in makers:
         raise unknown(rule, "a rule", makers)
     made = makers[rule]()
-    found = {"spec": made.spec, "source": made.source, **made.values}
-    found |= _point(made.spec, ends, size, None, ecn)
+    found: dict[str, Any] = {"spec": str(made), "source": made.source, **made.values}
+    found |= _point(str(made), ends, size, None, ecn)
     if json:
         print_json(found)
         return

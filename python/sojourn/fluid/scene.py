@@ -144,6 +144,12 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
             word = kind.replace("_", "-")
             problem = f"= {word!r} has pauses or ends: the fluid world has no slow start, only endless TCP"
             raise InputError(f"{place}.kind", problem, "tcp, udp-cbr, udp-onoff")
+        if traffic["stagger"] is not None:
+            raise InputError(
+                f"{place}.stagger", "is a ramp: here all flows of a traffic start at once", "start"
+            )
+        if traffic["kind"].get("tcp", {}).get("max_rate") is not None:
+            raise InputError(f"{place}.max_rate", "caps a rate that here follows from the window", "no cap")
         if traffic["reverse"]:
             raise InputError(
                 f"{place}.direction", "= 'reverse' does not pass the fluid world's queue", "forward"
