@@ -14,7 +14,7 @@ from markup import NOTE, table
 from pages import pages
 
 from sojourn import _core
-from sojourn.metrics import METRICS
+from sojourn.metrics import METRICS, PER_CLASS
 from sojourn.scenario import json_schema
 
 HERE = Path(__file__).parent
@@ -50,7 +50,10 @@ def metrics() -> str:
     """Every metric with unit, formula and source."""
     return (
         NOTE
-        + "# Metrics\n\nOver [warm-up, end] at the measured queue. Unknown is null, never 0.\n\n"
+        + "# Metrics\n\nOver [warm-up, end] at the measured queue. Unknown is null, never 0.\n"
+        + "Where there are traffic classes, "
+        + ", ".join(f"`{name}`" for name in PER_CLASS)
+        + " exist for each as `classes.NUMBER.NAME`.\n\n"
         + table(
             ["metric", "unit", "formula", "source"],
             [[f"`{m.name}`", m.unit, m.formula, m.source] for m in METRICS.values()],

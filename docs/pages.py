@@ -28,6 +28,7 @@ def pages() -> dict[str, str]:
     measured = json.loads((HERE / "algorithms/costs.json").read_text(encoding="utf-8"))
     everything = costs.subjects()
     made = {f"algorithms/{one['name']}.md": page(one, measured) for one in everything}
+    made["algorithms/markers.md"] = markers()
     return {"algorithms/README.md": index(), "algorithms/costs.md": cost_page(measured), **made}
 
 
@@ -39,6 +40,7 @@ def index() -> str:
     for title, entries in (("Algorithms", _core.algorithms()), ("Schedulers", _core.schedulers())):
         rows = [[f"[`{one['name']}`]({one['name']}.md)", one["title"], one["source"]] for one in entries]
         text += f"## {title}\n\n" + table(["name", "what", "source"], rows) + "\n"
+    text += "At the edge of the network: [markers](markers.md).\n\n"
     return text + (HERE / "parts/algorithms-tail.md").read_text(encoding="utf-8")
 
 
@@ -64,6 +66,15 @@ def page(one: dict[str, Any], measured: dict[str, Any]) -> str:
     return text + ".\n" + "".join(f"\n## {title}\n\n{body.strip()}\n" for title, body in sections.items())
 
 
+def markers() -> str:
+    """Write the page of the markers: one text, a table for each."""
+    entries = _core.markers()
+    text = NOTE + "# Markers\n\n" + readable(entries[0]["doc"]).replace("\n# ", "\n## ").strip() + "\n"
+    for one in entries:
+        text += f"\n## `{one['name']}`\n\n{one['title']} ({one['source']}).\n\n" + schema(one)
+    return text + "\nWhere they stand in a scenario: [classes and markers](../scenarios.md).\n"
+
+
 def pictures(name: str) -> str:
     """Show what has been drawn of it."""
     shown = {
@@ -80,18 +91,23 @@ def pictures(name: str) -> str:
 
 def parameters(one: dict[str, Any]) -> str:
     """Lay out the schema."""
-    keys = ("default", "allowed", "doc", "source", "ns2", "tc")
-    rows = [[f"`{p['name']}`", *(str(p[key] or "") for key in keys)] for p in one["params"]]
-    head = ["parameter", "default", "allowed", "meaning", "source", "ns-2", "tc"]
-    text = table(head, rows) if rows else "None of its own.\n"
-    text += (
-        "\nThe queue's own words go with it: `limit` (packets or bytes), `overflow` (tail, head, random).\n"
-    )
+    text = schema(one) if one["params"] else "None of its own.\n"
+    words = "`limit` (packets or bytes)"
+    if _runs_alone(one["name"]):
+        words += ", `overflow` (tail, head, random)"
+    text += f"\nThe queue's own words go with it: {words}.\n"
     if one["probes"]:
         text += "\nTraced state:\n\n"
         rows = [[f"`{p['name']}`", p["unit"], p["doc"]] for p in one["probes"]]
         text += table(["name", "unit", "meaning"], rows)
     return text
+
+
+def schema(one: dict[str, Any]) -> str:
+    """Lay out the parameters as a table."""
+    keys = ("default", "allowed", "doc", "source", "ns2", "tc")
+    rows = [[f"`{p['name']}`", *(str(p[key] or "") for key in keys)] for p in one["params"]]
+    return table(["parameter", "default", "allowed", "meaning", "source", "ns-2", "tc"], rows)
 
 
 def cost(name: str, measured: dict[str, Any]) -> str:

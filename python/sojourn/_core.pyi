@@ -24,7 +24,9 @@ __all__ = [
     "Verdict",
     "Exam",
     "schedulers",
+    "markers",
     "canonical",
+    "canonical_marker",
     "spec_info",
     "inspect",
     "stopwatch",
@@ -229,11 +231,17 @@ class Exam:
 def schedulers() -> list[dict[str, Any]]:
     """Every scheduler, in the same form."""
 
+def markers() -> list[dict[str, Any]]:
+    """Every marker, in the same form."""
+
 def canonical(spec: str) -> str:
     """The canonical form of a spec: words in schema order, one spelling for each value."""
 
+def canonical_marker(spec: str) -> str:
+    """The canonical form of a marker's spec; a profile that is incomplete is refused."""
+
 def spec_info(spec: str) -> dict[str, Any]:
-    """What a spec says: `name`, `limit` (or None), `values` that were set."""
+    """What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
     """What an algorithm or scheduler costs: `state_bytes`, and over so many `packets` the `departures`,

@@ -2,7 +2,8 @@
 
 A metric reads one record over [warm-up, end]. What cannot be known is None, never 0. Sums are exact
 (``math.fsum``), so the order of flows never moves a bit. Metrics of queues are about the measured queue;
-the other queues have them too, under ``queues.NAME.``; metrics of flows exist for all traffic through the
+the other queues have them too, under ``queues.NAME.``, and the traffic classes at it some of them, under
+``classes.NUMBER.``; metrics of flows exist for all traffic through the
 measured queue, for each traffic by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
 Metrics of series (a queue over time) are in ``sojourn.series``, and repeated here.
 """
@@ -23,7 +24,7 @@ from sojourn.series import (
     queue_std,
     response_time,
 )
-from sojourn.tables import Table, groups, spans, whole
+from sojourn.tables import Table, classes, groups, spans, whole
 
 __all__ = [
     "METRICS",
@@ -40,6 +41,18 @@ __all__ = [
 ]
 
 Value = float | None
+
+#: What is known of each traffic class at the measured queue, as ``classes.NUMBER.METRIC``.
+PER_CLASS = (
+    "throughput_bps",
+    "arrivals",
+    "drops",
+    "marks",
+    "drop_ratio",
+    "mark_ratio",
+    "mean_queue_packets",
+    "mean_delay_s",
+)
 
 
 @dataclass(frozen=True)
@@ -387,6 +400,10 @@ def compute(record: Record) -> dict[str, Value]:
     for group, traffic in groups(record).items():
         for name, value in _group(whole(record, traffic)).items():
             values[f"{group}.{name}"] = value
+    for number, counters in classes(record.queues[0]).items():
+        table = replace(everything, queue=counters)
+        for name in PER_CLASS:
+            values[f"classes.{number}.{name}"] = METRICS[name].read(table)
     for queue in record.queues[1:]:
         table = replace(everything, queue=queue)
         for name, metric in METRICS.items():

@@ -68,7 +68,24 @@ TYPES: dict[str, dict[str, str]] = {
         "arrivals": "I",
         "drops": "I",
     },
-    "queue": {"delay_edges_ns": "Q", "delay_counts": "Q", "run_lengths": "Q", "run_counts": "Q"},
+    "queue": {
+        **dict.fromkeys(("delay_edges_ns", "delay_counts", "run_lengths", "run_counts"), "Q"),
+        "class_number": "B",
+        **dict.fromkeys(
+            (
+                "class_arrivals",
+                "class_arrived_bytes",
+                "class_departures",
+                "class_departed_bytes",
+                "class_drops",
+                "class_dropped_bytes",
+                "class_marks",
+            ),
+            "Q",
+        ),
+        "class_packet_ns": "d",
+        "class_delay_sum_ns": "d",
+    },
 }
 _NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
 _SERIES_NAMES = {

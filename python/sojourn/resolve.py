@@ -260,7 +260,7 @@ def plan(scenario: Scenario, spec: str | None = None) -> dict[str, Any]:
     if spec is not None:
         specs[name] = spec
     ecn = any(queue.ecn for queue in queues(scenario).values())
-    ecn = ecn or any(_core.spec_info(one)["values"].get("ecn", False) for one in specs.values())
+    ecn = ecn or any(_core.spec_info(one)["ecn"] for one in specs.values())
     resolved = {key: _queue(queue, specs[key]) for key, queue in queues(scenario).items()}
     return {
         "duration": number("span", scenario.duration),
@@ -327,6 +327,7 @@ def _traffic(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dic
         "stagger": _stagger(traffic),
         "stop": number("span", traffic.stop) if traffic.stop is not None else None,
         "class": traffic.class_,
+        "marker": traffic.marker,
     }
 
 

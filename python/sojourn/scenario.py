@@ -8,6 +8,7 @@ with units. ``resolve.py`` turns a scenario into the plain numbers that the core
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
@@ -57,16 +58,24 @@ def _known_preset(word: str) -> str:
 
 
 def _canonical(spec: str) -> str:
-    spec = located(spec, _folder.get())
+    return _read(located(spec, _folder.get()), _core.canonical)
+
+
+def _read(spec: str, read: Callable[[str], str]) -> str:
     try:
-        return _core.canonical(spec)
+        return read(spec)
     except _core.SpecError as error:
         raise Wrong(
             f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
         ) from None
 
 
+def _canonical_marker(spec: str) -> str:
+    return _read(spec, _core.canonical_marker)
+
+
 Spec = Annotated[str, AfterValidator(_canonical)]
+Marker = Annotated[str, AfterValidator(_canonical_marker)]
 Conventions = Annotated[
     str, AfterValidator(_known_preset), WithJsonSchema({"enum": _core.CONVENTIONS, "type": "string"})
 ]
@@ -157,6 +166,9 @@ class _Traffic(_Table):
     stagger: Stagger | None = Field(None, description="a ramp of starts; absent: all of one step")
     stop: Period | None = Field(None, description="when all stop; absent: never")
     class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
+    marker: Marker | None = Field(
+        None, description="profile marker at each source, like 'token_bucket cir 1Mbit/s cbs 15kB'"
+    )
 
 
 class _TcpTraffic(_Traffic):

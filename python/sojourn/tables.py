@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.record import TYPES, Record
+from sojourn.record import TYPES, Record, numbers
 
 
 @dataclass(frozen=True)
@@ -93,3 +93,14 @@ def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
     """Yield start and end in ns of every transfer or page of the traffics, also from before the window."""
     columns = (t.record.column(table, name) for name in ("traffic", "start_ns", "end_ns"))
     return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)
+
+
+def classes(queue: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return a queue's counters for each class as if each had a queue; nothing for one class alone."""
+    names = [name for name in TYPES["queue"] if name.startswith("class_")]
+    columns = {name: numbers(queue.get(name, b""), TYPES["queue"][name]) for name in names}
+    found = {}
+    for i, number in enumerate(columns["class_number"]):
+        row = {name.removeprefix("class_"): column[i] for name, column in columns.items()}
+        found[number] = {**row, "drops": [row["drops"]], "marks": [row["marks"]]}
+    return found if len(found) > 1 else {}

@@ -317,6 +317,9 @@ def test_sweep_refuses(cli: Cli, small_file: Path, words: list[str], expected: s
     assert "is not the folder of a sweep" in cli("sweep", "status", ".").stderr
 
 
+EVERYTHING = [*_core.algorithms(), *_core.schedulers(), *_core.markers()]
+
+
 def test_list_comes_from_the_registry(cli: Cli) -> None:
     done = cli("list", "--json")
     listed = json.loads(done.stdout)
@@ -325,11 +328,13 @@ def test_list_comes_from_the_registry(cli: Cli) -> None:
         for param in one["params"]:
             assert {"name", "kind", "unit", "default", "range", "doc", "source", "tc"} <= set(param)
     assert "raqm2005" in listed["papers"]
+    assert [one["name"] for one in listed["schedulers"]] == [one["name"] for one in _core.schedulers()]
+    assert [one["name"] for one in listed["markers"]] == [one["name"] for one in _core.markers()]
     plain = cli("list").stdout
-    assert all(one["name"] in plain for one in _core.algorithms())
+    assert all(one["name"] in plain for one in EVERYTHING)
 
 
-@pytest.mark.parametrize("algorithm", _core.algorithms(), ids=lambda a: a["name"])
+@pytest.mark.parametrize("algorithm", EVERYTHING, ids=lambda a: a["name"])
 def test_explain_shows_every_parameter(cli: Cli, algorithm: dict[str, object]) -> None:
     done = cli("explain", algorithm["name"])
     assert done.returncode == 0, done.stderr
@@ -339,6 +344,24 @@ def test_explain_shows_every_parameter(cli: Cli, algorithm: dict[str, object]) -
     for param in params:
         assert re.search(rf"^ *{param['name']}\b", done.stdout, re.MULTILINE), param["name"]
     assert "When it decides" in done.stdout
+
+
+def test_a_scheduler_runs_where_an_algorithm_does(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    nested = "prio classes 2 aqm_1 (fq_codel flows 16) evict lowest"
+    done = cli(
+        "run", small_file, "--aqm", "fq_codel", "--aqm", nested, "--seeds", "1", "--json", "--out", tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert [run["aqm"] for run in json.loads(done.stdout)["runs"]] == ["fq_codel", nested]
+    for spec, expected in [
+        ("fq_codle", "'fq_codle' is not an algorithm (did you mean fq_codel?)"),
+        ("fq_codel overflow head", "fq_codel.overflow is not a parameter"),
+        ("prio aqm_1 (codel targt 5ms)", "prio.aqm_1: codel.targt is not a parameter (did you mean target?)"),
+        ("prio aqm_1 (codel", "has parentheses that do not match"),
+    ]:
+        done = cli("run", small_file, "--aqm", spec)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert expected in done.stderr.replace('"', "'"), done.stderr
 
 
 def test_explain_knows_metrics_and_tcp(cli: Cli) -> None:

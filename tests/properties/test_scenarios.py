@@ -22,7 +22,11 @@ SIZES = st.integers(40, 1500).map("{}B".format)
 RATES = st.floats(0.05, 20).map("{:.3f}Mbit/s".format)
 DELAYS = st.integers(0, 200_000).map("{}us".format)
 STARTS = st.sampled_from(["0s", "1s", "uniform 0s 2s", "exponential 500ms"])
-SPECS = st.sampled_from([one["name"] for one in _core.algorithms()])
+SPECS = st.sampled_from(
+    [one["name"] for one in (*_core.algorithms(), *_core.schedulers())]
+    + ["prio aqm_1 (fq_codel flows 4)", "drr classes 2 precedences 3 aqm rio"]
+)
+MARKERS = st.sampled_from([None, "token_bucket cir 500kbit/s cbs 5kB", "tsw3cm cir 100kbit/s pir 1Mbit/s"])
 LIMITS = st.one_of(st.integers(1, 300).map("{}p".format), st.integers(2, 200).map("{}kB".format))
 
 
@@ -37,6 +41,8 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
         "name": st.just(f"t{position}"),
         "start": STARTS,
         "direction": st.sampled_from(["forward", "forward", "reverse"]),
+        "class": st.integers(0, 4),
+        "marker": MARKERS,
     }
     options = st.fixed_dictionaries(
         {},

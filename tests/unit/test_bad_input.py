@@ -47,6 +47,17 @@ WRONG = {
     ),
     "unknown key at the top": ('warmup = "2s"', 'warmpu = "2s"', ["warmpu is not a key", "warmup"]),
     "unknown key of a traffic": ("count = 6", "cuont = 6", ["traffic[1].cuont", "did you mean count?"]),
+    "unknown marker": (
+        "count = 6",
+        'marker = "token-bucket cir 1Mbit/s cbs 9kB"',
+        ["traffic[1].marker", "is not a marker", "did you mean token_bucket?"],
+    ),
+    "half a profile": (
+        "count = 6",
+        'marker = "srtcm cir 1Mbit/s cbs 9kB"',
+        ["traffic[1].marker", "srtcm.ebs is missing", "bytes, like 15kB"],
+    ),
+    "an algorithm as a marker": ("count = 6", 'marker = "red"', ["traffic[1].marker", "is not a marker"]),
     "unknown key in a table": ('delay = "5ms" }', 'delay = "5ms", node = 3 }', ["server.node", "nodes"]),
     "missing key": ('rate = "2Mbit/s"\n', "", ["dumbbell.rate is missing", "10Mbit/s"]),
     "missing name": ('name = "small"\n', "", ["name is missing"]),

@@ -53,6 +53,16 @@ pub enum Limit {
     Bytes(u64),
 }
 
+impl Limit {
+    /// Whether a packet of `more` bytes fits where so much waits.
+    pub fn has_room(self, packets: u32, bytes: u64, more: u32) -> bool {
+        match self {
+            Limit::Packets(limit) => packets < limit,
+            Limit::Bytes(limit) => bytes + u64::from(more) <= limit,
+        }
+    }
+}
+
 /// A look inside the queue, for the algorithms that need one (CHOKe, FRED, RIO).
 pub trait Contents {
     /// The waiting packet at `position`, head = 0.

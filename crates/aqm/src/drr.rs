@@ -6,7 +6,7 @@
 //!
 //! # When it decides
 //! Classes that wait stand in a circle. At its turn a class earns weight x quantum bytes and sends while its head costs no more
-//! than it has; an empty class leaves the circle and loses what is left. The class's algorithm decides on its own
+//! than it has; an empty class leaves the circle and loses what is left. The algorithm or scheduler of a class decides on its own
 //! queue. Where the shared limit is reached, the last packet of the queue with most bytes leaves until the arrival fits,
 //! cause `overflow`; if that is the arrival's own, or nobody else waits, the arrival is refused.
 //!
@@ -16,17 +16,18 @@
 //! | what a class is | the packet's DiffServ class | the paper: a flow | `fq_codel` is for flows |
 //! | who leaves | the last of the longest | Linux: each class's own limit | the paper's buffer stealing |
 //! | a class with nothing left to send | leaves with an algorithm's drops counted as nothing sent | same | only bytes that go on the link are paid for |
+//! | a class with a scheduler of its own | sends while it has credit, and pays back what it overdraws | not defined | nobody knows the size of a packet that is yet to be chosen |
 //! | turn | until the deficit is used up | Linux: same | the paper |
 //!
 //! # References
 //! M. Shreedhar, G. Varghese: Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996. Linux `sch_drr.c`.
 
 use crate::{
-    Aqm,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token, common,
-    prio::{AQM, CLASSES, same},
-    scheduler::{Bank, Discipline, End, Told, is_a_scheduler, prefixed},
+    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token,
+    bands::{AQM, AQMS, Bands, CLASSES, PRECEDENCES},
+    common,
+    scheduler::{Discipline, Told, is_a_scheduler},
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
@@ -61,7 +62,16 @@ pub static DISCIPLINE: Discipline = Discipline {
             weight(WEIGHTS[5]),
             weight(WEIGHTS[6]),
             weight(WEIGHTS[7]),
+            PRECEDENCES,
             AQM,
+            AQMS[0],
+            AQMS[1],
+            AQMS[2],
+            AQMS[3],
+            AQMS[4],
+            AQMS[5],
+            AQMS[6],
+            AQMS[7],
             common::ECN,
         ],
         probes: &[],
@@ -69,16 +79,13 @@ pub static DISCIPLINE: Discipline = Discipline {
         file: include_str!("drr.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| {
-        let aqms = same(settings)?;
-        Ok(Box::new(Drr::new(aqms, settings)?))
-    },
+    build: |settings| Ok(Box::new(Drr::new(settings)?)),
 };
 
 /// Deficit round robin between queues.
 #[derive(Clone)]
-pub struct Drr {
-    bank: Bank,
+struct Drr {
+    bands: Bands,
     /// What each class earns at a turn, in bytes.
     quanta: Vec<i64>,
     /// What each class may still send, in bytes.
@@ -90,26 +97,25 @@ pub struct Drr {
 }
 
 impl Drr {
-    /// One class for each of `aqms`; quantum, weights and link are those of `settings`.
-    ///
-    /// # Errors
-    /// If the quantum is not in bytes.
-    pub fn new(aqms: Vec<Box<dyn Aqm>>, settings: &Settings) -> Result<Drr, SpecError> {
+    fn new(settings: &Settings) -> Result<Drr, SpecError> {
+        let bands = Bands::new(settings)?;
         let quantum = common::packet_bytes(settings, "quantum")?;
-        let weight = |index: usize| WEIGHTS.get(index).map_or(1.0, |name| settings.number(name));
         Ok(Drr {
-            quanta: (0..aqms.len()).map(|index| ((quantum * weight(index)) as i64).max(1)).collect(),
-            deficit: vec![0; aqms.len()],
-            circle: VecDeque::with_capacity(aqms.len()),
+            quanta: WEIGHTS[..bands.count()]
+                .iter()
+                .map(|weight| ((quantum * settings.number(weight)) as i64).max(1))
+                .collect(),
+            deficit: vec![0; bands.count()],
+            circle: VecDeque::with_capacity(bands.count()),
             paid: false,
-            bank: Bank::new(aqms, &settings.context),
+            bands,
         })
     }
 
     /// The first of the circle leaves it.
     fn leave(&mut self) {
         if let Some(index) = self.circle.pop_front() {
-            self.deficit[index] = 0;
+            self.deficit[index] = self.deficit[index].min(0);
         }
         self.paid = false;
     }
@@ -123,7 +129,7 @@ impl Drr {
     /// Turns that would be taken without a packet being sent, all at once: a small quantum must not cost time.
     fn skip_rounds(&mut self) {
         let missing = |index: &usize| {
-            let head = self.bank.head(*index).map_or(0, |packet| i64::from(packet.bytes));
+            let head = self.bands.head(*index).map_or(0, i64::from);
             (head - self.deficit[*index] + self.quanta[*index] - 1) / self.quanta[*index]
         };
         let rounds = self.circle.iter().map(missing).min().unwrap_or(0) - 1;
@@ -137,31 +143,34 @@ impl Drr {
 
 impl Scheduler for Drr {
     fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
-        let index = usize::from(packet.class.0).min(self.bank.queues() - 1);
-        self.bank.offer(now, index, packet);
-        while !self.bank.fits(packet.bytes) && self.bank.could_fit(packet.bytes) {
-            let longest = self.bank.longest();
-            if longest == index || self.bank.packets_of(longest) == 0 {
+        let (index, packet) = &self.bands.place(packet);
+        let index = *index;
+        self.bands.offer(now, index, packet);
+        while !self.bands.fits(packet.bytes) && self.bands.could_fit(packet.bytes) {
+            let longest = self.bands.longest();
+            if longest == index || self.bands.packets_of(longest) == 0 {
                 break;
             }
-            self.bank.evict(now, longest, End::Tail, told);
+            self.bands.evict(now, longest, told);
         }
-        if !self.bank.fits(packet.bytes) {
-            self.bank.refuse(now, index, token, packet, rng, told);
-        } else if self.bank.enter(now, index, token, packet, rng, told) && !self.circle.contains(&index) {
+        if !self.bands.fits(packet.bytes) {
+            return self.bands.refuse(now, index, token, packet, rng, told);
+        }
+        self.bands.enter(now, index, token, packet, rng, told);
+        if self.bands.packets_of(index) > 0 && !self.circle.contains(&index) {
             self.circle.push_back(index);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
-        (0..self.bank.queues()).for_each(|index| self.bank.rest(now, index));
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+        self.bands.rest(now);
         let mut turns = 0;
         while let Some(&index) = self.circle.front() {
-            let Some(head) = self.bank.head(index) else {
+            let Some(head) = self.bands.head(index) else {
                 self.leave();
                 continue;
             };
-            let bytes = i64::from(head.bytes);
+            let bytes = i64::from(head);
             if !self.paid {
                 if turns > self.circle.len() {
                     self.skip_rounds();
@@ -176,31 +185,35 @@ impl Scheduler for Drr {
                 continue;
             }
             // The algorithm may drop this head and let a longer one go: what is overdrawn is paid back.
-            if let Some((token, packet)) = self.bank.take(now, index, rng, told) {
-                self.deficit[index] -= i64::from(packet.bytes);
-                if self.bank.packets_of(index) == 0 {
+            if let Some((token, bytes)) = self.bands.take(now, index, rng, told) {
+                self.deficit[index] -= i64::from(bytes);
+                if self.bands.packets_of(index) == 0 {
                     self.leave();
                 }
-                return Some(token);
+                return Some((token, bytes));
             }
         }
         None
     }
 
+    fn evict(&mut self, now: Time, told: Told) -> u64 {
+        self.bands.evict(now, self.bands.longest(), told)
+    }
+
     fn packets(&self) -> u32 {
-        self.bank.packets()
+        self.bands.packets()
     }
     fn bytes(&self) -> u64 {
-        self.bank.bytes()
+        self.bands.bytes()
     }
     fn next_timer(&self) -> Option<Time> {
-        self.bank.next_timer()
+        self.bands.next_timer()
     }
     fn on_timer(&mut self, now: Time) {
-        self.bank.on_timer(now);
+        self.bands.on_timer(now);
     }
     fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
-        (0..self.bank.queues()).for_each(|index| prefixed(&self.bank, index, field));
+        self.bands.probe(field);
     }
     fn clone_box(&self) -> Box<dyn Scheduler> {
         Box::new(self.clone())

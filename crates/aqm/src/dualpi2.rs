@@ -26,11 +26,12 @@
 //! RFC 9332. RFC 9331. Linux `sch_dualpi2.c`.
 
 use crate::{
-    Aqm, Cause,
+    Cause,
     DefaultValue::Value as Fixed,
-    Ecn, Kind, PacketView, Param, Random, Range, Scheduler, Settings, Time, Token,
+    Ecn, Kind, PacketView, Param, Probe, Random, Range, Scheduler, Settings, Time, Token,
+    droptail::DropTail,
     pi2::{self, Controller, Draw},
-    scheduler::{Bank, Discipline, Fate, Told, is_a_scheduler},
+    scheduler::{Bank, Discipline, End, Fate, Told, is_a_scheduler},
 };
 use alloc::{boxed::Box, vec};
 
@@ -97,7 +98,13 @@ pub static DISCIPLINE: Discipline = Discipline {
             FOLLOWS,
             OVERLOAD,
         ],
-        probes: &[],
+        probes: &[
+            Probe { name: "p_prime", unit: "", doc: "the controller's probability p'" },
+            Probe { name: "c.p", unit: "", doc: "signalling probability of C, p'^2" },
+            Probe { name: "l.p", unit: "", doc: "coupled marking probability of L, k p'" },
+            Probe { name: "c.packets", unit: "packets", doc: "what waits in C" },
+            Probe { name: "l.packets", unit: "packets", doc: "what waits in L" },
+        ],
         ns2_limit_counts_service: false,
         file: include_str!("dualpi2.rs"),
         build: is_a_scheduler,
@@ -107,16 +114,6 @@ pub static DISCIPLINE: Discipline = Discipline {
 
 const L: usize = 0;
 const C: usize = 1;
-
-/// No algorithm: DualPI2 decides for both queues itself.
-#[derive(Clone)]
-struct Nothing;
-
-impl Aqm for Nothing {
-    fn clone_box(&self) -> Box<dyn Aqm> {
-        Box::new(Nothing)
-    }
-}
 
 /// The state of DualPI2; times in seconds.
 #[derive(Clone)]
@@ -140,7 +137,7 @@ struct DualPi2 {
 impl DualPi2 {
     fn new(settings: &Settings) -> DualPi2 {
         DualPi2 {
-            bank: Bank::new(vec![Box::new(Nothing), Box::new(Nothing)], &settings.context),
+            bank: Bank::new(vec![Box::new(DropTail), Box::new(DropTail)], &settings.context),
             controller: Controller::new(settings),
             draws: [Draw::new(settings), Draw::new(settings)],
             k: settings.number("k"),
@@ -228,7 +225,7 @@ impl Scheduler for DualPi2 {
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
         while let Some(index) = self.turn() {
             let (token, packet) = self.bank.pop(index)?;
             let fate = if index == L {
@@ -241,10 +238,14 @@ impl Scheduler for DualPi2 {
             }
             if !matches!(fate, Some(Fate::Dropped(_))) {
                 self.account(index, packet.bytes);
-                return Some(token);
+                return Some((token, packet.bytes));
             }
         }
         None
+    }
+
+    fn evict(&mut self, now: Time, told: Told) -> u64 {
+        self.bank.evict(now, self.bank.longest(), End::Tail, told)
     }
 
     fn packets(&self) -> u32 {

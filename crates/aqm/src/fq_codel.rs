@@ -24,7 +24,7 @@
 use crate::{
     Aqm,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Stream, Time, Token,
+    Kind, PacketView, Param, Probe, Random, Range, Scheduler, Settings, SpecError, Stream, Time, Token,
     codel::{self, CoDel},
     common,
     scheduler::{Bank, Discipline, End, Told, is_a_scheduler},
@@ -75,6 +75,11 @@ pub(crate) const ECN: Param =
         .source("RFC 8290, 5.2.7")
         .tc("ecn");
 
+pub(crate) const PROBES: &[Probe] = &[
+    Probe { name: "new", unit: "queues", doc: "queues that have just become active" },
+    Probe { name: "old", unit: "queues", doc: "active queues that have had a turn" },
+];
+
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
     algorithm: crate::Algorithm {
@@ -96,7 +101,7 @@ pub static DISCIPLINE: Discipline = Discipline {
             codel::SQRT,
             ECN,
         ],
-        probes: &[],
+        probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_codel.rs"),
         build: is_a_scheduler,
@@ -212,7 +217,7 @@ impl Scheduler for FlowQueues {
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -222,7 +227,7 @@ impl Scheduler for FlowQueues {
                 self.turns[place].credit += self.quantum;
             } else if let Some((token, packet)) = self.bank.take(now, place, rng, told) {
                 self.turns[place].credit -= i64::from(packet.bytes);
-                return Some(token);
+                return Some((token, packet.bytes));
             } else if !is_new {
                 self.old.pop_front();
                 self.turns[place].listed = false;
@@ -232,6 +237,11 @@ impl Scheduler for FlowQueues {
             list.pop_front();
             self.old.push_back(index);
         }
+    }
+
+    fn evict(&mut self, now: Time, told: Told) -> u64 {
+        let end = if self.batch.is_some() { End::Head } else { End::Tail };
+        self.bank.evict(now, self.bank.longest(), end, told)
     }
 
     fn packets(&self) -> u32 {

@@ -18,7 +18,7 @@
 //! Linux `sch_fq_pie.c`. RFC 8033. RFC 8290.
 
 use crate::{
-    fq_codel::{ECN, FLOWS, FlowQueues, MEMORY, PERTURBATION, QUANTUM, TURN},
+    fq_codel::{ECN, FLOWS, FlowQueues, MEMORY, PERTURBATION, PROBES, QUANTUM, TURN},
     pie::{self, Pie},
     scheduler::{Discipline, is_a_scheduler},
 };
@@ -52,7 +52,7 @@ pub static DISCIPLINE: Discipline = Discipline {
             crate::common::MEAN_PACKET,
             ECN,
         ],
-        probes: &[],
+        probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_pie.rs"),
         build: is_a_scheduler,

@@ -289,7 +289,7 @@ fn arrival_at_scheduler(
 
 #[inline(never)]
 fn departure_at_scheduler(scheduler: &mut dyn Scheduler, now: Time, rng: &mut dyn Random) -> Option<Token> {
-    scheduler.dequeue(now, rng, &mut unheard)
+    scheduler.dequeue(now, rng, &mut unheard).map(|(token, _)| token)
 }
 
 #[inline(never)]

@@ -12,21 +12,25 @@
 extern crate alloc;
 
 mod aqm;
+mod bands;
 mod census;
 mod classes;
 mod common;
 pub mod exam;
 mod flow_table;
 pub mod inspect;
+pub mod profile;
 mod random;
 mod red_family;
 pub mod registry;
 pub mod scheduler;
 pub mod schema;
+mod settings;
 mod spec;
 mod ticks;
 mod time;
 pub mod units;
+mod value;
 
 pub mod ared;
 pub mod avq;
@@ -63,9 +67,12 @@ pub use aqm::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
 };
 pub use census::Census;
+pub use profile::Profile;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Fate, Scheduler, Token};
 pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};
-pub use spec::{Overflow, QUEUE_WORDS, Settings, Spec, SpecError, Value, allowed};
+pub use settings::Settings;
+pub use spec::{Overflow, QUEUE_WORDS, Spec, SpecError};
 pub use ticks::Ticks;
 pub use time::{Span, Time};
+pub use value::{Value, allowed};

@@ -5,7 +5,7 @@
 //!
 //! # When it decides
 //! Every departure is from the lowest-numbered class that waits; a packet of class c waits in queue min(c, classes - 1). The
-//! class's algorithm decides on arrivals and departures of its own queue. A packet for which there is no room is refused, or, with
+//! algorithm or scheduler of the class decides on arrivals and departures of its own queue. A packet for which there is no room is refused, or, with
 //! `evict lowest`, the last packets of the highest-numbered class above its own leave first. The cause is `overflow`.
 //!
 //! # Differences
@@ -19,26 +19,14 @@
 //! RFC 2475. Linux `sch_prio.c`.
 
 use crate::{
-    Aqm,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token, common,
-    scheduler::{Bank, Discipline, End, Told, is_a_scheduler, prefixed},
+    Kind, PacketView, Param, Random, Scheduler, Time, Token,
+    bands::{AQM, AQMS, Bands, CLASSES, PRECEDENCES},
+    common,
+    scheduler::{Discipline, Told, is_a_scheduler},
 };
-use alloc::{boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 
-pub(crate) const CLASSES: Param =
-    Param::new("classes", Kind::Integer, Fixed("3"), "How many classes have a queue of their own")
-        .unit("classes")
-        .range(Range { min: 1.0, max: 8.0, above: false, below: false })
-        .source("Linux sch_prio.c")
-        .tc("bands");
-pub(crate) const AQM: Param = Param::new(
-    "aqm",
-    Kind::Choice(&["droptail", "red", "pi", "codel", "pie", "pi2", "cobalt"]),
-    Fixed("droptail"),
-    "The algorithm of every class, with its defaults",
-)
-.source("RFC 2475 leaves it open");
 const EVICT: Param = Param::new(
     "evict",
     Kind::Choice(&["arrival", "lowest"]),
@@ -54,81 +42,86 @@ pub static DISCIPLINE: Discipline = Discipline {
         title: "Strict priority",
         alias_of: None,
         source: "RFC 2475",
-        params: &[CLASSES, AQM, EVICT, common::ECN],
+        params: &[
+            CLASSES,
+            PRECEDENCES,
+            AQM,
+            AQMS[0],
+            AQMS[1],
+            AQMS[2],
+            AQMS[3],
+            AQMS[4],
+            AQMS[5],
+            AQMS[6],
+            AQMS[7],
+            EVICT,
+            common::ECN,
+        ],
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("prio.rs"),
         build: is_a_scheduler,
     },
     build: |settings| {
-        let aqms = same(settings)?;
-        Ok(Box::new(Prio::new(aqms, settings)))
+        let lowest = settings.choice("evict") == "lowest";
+        Ok(Box::new(Prio { bands: Bands::new(settings)?, lowest }))
     },
 };
 
-/// The algorithm of `aqm`, once for each class.
-pub(crate) fn same(settings: &Settings) -> Result<Vec<Box<dyn Aqm>>, SpecError> {
-    let spec = crate::Spec::parse(settings.choice("aqm"))?;
-    let context = crate::Context { ecn: settings.ecn(), ..settings.context };
-    (0..settings.integer("classes")).map(|_| spec.build(context)).collect()
-}
-
 /// Strict priority between queues.
 #[derive(Clone)]
-pub struct Prio {
-    bank: Bank,
+struct Prio {
+    bands: Bands,
     lowest: bool,
 }
 
 impl Prio {
-    /// One class for each of `aqms`, the first the most important; `evict` and the link are those of `settings`.
-    pub fn new(aqms: Vec<Box<dyn Aqm>>, settings: &Settings) -> Prio {
-        let lowest = settings.choice("evict") == "lowest";
-        Prio { bank: Bank::new(aqms, &settings.context), lowest }
-    }
-
     /// The least important class below `index` that waits.
     fn below(&self, index: usize) -> Option<usize> {
-        (index + 1..self.bank.queues()).rev().find(|other| self.bank.packets_of(*other) > 0)
+        (index + 1..self.bands.count()).rev().find(|other| self.bands.packets_of(*other) > 0)
     }
 }
 
 impl Scheduler for Prio {
     fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
-        let index = usize::from(packet.class.0).min(self.bank.queues() - 1);
-        self.bank.offer(now, index, packet);
-        while self.lowest && !self.bank.fits(packet.bytes) && self.bank.could_fit(packet.bytes) {
+        let (index, packet) = &self.bands.place(packet);
+        let index = *index;
+        self.bands.offer(now, index, packet);
+        while self.lowest && !self.bands.fits(packet.bytes) && self.bands.could_fit(packet.bytes) {
             let Some(victim) = self.below(index) else { break };
-            self.bank.evict(now, victim, End::Tail, told);
+            self.bands.evict(now, victim, told);
         }
-        if self.bank.fits(packet.bytes) {
-            self.bank.enter(now, index, token, packet, rng, told);
+        if self.bands.fits(packet.bytes) {
+            self.bands.enter(now, index, token, packet, rng, told);
         } else {
-            self.bank.refuse(now, index, token, packet, rng, told);
+            self.bands.refuse(now, index, token, packet, rng, told);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token> {
-        (0..self.bank.queues()).for_each(|index| self.bank.rest(now, index));
-        (0..self.bank.queues())
-            .find_map(|index| self.bank.take(now, index, rng, told))
-            .map(|(token, _)| token)
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+        self.bands.rest(now);
+        (0..self.bands.count()).find_map(|index| self.bands.take(now, index, rng, told))
+    }
+
+    fn evict(&mut self, now: Time, told: Told) -> u64 {
+        let last = (0..self.bands.count()).rev().find(|index| self.bands.packets_of(*index) > 0);
+        last.map_or(0, |index| self.bands.evict(now, index, told))
     }
 
     fn packets(&self) -> u32 {
-        self.bank.packets()
+        self.bands.packets()
     }
     fn bytes(&self) -> u64 {
-        self.bank.bytes()
+        self.bands.bytes()
     }
     fn next_timer(&self) -> Option<Time> {
-        self.bank.next_timer()
+        self.bands.next_timer()
     }
     fn on_timer(&mut self, now: Time) {
-        self.bank.on_timer(now);
+        self.bands.on_timer(now);
     }
     fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
-        (0..self.bank.queues()).for_each(|index| prefixed(&self.bank, index, field));
+        self.bands.probe(field);
     }
     fn clone_box(&self) -> Box<dyn Scheduler> {
         Box::new(self.clone())

@@ -1,8 +1,8 @@
 //! The one list of algorithms. To add one: write its file, add its line here.
 
 use crate::{
-    Algorithm, Discipline, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared, fred,
-    gkvq, gred, ldc, nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
+    Algorithm, Discipline, Profile, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared,
+    fred, gkvq, gred, ldc, nlred, pi, pi2, pie, raqm, red, rem, rio, sfb, sred,
 };
 use alloc::vec::Vec;
 
@@ -51,4 +51,13 @@ pub static SCHEDULERS: &[&Discipline] = &[
     &crate::dualpi2::DISCIPLINE,
     &crate::drr::DISCIPLINE,
     &crate::prio::DISCIPLINE,
+];
+
+/// Every marker, in the order of tables.
+pub static MARKERS: &[&Profile] = &[
+    &crate::profile::TOKEN_BUCKET,
+    &crate::profile::SRTCM,
+    &crate::profile::TRTCM,
+    &crate::profile::TSW2CM,
+    &crate::profile::TSW3CM,
 ];

@@ -36,8 +36,11 @@ pub trait Scheduler: Send {
     /// A packet arrives. Whoever must leave for it, itself included, is told.
     fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told);
 
-    /// The transmitter is free: the next packet, or nothing.
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<Token>;
+    /// The transmitter is free: the next packet and its bytes, or nothing.
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)>;
+
+    /// Somebody who waits must leave for want of room elsewhere (cause `Overflow`): the bytes gone, 0 if nobody waits.
+    fn evict(&mut self, now: Time, told: Told) -> u64;
 
     /// Packets that wait.
     fn packets(&self) -> u32;
@@ -53,7 +56,8 @@ pub trait Scheduler: Send {
     /// The time asked for by [`Scheduler::next_timer`] has come.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// Report the state worth plotting; what belongs to one class is called `CLASS.NAME`.
+    /// Report the state worth plotting; every name stands in the registry entry's `probes`, but for what belongs to
+    /// one class: `CLASS.NAME`.
     fn probe(&self, _field: &mut dyn FnMut(&str, f64)) {}
 
     /// An independent copy that continues from here.
@@ -195,9 +199,6 @@ impl Bank {
         }
     }
 
-    pub(crate) fn queues(&self) -> usize {
-        self.queues.len()
-    }
     pub(crate) fn packets(&self) -> u32 {
         self.packets
     }
@@ -222,17 +223,7 @@ impl Bank {
 
     /// Whether `bytes` more fit under the limit.
     pub(crate) fn fits(&self, bytes: u32) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => self.packets < limit,
-            Limit::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
-        }
-    }
-    /// Whether `bytes` could fit if all the others left.
-    pub(crate) fn could_fit(&self, bytes: u32) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => limit > 0,
-            Limit::Bytes(limit) => u64::from(bytes) <= limit,
-        }
+        self.limit.has_room(self.packets, self.bytes, bytes)
     }
     /// Whether more waits than the limit allows.
     pub(crate) fn is_over(&self) -> bool {

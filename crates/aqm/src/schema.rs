@@ -3,7 +3,7 @@
 //! Code, Python class, command-line help, documentation tables and validation are all made from these
 //! constants; a parameter is described nowhere else.
 
-use crate::{Aqm, Limit, Span, SpecError, spec::Settings};
+use crate::{Aqm, Limit, Settings, Span, SpecError};
 use alloc::{boxed::Box, string::String};
 
 /// What kind of value a parameter takes.
@@ -23,6 +23,8 @@ pub enum Kind {
     Size,
     /// One of a few words.
     Choice(&'static [&'static str]),
+    /// An algorithm or scheduler: its name, or its spec in parentheses.
+    Spec,
 }
 
 /// What a parameter is when nobody sets it.

@@ -1,10 +1,13 @@
 //! Algorithm specs: `tc`'s grammar (`red min_th 15 max_th 45 ecn`), parsed against the schema.
 //!
-//! A [`Spec`] is what a person writes, checked and made canonical; [`Settings`] is what a constructor
-//! reads: the spec, then ns-2's value if that preset is on, then the default.
+//! A [`Spec`] is what a person writes, checked and made canonical. What stands at a link is an algorithm or a
+//! scheduler; a scheduler's classes have specs of their own, in parentheses where they are more than a word:
+//! `prio aqm_1 (red min_th 5p max_th 15p)`.
 
 use crate::{
-    Algorithm, Aqm, Context, DefaultValue, Kind, Limit, Param, Scheduler, Span, registry, transmission,
+    Algorithm, Aqm, Context, Kind, Limit, Param, Scheduler, Settings, Value, allowed,
+    marker::Marker,
+    registry,
     units::{self, Size},
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, string::ToString, vec::Vec};
@@ -67,106 +70,6 @@ impl fmt::Display for SpecError {
 
 impl core::error::Error for SpecError {}
 
-/// A parameter's value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// For [`Kind::Number`].
-    Number(f64),
-    /// For [`Kind::Integer`].
-    Integer(i64),
-    /// For [`Kind::Flag`].
-    Flag(bool),
-    /// For [`Kind::Span`].
-    Span(Span),
-    /// For [`Kind::Rate`], bit/s.
-    Rate(u64),
-    /// For [`Kind::Size`].
-    Size(Size),
-    /// For [`Kind::Choice`].
-    Choice(&'static str),
-}
-
-impl Value {
-    /// Read `word` as a value of `param`.
-    ///
-    /// # Errors
-    /// What is wrong with the word, as the rest of a sentence that begins with it.
-    pub fn parse(param: &Param, word: &str) -> Result<Value, String> {
-        let value = match param.kind {
-            Kind::Number => Value::Number(units::number(word)?),
-            Kind::Integer => Value::Integer(units::integer(word)?),
-            Kind::Flag => Value::Flag(match word {
-                "true" | "on" | "yes" => true,
-                "false" | "off" | "no" => false,
-                _ => return Err("is not on or off".to_owned()),
-            }),
-            Kind::Span => Value::Span(units::span(word)?),
-            Kind::Rate => Value::Rate(units::rate(word)?),
-            Kind::Size => Value::Size(units::size(word)?),
-            Kind::Choice(words) => match words.iter().find(|w| **w == word) {
-                Some(word) => Value::Choice(word),
-                None => return Err("is not one of the allowed words".to_owned()),
-            },
-        };
-        if value.plain().is_some_and(|x| !param.range.holds(x)) {
-            return Err("is out of range".to_owned());
-        }
-        Ok(value)
-    }
-
-    /// The plain number that a range is checked against.
-    fn plain(&self) -> Option<f64> {
-        match self {
-            Value::Number(x) => Some(*x),
-            Value::Integer(i) => Some(*i as f64),
-            Value::Span(s) => Some(s.as_secs_f64()),
-            Value::Rate(r) => Some(*r as f64),
-            Value::Size(s) => Some(s.plain()),
-            Value::Flag(_) | Value::Choice(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Value::Number(x) => write!(f, "{x}"),
-            Value::Integer(i) => write!(f, "{i}"),
-            Value::Flag(b) => f.write_str(if *b { "on" } else { "off" }),
-            Value::Span(s) => f.write_str(&units::show_span(*s)),
-            Value::Rate(r) => f.write_str(&units::show_rate(*r)),
-            Value::Size(s) => write!(f, "{s}"),
-            Value::Choice(word) => f.write_str(word),
-        }
-    }
-}
-
-/// What may be written for `param`, for error messages and tables.
-pub fn allowed(param: &Param) -> String {
-    let r = &param.range;
-    let interval = match (r.min.is_finite(), r.max.is_finite()) {
-        (false, false) => String::new(),
-        (true, false) => format!(" {} {}", if r.above { ">" } else { ">=" }, r.min),
-        (false, true) => format!(" {} {}", if r.below { "<" } else { "<=" }, r.max),
-        (true, true) => format!(
-            " in {}{}, {}{}",
-            if r.above { '(' } else { '[' },
-            r.min,
-            r.max,
-            if r.below { ')' } else { ']' }
-        ),
-    };
-    match param.kind {
-        Kind::Number => format!("a number{interval}"),
-        Kind::Integer => format!("a whole number{interval}"),
-        Kind::Flag => "on or off (the bare word means on)".to_owned(),
-        Kind::Span => "a time with its unit, like 15ms".to_owned(),
-        Kind::Rate => "a rate with its unit, like 10Mbit/s".to_owned(),
-        Kind::Size => "packets (15p) or bytes (15kB)".to_owned(),
-        Kind::Choice(words) => words.join(" | "),
-    }
-}
-
 /// A checked algorithm spec.
 #[derive(Clone)]
 pub struct Spec {
@@ -186,7 +89,7 @@ impl Spec {
     /// # Errors
     /// The first word that is no algorithm, no parameter, or has no allowed value.
     pub fn parse(text: &str) -> Result<Spec, SpecError> {
-        Spec::parse_among(text, registry::ALGORITHMS.iter().copied())
+        Spec::parse_among(text, "an algorithm", registry::ALGORITHMS.iter().copied())
     }
 
     /// Read `text` as a scheduler (`"fq_codel target 10ms"`).
@@ -194,7 +97,8 @@ impl Spec {
     /// # Errors
     /// The first word that is no scheduler, no parameter, or has no allowed value.
     pub fn parse_scheduler(text: &str) -> Result<Spec, SpecError> {
-        Spec::parse_among(text, registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm))
+        let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
+        Spec::parse_among(text, "a scheduler", schedulers)
     }
 
     /// Read `text` as what may stand at a link: an algorithm or a scheduler.
@@ -212,31 +116,88 @@ impl Spec {
     pub fn parse_with(text: &str, others: &[&'static Algorithm]) -> Result<Spec, SpecError> {
         let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
         let known = registry::ALGORITHMS.iter().chain(others).copied();
-        Spec::parse_among(text, known.chain(schedulers))
+        Spec::parse_among(text, "an algorithm", known.chain(schedulers))
+    }
+
+    /// Read `text` as a marker (`"token_bucket cir 1Mbit/s cbs 15kB"`).
+    ///
+    /// # Errors
+    /// The first word that is no marker, no parameter, or has no allowed value.
+    pub fn parse_marker(text: &str) -> Result<Spec, SpecError> {
+        Spec::parse_among(text, "a marker", registry::MARKERS.iter().map(|profile| &profile.algorithm))
     }
 
     /// Whether it names a scheduler, to be built by [`Spec::schedule`].
     pub fn is_scheduler(&self) -> bool {
-        registry::SCHEDULERS
-            .iter()
-            .any(|discipline| core::ptr::eq(&raw const discipline.algorithm, self.algorithm))
+        registry::SCHEDULERS.iter().any(|discipline| discipline.algorithm.name == self.algorithm.name)
+    }
+
+    fn is_marker(&self) -> bool {
+        registry::MARKERS.iter().any(|profile| profile.algorithm.name == self.algorithm.name)
+    }
+
+    /// Read what stands on a class of a scheduler: one word, or a spec in parentheses.
+    ///
+    /// # Errors
+    /// As [`Spec::parse_any`]; what only a whole queue has; schedulers that nest more than once.
+    pub(crate) fn parse_nested(word: &str) -> Result<Spec, SpecError> {
+        let text = word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).unwrap_or(word);
+        let spec = Spec::parse_any(text)?;
+        let refuse = |key: String, problem: &str, allowed: &str| {
+            Err(SpecError { key, problem: problem.to_owned(), allowed: allowed.to_owned(), nearest: None })
+        };
+        let name = spec.algorithm.name;
+        for (is_set, key) in [(spec.limit.is_some(), "limit"), (spec.overflow.is_some(), "overflow")] {
+            if is_set {
+                return refuse(format!("{name}.{key}"), "is the whole queue's", "one limit for all classes");
+            }
+        }
+        for (_, value) in &spec.values {
+            if let Value::Spec(text) = value
+                && Spec::parse_any(text)?.is_scheduler()
+            {
+                return refuse(name.to_owned(), "is a scheduler between two others", "nesting once");
+            }
+        }
+        Ok(spec)
+    }
+
+    /// The words of the queue that this spec may carry: a scheduler decides itself who leaves, a marker has no queue.
+    pub fn queue_words(&self) -> &'static [&'static str] {
+        if self.is_scheduler() {
+            &QUEUE_WORDS[..1]
+        } else if self.is_marker() {
+            &[]
+        } else {
+            &QUEUE_WORDS
+        }
+    }
+
+    /// Whether packets with ECN are marked because the spec says so, of a class perhaps.
+    pub fn says_ecn(&self) -> bool {
+        self.values.iter().any(|(param, value)| match value {
+            Value::Flag(on) => *on && param.name == "ecn",
+            Value::Spec(text) => Spec::parse_any(text).is_ok_and(|inside| inside.says_ecn()),
+            _ => false,
+        })
     }
 
     fn parse_among(
         text: &str,
+        what: &str,
         known: impl Iterator<Item = &'static Algorithm> + Clone,
     ) -> Result<Spec, SpecError> {
         let names = || known.clone().map(|algorithm| algorithm.name);
-        let mut words = text.split_whitespace();
+        let mut words = split(text)?.into_iter();
         let name = words.next().ok_or_else(|| SpecError {
-            key: "the algorithm".to_owned(),
+            key: what.replacen("an ", "the ", 1).replacen("a ", "the ", 1),
             problem: "is missing".to_owned(),
             allowed: names().collect::<Vec<_>>().join(", "),
             nearest: None,
         })?;
         let algorithm = known.clone().find(|algorithm| algorithm.name == name).ok_or_else(|| SpecError {
             key: format!("{name:?}"),
-            problem: "is not an algorithm".to_owned(),
+            problem: format!("is not {what}"),
             allowed: names().collect::<Vec<_>>().join(", "),
             nearest: units::nearest(name, names()),
         })?;
@@ -260,7 +221,7 @@ impl Spec {
             allowed,
             nearest: None,
         };
-        if QUEUE_WORDS.contains(&key) {
+        if self.queue_words().contains(&key) {
             let word = words.next().ok_or_else(|| error("has no value".to_owned(), String::new()))?;
             if key == "limit" {
                 let limit = units::limit(word).map_err(|why| {
@@ -280,7 +241,8 @@ impl Spec {
             return Ok(());
         }
         let Some(param) = self.algorithm.param(key) else {
-            let names = || self.algorithm.params.iter().map(|p| p.name).chain(QUEUE_WORDS);
+            let names =
+                || self.algorithm.params.iter().map(|p| p.name).chain(self.queue_words().iter().copied());
             let mut wrong = error("is not a parameter".to_owned(), names().collect::<Vec<_>>().join(", "));
             wrong.nearest = units::nearest(key, names());
             return Err(wrong);
@@ -290,8 +252,16 @@ impl Spec {
             Kind::Flag => words.next_if(is_flag_word).unwrap_or("on"),
             _ => words.next().ok_or_else(|| error("has no value".to_owned(), allowed(param)))?,
         };
-        let value =
-            Value::parse(param, word).map_err(|why| error(format!("= {word} {why}"), allowed(param)))?;
+        let value = match param.kind {
+            Kind::Spec => {
+                let inside = Spec::parse_nested(word).map_err(|e| SpecError {
+                    key: format!("{}.{key}: {}", self.algorithm.name, e.key),
+                    ..e
+                })?;
+                Value::Spec(inside.to_string())
+            }
+            _ => Value::parse(param, word).map_err(|why| error(format!("= {word} {why}"), allowed(param)))?,
+        };
         if self.values.iter().any(|(p, _)| core::ptr::eq(*p, param)) {
             return Err(error("is given twice".to_owned(), String::new()));
         }
@@ -315,12 +285,29 @@ impl Spec {
         let name = self.algorithm.name;
         match registry::SCHEDULERS.iter().find(|discipline| discipline.algorithm.name == name) {
             Some(discipline) => (discipline.build)(&Settings { spec: self, context }),
-            None => Err(SpecError {
-                key: name.to_owned(),
-                problem: "is not a scheduler".to_owned(),
-                allowed: "a scheduler".to_owned(),
-                nearest: None,
-            }),
+            None => Err(self.is_not("a scheduler")),
+        }
+    }
+
+    /// Build the marker; of `context` it needs nothing but that there is one.
+    ///
+    /// # Errors
+    /// Values that are missing or do not fit together; an algorithm that is no marker.
+    pub fn marker(&self, context: Context) -> Result<Box<dyn Marker>, SpecError> {
+        let name = self.algorithm.name;
+        match registry::MARKERS.iter().find(|profile| profile.algorithm.name == name) {
+            Some(profile) => (profile.build)(&Settings { spec: self, context }),
+            None => Err(self.is_not("a marker")),
+        }
+    }
+
+    /// What this is, where something else is wanted.
+    pub(crate) fn is_not(&self, what: &str) -> SpecError {
+        SpecError {
+            key: self.algorithm.name.to_owned(),
+            problem: format!("is not {what}"),
+            allowed: what.to_owned(),
+            nearest: None,
         }
     }
 }
@@ -350,107 +337,30 @@ impl fmt::Display for Spec {
     }
 }
 
-/// What a constructor reads: the spec where it says something, else the preset, else the default.
-pub struct Settings<'a> {
-    /// What was written.
-    pub spec: &'a Spec,
-    /// The link.
-    pub context: Context,
-}
-
-impl Settings<'_> {
-    /// The value of `name`: as set, else ns-2's under that preset, else the default; `None` if derived.
-    ///
-    /// # Panics
-    /// If `name` is not in the algorithm's schema, or the schema's own default does not parse: both are
-    /// mistakes in the registry, which its tests find.
-    pub fn get(&self, name: &str) -> Option<Value> {
-        if let Some((_, value)) = self.spec.values.iter().find(|(p, _)| p.name == name) {
-            return Some(value.clone());
+/// The words of a spec; what stands in parentheses is one.
+fn split(text: &str) -> Result<Vec<&str>, SpecError> {
+    let (mut words, mut depth, mut start) = (Vec::new(), 0usize, None);
+    let unbalanced = || SpecError {
+        key: format!("{:?}", text.trim()),
+        problem: "has parentheses that do not match".to_owned(),
+        allowed: "a spec within a spec, like prio aqm_0 (codel target 10ms)".to_owned(),
+        nearest: None,
+    };
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1).ok_or_else(unbalanced)?,
+            _ => {}
         }
-        let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
-        let of_2001 = param.ns2_2001.filter(|_| self.context.ns2_2001);
-        let word = match (self.context.ns2, of_2001.or(param.ns2), param.default) {
-            (true, Some(word), _) | (_, _, DefaultValue::Value(word)) => word,
-            (_, _, DefaultValue::Derived(_)) => return None,
-        };
-        Some(Value::parse(param, word).expect("a default lies in its own range"))
-    }
-
-    /// A number; 0 if derived and not set.
-    pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(x)) => x,
-            _ => 0.0,
+        if depth == 0 && c.is_whitespace() {
+            words.extend(start.take().map(|start: usize| &text[start..at]));
+        } else {
+            start = start.or(Some(at));
         }
     }
-    /// A number, or `derived` if not set.
-    pub fn number_or(&self, name: &str, derived: f64) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(x)) => x,
-            _ => derived,
-        }
+    if depth > 0 {
+        return Err(unbalanced());
     }
-    /// A whole number.
-    pub fn integer(&self, name: &str) -> i64 {
-        match self.get(name) {
-            Some(Value::Integer(i)) => i,
-            _ => 0,
-        }
-    }
-    /// A flag.
-    pub fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Flag(true)))
-    }
-    /// The `ecn` flag of the spec, or the queue's.
-    pub fn ecn(&self) -> bool {
-        match self.get("ecn") {
-            Some(Value::Flag(on)) => on,
-            _ => self.context.ecn,
-        }
-    }
-    /// A time span.
-    pub fn span(&self, name: &str) -> Span {
-        match self.get(name) {
-            Some(Value::Span(s)) => s,
-            _ => Span::ZERO,
-        }
-    }
-    /// A rate in bit/s, or the link's own.
-    pub fn rate(&self, name: &str) -> u64 {
-        match self.get(name) {
-            Some(Value::Rate(r)) => r,
-            _ => self.context.link_rate,
-        }
-    }
-    /// An amount of queue, if set or fixed.
-    pub fn size(&self, name: &str) -> Option<Size> {
-        match self.get(name) {
-            Some(Value::Size(s)) => Some(s),
-            _ => None,
-        }
-    }
-    /// A packet size in bytes, or the link's true mean packet size.
-    pub fn packet_bytes(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Size(Size::Bytes(b))) => b,
-            Some(Value::Size(Size::Packets(n))) => n * f64::from(self.context.mean_packet),
-            _ => f64::from(self.context.mean_packet),
-        }
-    }
-    /// The chosen word.
-    pub fn choice(&self, name: &str) -> &'static str {
-        match self.get(name) {
-            Some(Value::Choice(word)) => word,
-            _ => "",
-        }
-    }
-    /// Time of one packet of `bytes` on this link.
-    pub fn transmission(&self, bytes: f64) -> Span {
-        transmission(bytes as u64, self.context.link_rate)
-    }
-    /// An error about parameter `name`.
-    pub fn error(&self, name: &str, problem: impl ToString, allowed: &str) -> SpecError {
-        SpecError::of(self, name, problem.to_string(), allowed)
-    }
+    words.extend(start.map(|start| &text[start..]));
+    Ok(words)
 }

@@ -82,12 +82,13 @@ impl World {
     fn depart(&mut self) -> bool {
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
-        let token = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
+        let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
             World::told(waiting, log, token, fate);
         });
-        match token {
-            Some(token) => {
+        match departure {
+            Some((token, bytes)) => {
                 let packet = self.waiting.remove(&token.0).expect("who departs is here");
+                assert_eq!(packet.bytes, bytes);
                 self.log.push((token.0, "departs"));
                 // Within a flow (and its codepoint, which may choose the queue; and class) order is kept.
                 let key = (packet.flow.0, packet.class.0);
@@ -101,7 +102,7 @@ impl World {
         }
         assert!(before - self.waiting.len() <= before);
         self.check();
-        token.is_some()
+        departure.is_some()
     }
 
     fn check(&self) {
@@ -198,6 +199,16 @@ fn every_scheduler_holds_the_contract() {
                 (Kind::Choice(words), _) => {
                     words.iter().for_each(|w| check(&format!("{} {} {w}", algorithm.name, param.name)))
                 }
+                (Kind::Spec, _) if matches!(param.name, "aqm" | "aqm_7") => {
+                    for inside in
+                        ["pie", "(codel target 1ms)", "rio", "fq_codel", "(dualpi2)", "(drr aqm red)"]
+                    {
+                        check(
+                            &format!("{} {} {inside}", algorithm.name, param.name)
+                                .replace("aqm_", "classes 8 aqm_"),
+                        );
+                    }
+                }
                 (Kind::Flag, _) => check(&format!("{} {}", algorithm.name, param.name)),
                 _ => {}
             }
@@ -207,6 +218,12 @@ fn every_scheduler_holds_the_contract() {
             assert!(!param.source.is_empty() && param.doc.len() > 10, "{}.{}", algorithm.name, param.name);
         }
         check(&all);
+        let scheduler = build(algorithm.name, context());
+        scheduler.probe(&mut |name, _| {
+            let is_of_class = name.split_once('.').is_some_and(|(class, _)| class.parse::<u8>().is_ok());
+            let is_declared = algorithm.probes.iter().any(|probe| probe.name == name);
+            assert!(is_of_class || is_declared, "{} does not declare {name}", algorithm.name);
+        });
         let doc = algorithm.doc();
         for heading in ["\n# When it decides\n", "\n# Differences\n", "\n# References\n"] {
             assert!(doc.starts_with("**") && doc.contains(heading), "{} lacks {heading:?}", algorithm.name);
@@ -217,6 +234,9 @@ fn every_scheduler_holds_the_contract() {
         "drr w_0 0.001 quantum 1B",
         "drr classes 8 aqm red",
         "prio classes 1 aqm codel evict lowest",
+        "prio evict lowest aqm_1 (fq_codel flows 4) aqm_2 (fq_pie flows 4)",
+        "drr precedences 3 classes 2 aqm_0 (rio min_out 2p max_out 5p) aqm_1 (prio aqm bio)",
+        "drr aqm_0 (dualpi2 target 1ms) aqm_1 (fq_codel flows 4 memory 3kB) quantum 1B",
         "fq_codel flows 1 drop_batch 1 memory 3kB",
         "fq_pie flows 2 quantum 256B",
         "dualpi2 range 0s th_len 0p w_c 0.9",
@@ -248,7 +268,7 @@ fn dequeue(scheduler: &mut dyn Scheduler, now: f64, numbers: &[f64]) -> (Option<
     let (mut fates, mut rng) = (Vec::new(), Scripted::new(numbers));
     let token = scheduler.dequeue(at(now), &mut rng, &mut |t, f| fates.push((t.0, f)));
     rng.assert_used("dequeue");
-    (token.map(|t| t.0), fates)
+    (token.map(|(t, _)| t.0), fates)
 }
 
 fn order(scheduler: &mut dyn Scheduler) -> Vec<u64> {
@@ -361,7 +381,8 @@ fn fq_signals_only_who_fills_the_queue() {
                 scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut told);
                 sent.insert(4 * step + 1, now);
             }
-            if let Some(arrived) = scheduler.dequeue(now, &mut rng, &mut told).and_then(|t| sent.remove(&t.0))
+            if let Some(arrived) =
+                scheduler.dequeue(now, &mut rng, &mut told).and_then(|(t, _)| sent.remove(&t.0))
             {
                 longest = Span(longest.0.max(now.since(arrived).0));
             }
@@ -389,7 +410,7 @@ fn drr_shares_bytes_by_weight() {
         drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
     }
     for _ in 0..2000 {
-        let token = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
+        let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
         let (class, size) = sizes[token.0 as usize];
         bytes[class as usize] += u64::from(size);
     }
@@ -528,8 +549,66 @@ fn dualpi2_follows_the_longer_delay_and_protects_classic() {
         enqueue(&mut *dual, 0.0, &arrivals);
         let mut rng = Stream::new(1, "dual");
         let sent: Vec<_> = (0..800).filter_map(|_| dual.dequeue(at(0.0), &mut rng, &mut |_, _| {})).collect();
-        let classic = sent.iter().filter(|token| token.0 >= 1000).count();
+        let classic = sent.iter().filter(|sent| sent.0.0 >= 1000).count();
         assert!((classic as f64 - 800.0 * share).abs() <= 1.0, "{classic} of 800");
-        assert!(sent[0].0 < 1000, "L goes first");
+        assert!(sent[0].0.0 < 1000, "L goes first");
     }
+}
+
+/// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
+#[test]
+fn a_scheduler_may_stand_on_a_class() {
+    let roomy = Context { limit: Limit::Packets(10_000), ..context() };
+    for spec in ["drr classes 2 w_0 3 aqm_1 (fq_codel quantum 1000B)", "drr classes 2 w_0 3 aqm fq_codel"] {
+        let mut drr = build(spec, roomy);
+        // Class 0: one flow. Class 1: flow 1 sends four times as much as flow 2.
+        let arrivals: Vec<_> = (0..5000)
+            .map(|i| ([0, 0, 0, 0, 0, 1, 1, 1, 1, 2][i % 10], u8::from(i % 10 >= 5), 1000, N))
+            .collect();
+        enqueue(&mut *drr, 0.0, &arrivals);
+        let sent: Vec<_> = (0..800).filter_map(|_| dequeue(&mut *drr, 0.0, &[]).0).collect();
+        let of = |flow: u32| sent.iter().filter(|i| arrivals[**i as usize].0 == flow).count() as i64;
+        assert!((of(0) - 600).abs() <= 3, "{spec}: {} of class 0", of(0));
+        assert!((of(1) - 100).abs() <= 3 && (of(2) - 100).abs() <= 3, "{spec}: {} and {}", of(1), of(2));
+        let field = |name: &str| probe(&*drr, name);
+        assert_eq!((field("0.packets") + field("1.packets")) as u32, drr.packets());
+        assert_eq!(field("1.new") + field("1.old"), 2.0, "{spec}");
+    }
+}
+
+/// With no room left, who leaves is the last of a queue, and fq_codel's the head of its longest flow.
+#[test]
+fn a_scheduler_on_a_class_gives_room() {
+    let full = Context { limit: Limit::Packets(4), ..context() };
+    let arrivals = [(0, 1, 100, N), (1, 1, 500, N), (0, 1, 100, N), (1, 1, 500, N), (2, 0, 100, N)];
+    for (spec, gone) in [
+        ("prio evict lowest aqm_1 fq_codel", 1),
+        ("prio evict lowest aqm_1 fq_pie", 3),
+        ("prio evict lowest aqm_1 prio", 3),
+        ("prio evict lowest", 3),
+        ("prio aqm_1 fq_codel", 4),
+        ("drr classes 2 aqm_1 fq_codel", 1),
+        ("drr classes 2 aqm_1 drr", 3),
+        ("prio evict lowest aqm_1 dualpi2", 3),
+    ] {
+        let fates = enqueue(&mut *build(spec, full), 0.0, &arrivals);
+        assert_eq!(fates, [(gone, Fate::Dropped(Cause::Overflow))], "{spec}");
+    }
+}
+
+/// Six class numbers are two classes of three precedences: AF1 yellow is 1, AF2 green 3.
+#[test]
+fn class_numbers_hold_precedences() {
+    // Each green packet passes BIO; yellow ones and red ones are dropped once one waits.
+    let bio = "bio max_in 100p min_in 50p max_out 0.5p min_out 0.4p d_i_out 1";
+    let mut prio = build(&format!("prio classes 2 precedences 3 aqm ({bio})"), context());
+    let mut drops = Vec::new();
+    let mut rng = Stream::new(1, "prio");
+    for (i, class) in [0, 1, 3, 4, 2, 5, 0, 3, 9].into_iter().enumerate() {
+        let view = PacketView { class: Class(class), ..packet(100) };
+        prio.enqueue(at(0.0), Token(i as u64), &view, &mut rng, &mut |token, _| drops.push(token.0));
+    }
+    // The first of the others raises p, it meets 0 itself; 9 is one more of the last class, green.
+    assert_eq!(drops, [4, 5]);
+    assert_eq!(order(&mut *prio), [0, 1, 6, 2, 3, 7, 8]);
 }

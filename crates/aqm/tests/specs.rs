@@ -2,7 +2,7 @@
 
 use crate::contract;
 use proptest::{prelude::*, sample::select, test_runner::RngSeed};
-use sojourn_aqm::{Kind, Spec, registry};
+use sojourn_aqm::{Algorithm, Kind, Spec, SpecError, registry};
 
 /// Any word, mostly nonsense.
 fn anything() -> impl Strategy<Value = String> {
@@ -37,13 +37,31 @@ fn of_kind(kind: Kind) -> BoxedStrategy<String> {
         Kind::Rate => with(&["bit", "kbit/s", "Mbit", "gbit/s", "Tbit"]).boxed(),
         Kind::Size => with(&["", "p", "B", "kB", "KiB", "MiB", "GB"]).boxed(),
         Kind::Choice(words) => select(words).prop_map(str::to_owned).boxed(),
+        Kind::Spec => {
+            let inside =
+                ["codel", "(red  min_th 5 max_th 9p)", "fq_codel", "(drr aqm_1 (pi))", "()", "(a", "red 5"];
+            select(inside.to_vec()).prop_map(str::to_owned).boxed()
+        }
     }
 }
 
-/// An algorithm and some of its own parameters: often valid.
+/// Whatever has a spec.
+fn everything() -> Vec<&'static Algorithm> {
+    let schedulers = registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm);
+    let markers = registry::MARKERS.iter().map(|profile| &profile.algorithm);
+    registry::ALGORITHMS.iter().copied().chain(schedulers).chain(markers).collect()
+}
+
+/// Read `text` as a marker, if that is what it begins with, or as what stands at a link.
+fn read(text: &str) -> Result<Spec, SpecError> {
+    let is_marker = registry::MARKERS.iter().any(|m| text.split(' ').next() == Some(m.algorithm.name));
+    if is_marker { Spec::parse_marker(text) } else { Spec::parse_any(text) }
+}
+
+/// An algorithm, a scheduler or a marker, and some of its own parameters: often valid.
 fn plausible() -> impl Strategy<Value = String> {
-    (0..registry::ALGORITHMS.len()).prop_flat_map(|index| {
-        let algorithm = registry::ALGORITHMS[index];
+    (0..everything().len()).prop_flat_map(|index| {
+        let algorithm = everything()[index];
         let param = |index: usize| {
             let Some(param) = algorithm.params.get(index) else {
                 let limit = prop_oneof![Just("p"), Just("B"), Just("kB")];
@@ -68,25 +86,122 @@ proptest! {
 
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,60}") {
-        let _ = Spec::parse(&text);
+        let _ = (Spec::parse_any(&text), Spec::parse_marker(&text));
     }
 
     #[test]
     fn what_is_accepted_reads_back_and_runs(text in plausible()) {
-        if let Ok(spec) = Spec::parse(&text) {
+        if let Ok(spec) = read(&text) {
             let canonical = spec.to_string();
-            let again = Spec::parse(&canonical);
+            let again = read(&canonical);
             prop_assert!(again.is_ok(), "{text:?} -> {canonical:?}: {:?}", again.err());
             let again = again.unwrap();
             let values = |s: &Spec| s.values.iter().map(|(p, v)| (p.name, v.clone())).collect::<Vec<_>>();
             prop_assert_eq!(values(&again), values(&spec), "{:?} -> {:?}", text, canonical);
             prop_assert_eq!(again.to_string(), canonical);
             for context in contract::contexts() {
+                let _ = (spec.schedule(context), spec.marker(context));
                 if let Ok(mut world) = contract::world_of(&text, context, 1) {
                     world.run(20, 0.5);
                     contract::unbroken(&text, &world);
                 }
             }
         }
+    }
+}
+
+fn refused(text: &str) -> String {
+    let built = read(text).and_then(|spec| {
+        let context = crate::support::context();
+        if spec.is_scheduler() {
+            spec.schedule(context).map(|_| ())
+        } else {
+            spec.marker(context).map(|_| ())
+        }
+    });
+    built.expect_err(text).to_string()
+}
+
+#[test]
+fn a_spec_within_a_spec_has_one_spelling() {
+    for (text, canonical) in [
+        ("prio aqm_1 ( codel  target 10ms ) aqm codel", "prio aqm codel aqm_1 (codel target 10ms)"),
+        ("drr aqm_0 (pi)", "drr aqm_0 pi"),
+        ("prio aqm_0 (drr aqm_2 (red gentle min_th 5))", "prio aqm_0 (drr aqm_2 (red min_th 5p gentle))"),
+    ] {
+        assert_eq!(read(text).unwrap_or_else(|e| panic!("{text}: {e}")).to_string(), canonical);
+    }
+    assert!(read("prio aqm_1 (codel ecn)").unwrap().says_ecn() && !read("prio").unwrap().says_ecn());
+}
+
+#[test]
+fn a_wrong_spec_within_a_spec_is_refused_where_it_is_wrong() {
+    for (text, part) in [
+        ("prio aqm_1 (codle)", "prio.aqm_1: \"codle\" is not an algorithm (did you mean codel?)"),
+        ("prio aqm_1 (codel targt 5ms)", "prio.aqm_1: codel.targt is not a parameter (did you mean target?)"),
+        ("prio aqm_1 (codel target 5ms", "has parentheses that do not match"),
+        ("prio aqm_1 codel)", "has parentheses that do not match"),
+        ("prio aqm_1 (codel limit 5p)", "prio.aqm_1: codel.limit is the whole queue's"),
+        ("prio aqm_1 (prio aqm (fq_codel))", "prio.aqm_1: prio is a scheduler between two others"),
+        ("prio aqm_3 codel", "prio.aqm_3 is for a class that is not there; allowed: below classes"),
+        ("prio aqm_0 (red min_th 9p max_th 5p)", "red.max_th"),
+        ("fq_codel overflow head", "fq_codel.overflow is not a parameter"),
+        ("fq_codle", "\"fq_codle\" is not an algorithm (did you mean fq_codel?)"),
+    ] {
+        let seen = refused(text);
+        assert!(seen.contains(part), "{text}: {seen}");
+    }
+}
+
+#[test]
+fn a_profile_is_given_whole() {
+    for (text, part) in [
+        ("token_bucket cbs 15kB", "token_bucket.cir is missing; allowed: a rate with its unit, like 1Mbit/s"),
+        ("token_bucket cir 1Mbit/s", "token_bucket.cbs is missing; allowed: bytes, like 15kB"),
+        ("token_bucket cir 1Mbit/s cbs 15p", "token_bucket.cbs is not in bytes"),
+        ("token_bucket cir 1Mbit/s cbs 15kB limit 5p", "token_bucket.limit is not a parameter"),
+        ("trtcm cir 2Mbit/s cbs 1kB pir 1Mbit/s pbs 1kB", "trtcm.pir is below cir; allowed: cir or more"),
+        ("tsw3cm cir 2Mbit/s pir 1Mbit/s", "tsw3cm.pir is below cir"),
+        ("tsw2cm cir 0bit/s", "tsw2cm.cir = 0bit/s is less than 1 bit/s"),
+    ] {
+        let seen = refused(text);
+        assert!(seen.contains(part), "{text}: {seen}");
+    }
+    assert_eq!(
+        Spec::parse_marker("token-bucket").map(|_| ()).expect_err("a hyphen").nearest.as_deref(),
+        Some("token_bucket")
+    );
+}
+
+/// The same instance whether it is named or constructed.
+#[test]
+fn a_marker_by_name_is_the_marker() {
+    use sojourn_aqm::{Class, Span, Stream, Time, marker::*};
+    let second = Span(1_000_000_000);
+    let pairs: [(&str, Box<dyn Marker>); 5] = [
+        ("token_bucket cir 800kbit/s cbs 3kB", Box::new(TokenBucket::new(800_000, 3000))),
+        ("srtcm cir 800kbit cbs 3kB ebs 5kB colour_aware", Box::new(SrTcm::new(800_000, 3000, 5000, true))),
+        (
+            "trtcm cir 800kbit cbs 3kB pir 1Mbit pbs 5kB",
+            Box::new(TrTcm::new(800_000, 3000, 1_000_000, 5000, false)),
+        ),
+        ("tsw2cm cir 800kbit", Box::new(Tsw::two_colour(800_000, second))),
+        (
+            "tsw3cm cir 800kbit pir 1Mbit window 100ms",
+            Box::new(Tsw::three_colour(800_000, 1_000_000, Span(second.0 / 10))),
+        ),
+    ];
+    for (text, mut other) in pairs {
+        let mut named = read(text).and_then(|s| s.marker(crate::support::context())).expect(text);
+        let (mut a, mut b) = (Stream::new(1, "m"), Stream::new(1, "m"));
+        let mut classes = [0; 3];
+        for i in 0..5000u64 {
+            // Twice the rate for half of the time.
+            let now = Time((i / 500 * 1000 + i % 500) * 5_000_000);
+            let class = named.mark(now, 1000, Class((i % 3) as u8), &mut a);
+            assert_eq!(class, other.mark(now, 1000, Class((i % 3) as u8), &mut b), "{text}: {i}");
+            classes[usize::from(class.0)] += 1;
+        }
+        assert!(classes[0] > 100 && classes[1] > 100, "{text}: {classes:?}");
     }
 }

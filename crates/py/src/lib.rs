@@ -27,7 +27,9 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(schema::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schedulers, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::markers, module)?)?;
     module.add_function(wrap_pyfunction!(schema::canonical, module)?)?;
+    module.add_function(wrap_pyfunction!(schema::canonical_marker, module)?)?;
     module.add_function(wrap_pyfunction!(schema::spec_info, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::inspect, module)?)?;
     module.add_function(wrap_pyfunction!(inspect::stopwatch, module)?)?;

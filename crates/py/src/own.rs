@@ -247,5 +247,6 @@ fn plain<'py>(py: Python<'py>, settings: &Settings, param: &Param) -> PyResult<B
             amount.into_pyobject(py)?.into_any()
         }
         Some(Value::Choice(word)) => word.into_pyobject(py)?.into_any(),
+        Some(Value::Spec(text)) => text.into_pyobject(py)?.into_any(),
     })
 }

@@ -47,6 +47,13 @@ macro_rules! scalars {
     };
 }
 
+/// The columns of the classes as `class_NAME`.
+macro_rules! per_class {
+    ($py:expr, $dict:expr, $from:expr, [$($name:ident),* $(,)?]) => {
+        $($dict.set_item(concat!("class_", stringify!($name)), column($py, &$from.$name)?)?;)*
+    };
+}
+
 pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("window", record.window)?;
@@ -98,6 +105,23 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
 
 fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, PyDict>> {
     let dict = columns!(py, queue, [delay_edges_ns, delay_counts, run_lengths, run_counts]);
+    per_class!(
+        py,
+        dict,
+        queue.classes,
+        [
+            number,
+            arrivals,
+            arrived_bytes,
+            departures,
+            departed_bytes,
+            drops,
+            dropped_bytes,
+            marks,
+            packet_ns,
+            delay_sum_ns,
+        ]
+    );
     dict.set_item("drops", queue.drops.to_vec())?;
     dict.set_item("marks", queue.marks.to_vec())?;
     scalars!(
@@ -129,6 +153,10 @@ fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, 
 fn series_dict<'py>(py: Python<'py>, series: &QueueSeries) -> PyResult<Bound<'py, PyDict>> {
     let dict = columns!(py, series, [packets, bytes, mean_packets, mean_square_packets, arrivals, drops]);
     let probes = PyDict::new(py);
+    for (class, packets) in &series.class_packets {
+        let packets: Vec<f64> = packets.iter().map(|n| f64::from(*n)).collect();
+        probes.set_item(format!("class_{class}_packets"), column(py, &packets)?)?;
+    }
     for (name, values) in &series.probes {
         probes.set_item(name, column(py, values)?)?;
     }

@@ -1,28 +1,34 @@
 //! The registry, as plain dicts: the only source of names, parameters and documentation.
 
-use crate::own;
+use crate::{errors::spec_error, own};
 use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{Algorithm, DefaultValue, Kind, Limit, Param, Value, allowed, registry};
+use sojourn_aqm::{Algorithm, Context, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
 pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let list = PyList::empty(py);
-    for algorithm in registry::ALGORITHMS {
-        list.append(algorithm_dict(py, algorithm)?)?;
-    }
-    Ok(list)
+    entries(py, registry::ALGORITHMS.iter().copied())
 }
 
 /// Every scheduler, in the same form.
 #[pyfunction]
 pub(crate) fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    entries(py, registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm))
+}
+
+/// Every marker, in the same form.
+#[pyfunction]
+pub(crate) fn markers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    entries(py, registry::MARKERS.iter().map(|profile| &profile.algorithm))
+}
+
+fn entries(py: Python<'_>, known: impl Iterator<Item = &'static Algorithm>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for discipline in registry::SCHEDULERS {
-        list.append(algorithm_dict(py, &discipline.algorithm)?)?;
+    for algorithm in known {
+        list.append(algorithm_dict(py, algorithm)?)?;
     }
     Ok(list)
 }
@@ -33,7 +39,27 @@ pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
     Ok(own::parse(py, spec)?.to_string())
 }
 
-/// What a spec says: `name`, `limit` (or None), `values` that were set.
+/// The canonical form of a marker's spec; a profile that is incomplete is refused.
+#[pyfunction]
+pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
+    let read = || {
+        let spec = Spec::parse_marker(spec)?;
+        spec.marker(ANYWHERE).map(|_| spec.to_string())
+    };
+    read().map_err(|e| spec_error(py, &e))
+}
+
+/// A marker needs no link.
+const ANYWHERE: Context = Context {
+    link_rate: 1,
+    limit: Limit::Packets(1),
+    mean_packet: 1,
+    ecn: false,
+    ns2: false,
+    ns2_2001: false,
+};
+
+/// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.
 #[pyfunction]
 pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
     let spec = own::parse(py, spec)?;
@@ -54,6 +80,7 @@ pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py,
     dict.set_item("name", spec.algorithm.name)?;
     dict.set_item("limit", limit)?;
     dict.set_item("values", values)?;
+    dict.set_item("ecn", spec.says_ecn())?;
     Ok(dict)
 }
 
@@ -91,6 +118,7 @@ pub(crate) fn param_dict<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<
         Kind::Rate => ("rate", &[]),
         Kind::Size => ("size", &[]),
         Kind::Choice(words) => ("choice", words),
+        Kind::Spec => ("spec", &[]),
     };
     let (default, derived) = match param.default {
         DefaultValue::Value(word) => (word, false),

@@ -1,10 +1,11 @@
 //! A flow: one source and its destination, TCP or datagrams.
 
 use crate::{
+    error::PlanError,
     net::{Body, Packet, Route},
     plan::{Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
-    traffic::{Datagrams, Demand},
+    traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Random};
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ pub(crate) struct Group {
     /// Number of its traffic in the plan: the requests of web traffic are a group of their own.
     pub(crate) traffic: u32,
     pub(crate) class: Class,
+    pub(crate) edge: Option<Edge>,
     pub(crate) demand: Demand,
     pub(crate) routes: Vec<Route>,
     /// How many nodes send, the group of the requests, when they are answered (web traffic).
@@ -31,12 +33,21 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    pub(crate) fn new(plan: &Traffic, traffic: u32, routes: Vec<Route>, senders: u32, seed: u64) -> Group {
+    /// # Errors
+    /// A marker that cannot be.
+    pub(crate) fn new(
+        plan: &Traffic,
+        traffic: u32,
+        routes: Vec<Route>,
+        senders: u32,
+        seed: u64,
+    ) -> Result<Group, PlanError> {
         let mut tcp = plan.kind.tcp().cloned();
         if let (Kind::Web(_), Some(tcp)) = (&plan.kind, &mut tcp) {
             tcp.options.syn = false; // the request has opened the connection
         }
-        Group {
+        let demand = Demand::new(seed, &plan.name);
+        Ok(Group {
             kind: plan.kind.clone(),
             tcp,
             traffic,
@@ -45,11 +56,12 @@ impl Group {
             responds_late: false,
             is_request: false,
             class: Class(plan.class),
-            demand: Demand::new(seed, &plan.name),
+            edge: Edge::new(plan, &demand)?,
+            demand,
             routes,
             stop: plan.stop.unwrap_or(u64::MAX),
             flows: Vec::new(),
-        }
+        })
     }
 
     /// The group of the requests for what web traffic `plan` sends.
@@ -59,16 +71,16 @@ impl Group {
         traffic: u32,
         routes: Vec<Route>,
         seed: u64,
-    ) -> Group {
+    ) -> Result<Group, PlanError> {
         let tcp = Tcp { payload: web.request, ..web.tcp.clone() };
-        let group = Group::new(plan, traffic, routes, 1, seed);
-        Group {
+        let group = Group::new(plan, traffic, routes, 1, seed)?;
+        Ok(Group {
             kind: Kind::Tcp(tcp.clone()),
             tcp: Some(tcp),
             responds_late: web.respond_late,
             is_request: true,
             ..group
-        }
+        })
     }
 
     /// Whether sources are sessions that look at pages.
@@ -102,7 +114,18 @@ pub(crate) struct Flow {
     pub(crate) row: u32,
     pub(crate) route: Route,
     pub(crate) agent: Agent,
+    /// What stands between it and the network.
+    pub(crate) marker: Option<EdgeMarker>,
     pub(crate) counts: Counts,
+}
+
+impl Flow {
+    /// A packet leaves the source: it gets the class under which the network knows it.
+    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
+        if let Some(marker) = &mut self.marker {
+            packet.class = marker.mark(now, packet.bytes, packet.class);
+        }
+    }
 }
 
 /// The two ends of a flow.

@@ -134,7 +134,7 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
         if let Some(shaper) = &mut connection.shaper {
             if !shaper.is_free(now) {
                 if let Some(due) = shaper.wait(segment) {
@@ -144,6 +144,7 @@ impl Simulation {
             }
             shaper.leave(now, packet.bytes);
         }
+        flow.mark(now, &mut packet);
         self.carry(now, now, packet);
     }
 
@@ -155,13 +156,14 @@ impl Simulation {
         let Some(segment) = connection.shaper.as_mut().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
-        let packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
         if let Some(shaper) = &mut connection.shaper {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
                 self.heap.push(Event::new(due, due - now, Kind::Paced, number));
             }
         }
+        flow.mark(now, &mut packet);
         self.carry(now, now, packet);
     }
 
@@ -216,7 +218,7 @@ impl Simulation {
         }
         if let Agent::Udp { source, size, sent } = &mut flow.agent {
             let body = Body::Datagram { sequence: *sent as u32 };
-            let packet = Packet {
+            let mut packet = Packet {
                 flow: number,
                 step: flow.route.forward,
                 bytes: *size,
@@ -227,6 +229,7 @@ impl Simulation {
             };
             *sent += 1;
             let next = source.next(now, *sent);
+            flow.mark(now, &mut packet);
             self.heap.push(Event::new(next, next - now, Kind::Source, number));
             return self.carry(now, now, packet);
         }
@@ -301,9 +304,10 @@ impl Simulation {
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
         let flow = self.flows.len() as u32;
+        let marker = group.edge.as_ref().map(|edge| edge.marker(u64::from(index)));
         group.flows.push(flow);
         let row = self.add_row(number, index, start);
-        self.flows.push(Flow { group: number, row, route, agent, counts: Default::default() });
+        self.flows.push(Flow { group: number, row, route, agent, marker, counts: Default::default() });
         flow
     }
 

@@ -22,7 +22,7 @@ mod web;
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    CwndColumns, DropColumns, FlowColumns, ObjectColumns, PageColumns, QueueRecord, QueueSeries, Record,
-    Series,
+    ClassColumns, CwndColumns, DropColumns, FlowColumns, ObjectColumns, PageColumns, QueueRecord,
+    QueueSeries, Record, Series,
 };
 pub use simulation::{Control, Simulation};

@@ -158,6 +158,9 @@ pub struct Traffic {
     /// Traffic class of its packets.
     #[serde(default)]
     pub class: u8,
+    /// The spec of the marker at the edge of each source; absent: packets keep the class.
+    #[serde(default)]
+    pub marker: Option<String>,
 }
 
 /// Sources start some at a time: the first `by` at their start, the next `by` one `every` later, and so on.

@@ -77,7 +77,7 @@ impl Simulation {
         check::check(plan)?;
         let mut network = Network::new(plan, seed, plain)?;
         let measured = network.measured(plan)?;
-        let groups = groups(plan, std::mem::take(&mut network.routes), &network.senders, seed);
+        let groups = groups(plan, std::mem::take(&mut network.routes), &network.senders, seed)?;
         let mut simulation = Simulation {
             end: plan.duration,
             warmup: plan.warmup,
@@ -123,6 +123,7 @@ impl Simulation {
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
         for port in &mut self.network.ports {
             port.pass(self.end);
+            port.counters.close();
         }
         if self.visits.is_full {
             return Err(RunError::TooManyFlows(check::MOST_FLOWS));
@@ -401,20 +402,20 @@ impl Simulation {
 }
 
 /// What the flows of each traffic share, and then those of the requests of each web traffic.
-fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> Vec<Group> {
+fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> Result<Vec<Group>, PlanError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut routes = routes.into_iter();
     for ((i, traffic), senders) in plan.traffic.iter().enumerate().zip(senders) {
-        groups.push(Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed));
+        groups.push(Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed)?);
     }
     for (i, traffic) in plan.traffic.iter().enumerate() {
         if let plan::Kind::Web(web) = &traffic.kind {
             groups[i].requests = groups.len() as u32;
             let back = routes.next().unwrap_or_default();
-            groups.push(Group::of_requests(traffic, web, i as u32, back, seed));
+            groups.push(Group::of_requests(traffic, web, i as u32, back, seed)?);
         }
     }
-    groups
+    Ok(groups)
 }
 
 /// What is left when the clock stops.

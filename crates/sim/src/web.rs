@@ -184,7 +184,9 @@ impl Simulation {
             let mut connection = Connection::new(tcp, &of.demand, own, Some(bytes));
             connection.task = task;
             let (agent, route) = (Agent::Tcp(connection), of.routes[route]);
-            self.flows.push(Flow { group, row: row_of_flows, route, agent, counts: Default::default() });
+            let marker = of.edge.as_ref().map(|edge| edge.marker(own));
+            let counts = Default::default();
+            self.flows.push(Flow { group, row: row_of_flows, route, agent, marker, counts });
         }
         if let plan::Kind::Web(plan::Web { patience: Some(patience), .. }) = &self.groups[owner as usize].kind
         {

@@ -66,6 +66,10 @@ pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
         "drr aqm codel w_1 3 quantum 500B",
         "drr aqm pie classes 2",
         "prio aqm red evict lowest",
+        "prio evict lowest classes 2 aqm_1 (fq_codel flows 4 target 1ms interval 10ms)",
+        "drr classes 2 precedences 3 aqm_0 (rio min_out 1p max_out 3p max_p_out 0.5 w_q 0.5) aqm_1 (bio max_in 3p)",
+        "rio min_out 1p max_out 3p max_p_out 0.5 min_in 3p max_in 5p w_q 0.5",
+        "bio max_in 6p d_i_out 0.2 d_i_in 0.1 in_hold 1ms out_hold 1ms",
     ];
     let schedulers = registry::SCHEDULERS.iter().map(|discipline| discipline.algorithm.name);
     let all = registry::names().into_iter().chain(schedulers).chain(busy).map(str::to_owned);
@@ -141,6 +145,17 @@ fn any_kind() -> impl Strategy<Value = Kind> {
     ]
 }
 
+fn any_marker() -> impl Strategy<Value = Option<String>> {
+    let specs = [
+        "token_bucket cir 200kbit/s cbs 3kB",
+        "srtcm cir 100kbit/s cbs 2kB ebs 4kB colour_aware",
+        "trtcm cir 100kbit/s cbs 2kB pir 400kbit/s pbs 4kB",
+        "tsw2cm cir 200kbit/s window 100ms",
+        "tsw3cm cir 100kbit/s pir 300kbit/s window 100ms",
+    ];
+    option::weighted(0.4, select(specs.map(str::to_owned).to_vec()))
+}
+
 /// Pages of few and small objects, so that many are over in time; some begin the moment another ends.
 fn any_web() -> impl Strategy<Value = Web> {
     let gap = select(vec![
@@ -181,13 +196,14 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
     let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| ms * MS));
     let every = select(vec![Draw::Constant(10.0 * MS as f64), Draw::Exponential(100.0 * MS as f64)]);
     let stagger = option::weighted(0.2, (every, 1u32..3).prop_map(|(every, by)| Stagger { every, by }));
-    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..3, stagger)).prop_map(
-        |(kind, count, start, stop, reverse, (class, stagger))| Traffic {
+    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger)).prop_map(
+        |(kind, count, start, stop, reverse, (class, marker, stagger))| Traffic {
             start,
             stagger,
             stop,
             reverse,
             class,
+            marker,
             ..traffic("", count, kind)
         },
     )

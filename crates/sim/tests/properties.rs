@@ -39,6 +39,12 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
         if queue.limit_packets > 0 {
             prop_assert!(series.packets.iter().all(|n| u64::from(*n) <= queue.limit_packets));
         }
+        let classes = &series.class_packets;
+        prop_assert!(classes.iter().all(|(_, column)| column.len() == samples));
+        for (i, packets) in series.packets.iter().enumerate() {
+            let sum: u32 = classes.iter().map(|(_, column)| column[i]).sum();
+            prop_assert!(classes.is_empty() || sum == *packets, "{sum} of {packets}");
+        }
         for (mean, square) in series.mean_packets.iter().zip(&series.mean_square_packets) {
             prop_assert!(mean * mean <= square + 1e-9, "{mean} {square}");
         }
@@ -105,10 +111,28 @@ fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool) -> Result<(), T
         prop_assert!(queue.byte_ns <= most_bytes * span);
     }
     prop_assert!(queue.packet_ns * queue.packet_ns <= queue.packet_squared_ns * span * 1.000_001);
+    let classes = &queue.classes;
+    prop_assert!(classes.number.is_sorted());
+    let same = |column: &[u64], total: u64| column.iter().sum::<u64>() == total;
+    prop_assert!(
+        same(&classes.arrivals, queue.arrivals) && same(&classes.arrived_bytes, queue.arrived_bytes)
+    );
+    prop_assert!(same(&classes.departures, queue.departures));
+    prop_assert!(same(&classes.departed_bytes, queue.departed_bytes));
+    prop_assert!(same(&classes.drops, drops) && same(&classes.dropped_bytes, queue.dropped_bytes));
+    prop_assert!(same(&classes.marks, queue.marks.iter().sum()));
+    let near = |column: &[f64], total: f64| (column.iter().sum::<f64>() - total).abs() <= 1e-9 * total;
+    prop_assert!(
+        near(&classes.packet_ns, queue.packet_ns) && near(&classes.delay_sum_ns, queue.delay_sum_ns)
+    );
     prop_assert_eq!(queue.delay_counts.iter().sum::<u64>(), queue.departures);
     prop_assert!(queue.run_counts.iter().sum::<u64>() <= drops);
     prop_assert_eq!(queue.run_counts.is_empty(), drops == 0);
     if is_whole {
+        for i in 0..classes.number.len() {
+            prop_assert!(classes.arrivals[i] >= classes.departures[i] + classes.drops[i]);
+            prop_assert!(classes.delay_sum_ns[i] <= classes.packet_ns[i] * 1.000_001);
+        }
         prop_assert_eq!(queue.arrivals >= queue.departures + drops, true);
         // Little: packets that went have waited as long as they were in the queue, those that were dropped
         // or still wait add to the queue only.
@@ -138,7 +162,8 @@ proptest! {
         let (before, whole) = (to(plan.warmup), to(plan.duration));
         for (i, queue) in window.queues.iter().enumerate() {
             for (name, part) in additive(queue) {
-                let (a, b) = (additive(&before.queues[i])[&name], additive(&whole.queues[i])[&name]);
+                let of = |record: &Record| additive(&record.queues[i]).get(&name).copied().unwrap_or(0.0);
+                let (a, b) = (of(&before), of(&whole));
                 let near = (part - (b - a)).abs() <= 1e-9 * b;
                 prop_assert!(near, "{}: {name} is {part}, not {b} - {a}", queue.name);
             }
@@ -237,6 +262,19 @@ fn additive(queue: &QueueRecord) -> BTreeMap<String, f64> {
     for i in 0..queue.drops.len() {
         sums.insert(format!("drops {i}"), queue.drops[i] as f64);
         sums.insert(format!("marks {i}"), queue.marks[i] as f64);
+    }
+    let classes = &queue.classes;
+    for (i, class) in classes.number.iter().enumerate() {
+        for (name, value) in [
+            ("arrivals", classes.arrivals[i] as f64),
+            ("departed bytes", classes.departed_bytes[i] as f64),
+            ("drops", classes.drops[i] as f64),
+            ("marks", classes.marks[i] as f64),
+            ("packet ns", classes.packet_ns[i]),
+            ("delay", classes.delay_sum_ns[i]),
+        ] {
+            sums.insert(format!("class {class} {name}"), value);
+        }
     }
     sums
 }

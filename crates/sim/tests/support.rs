@@ -60,6 +60,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
         stagger: None,
         stop: None,
         class: 0,
+        marker: None,
     }
 }
 

@@ -20,7 +20,9 @@ def explain(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="An algorithm (or file.py:Class), a metric, or 'tcp'.", show_default=False
+            metavar="NAME",
+            help="An algorithm (or file.py:Class), a scheduler, a marker, a metric, or 'tcp'.",
+            show_default=False,
         ),
     ],
     json: Json = False,
@@ -30,7 +32,7 @@ def explain(
     from sojourn.errors import from_core, unknown
     from sojourn.metrics import METRICS, find
 
-    algorithms = {one["name"]: one for one in _core.algorithms()}
+    algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         try:
             algorithms[name] = _core.algorithm(name)
@@ -78,7 +80,16 @@ def _algorithm(console: Console, one: dict[str, Any]) -> None:
         for probe in one["probes"]:
             table.add_row(probe["name"], probe["unit"] or "-", probe["doc"])
         console.print(table)
-    console.print(f'Use it: sojourn run FILE --aqm "{one["name"]}"; limit and overflow are the queue\'s.')
+    console.print(_use(one["name"]))
+
+
+def _use(name: str) -> str:
+    """Say where its spec is written."""
+    from sojourn import _core
+
+    if name in [one["name"] for one in _core.markers()]:
+        return f'Use it: marker = "{name} ..." in a [[traffic]] table.'.replace("[[", "\\[[")
+    return f'Use it: sojourn run FILE --aqm "{name}"; limit and overflow are the queue\'s.'
 
 
 def readable(doc: str) -> str:

@@ -32,6 +32,12 @@ PER_TRAFFIC = (
     ("goodput_bps", "goodput Mbit/s", 1e-6),
     ("completion_time_mean_s", "completion s", 1.0),
 )
+PER_CLASS = (
+    ("throughput_bps", "throughput Mbit/s", 1e-6),
+    ("mean_delay_s", "delay ms", 1e3),
+    ("drop_ratio", "dropped %", 100.0),
+    ("mark_ratio", "marked %", 100.0),
+)
 WIDE = 4
 
 
@@ -41,6 +47,9 @@ def show(results: Results) -> None:
     rows = list(ROWS)
     for name in names if len(names) > 1 else []:
         rows += [(f"{name}.{metric}", f"{name} {title}", factor) for metric, title, factor in PER_TRAFFIC]
+    classes = [name.split(".")[1] for name in results.metric_names if name.startswith("classes.")]
+    for one in dict.fromkeys(classes):
+        rows += [(f"classes.{one}.{metric}", f"class {one} {title}", x) for metric, title, x in PER_CLASS]
     rows = [row for row in rows if row[0] in results.metric_names]
     rows = [row for row in rows if any(results.estimate(aqm, row[0]).n for aqm in results.aqms)]
     count = len(results.seeds)

@@ -150,6 +150,8 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
             )
         if traffic["kind"].get("tcp", {}).get("max_rate") is not None:
             raise InputError(f"{place}.max_rate", "caps a rate that here follows from the window", "no cap")
+        if traffic["marker"] is not None:
+            raise InputError(f"{place}.marker", "is for classes: the fluid world has none", "leave it out")
         if traffic["reverse"]:
             raise InputError(
                 f"{place}.direction", "= 'reverse' does not pass the fluid world's queue", "forward"

@@ -9,6 +9,7 @@ grey print can be read too. Several specs of one algorithm share its hue and dif
 from __future__ import annotations
 
 import colorsys
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -86,6 +87,10 @@ _FLAGS: Final = frozenset({"gentle", "ecn", "wait", "adaptive", "bytes", "byte_m
 """Words of a spec that stand alone even before another word."""
 
 
+_WORD: Final = re.compile(r"\((?:[^()]|\([^()]*\))*\)|[^\s()]+")
+"""A word of a spec, or a spec within it, in parentheses."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Words:
     name: str
@@ -93,7 +98,7 @@ class _Words:
 
     @classmethod
     def of(cls, spec: str) -> _Words:
-        head, *words = spec.split() or [""]
+        head, *words = _WORD.findall(spec) or [""]
         settings: list[tuple[str, str]] = []
         position = 0
         while position < len(words):

@@ -380,7 +380,7 @@ def _registry(registry: Registry | None) -> Registry:
         from sojourn import _core
     except ImportError:
         return {}
-    return {str(entry["name"]): entry for entry in _core.algorithms()}
+    return {str(entry["name"]): entry for entry in (*_core.algorithms(), *_core.schedulers())}
 
 
 def _probes(spec: str, registry: Registry | None) -> list[Mapping[str, Any]]:

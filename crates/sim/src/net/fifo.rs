@@ -182,10 +182,7 @@ impl Fifo {
     }
 
     fn fits(&self, bytes: u32) -> bool {
-        match self.limit {
-            Limit::Packets(limit) => self.waiting.len() < limit,
-            Limit::Bytes(limit) => self.bytes + u64::from(bytes) <= limit,
-        }
+        self.limit.has_room(self.waiting.len(), self.bytes, bytes)
     }
 
     /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.

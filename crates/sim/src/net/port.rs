@@ -96,7 +96,7 @@ impl Port {
     pub(crate) fn offer(&mut self, now: u64, packet: Packet, told: &mut impl FnMut(&Packet, Offer)) {
         self.pass(now);
         let number = self.counters.arrivals;
-        self.counters.arrival(packet.bytes);
+        self.counters.arrival(packet.bytes, packet.class);
         let clerk = &mut Clerk { counters: &mut self.counters, told };
         match &mut self.queue {
             Queue::One(fifo) => fifo.offer(now, packet, number, self.busy, clerk),
@@ -114,7 +114,7 @@ impl Port {
         };
         self.busy = one.is_some();
         let one = one?;
-        self.counters.departure(one.packet.bytes, now - one.arrived);
+        self.counters.departure(one.packet.bytes, one.packet.class, now - one.arrived);
         Some(one.packet)
     }
 
@@ -158,14 +158,14 @@ pub(super) struct Clerk<'a, T> {
 
 impl<T: FnMut(&Packet, Offer)> Clerk<'_, T> {
     pub(super) fn discard(&mut self, packet: &Packet, cause: Cause, number: u64) {
-        self.counters.drop(packet.bytes, cause, number);
+        self.counters.drop(packet.bytes, packet.class, cause, number);
         (self.told)(packet, Offer::Dropped(cause, number));
     }
 
     pub(super) fn mark(&mut self, packet: &mut Packet, cause: Cause) {
         debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
         packet.ecn = Ecn::Ce;
-        self.counters.mark(cause);
+        self.counters.mark(packet.class, cause);
         (self.told)(packet, Offer::Marked);
     }
 }

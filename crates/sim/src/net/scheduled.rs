@@ -91,7 +91,7 @@ impl Scheduled {
         clerk: &mut Clerk<T>,
     ) -> Option<Waiting> {
         let shelf = &mut self.shelf;
-        let token = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
+        let (token, _) = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(token, fate, clerk);
         })?;
         Some(self.shelf.take(token))

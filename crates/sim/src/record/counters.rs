@@ -1,26 +1,27 @@
 //! What a queue counts while it runs. The window is the difference of two snapshots, so counting never
 //! asks what time it is.
 
-use super::{QueueRecord, histogram::Histogram};
-use sojourn_aqm::Cause;
+use super::{QueueRecord, classes::Classes, histogram::Histogram};
+use sojourn_aqm::{Cause, Class};
 
 /// Counters since the start of the run, and exact integrals of the queue over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) arrivals: u64,
-    arrived_bytes: u64,
+    pub(super) arrived_bytes: u64,
     pub(crate) departures: u64,
-    departed_bytes: u64,
+    pub(super) departed_bytes: u64,
     drops: [u64; Cause::ALL.len()],
-    dropped_bytes: u64,
-    marks: [u64; Cause::ALL.len()],
-    delay_sum: u128,
+    pub(super) dropped_bytes: u64,
+    pub(super) marks: [u64; Cause::ALL.len()],
+    pub(super) delay_sum: u128,
     delay_squared: u128,
     delays: Histogram,
     runs: Runs,
+    pub(super) classes: Classes,
     /// Integrals up to `until`.
-    until: u64,
-    packet_ns: u128,
+    pub(super) until: u64,
+    pub(super) packet_ns: u128,
     packet_squared_ns: u128,
     byte_ns: u128,
     idle_ns: u64,
@@ -28,28 +29,42 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn arrival(&mut self, bytes: u32) {
+    pub(crate) fn arrival(&mut self, bytes: u32, class: Class) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
+        self.classes.count(class, self.until, |row| {
+            row.arrivals += 1;
+            row.arrived_bytes += u64::from(bytes);
+        });
     }
 
-    pub(crate) fn departure(&mut self, bytes: u32, waited: u64) {
+    pub(crate) fn departure(&mut self, bytes: u32, class: Class, waited: u64) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
         self.delay_sum += u128::from(waited);
         self.delay_squared += u128::from(waited) * u128::from(waited);
         self.delays.add(waited);
+        self.classes.count(class, self.until, |row| {
+            row.departures += 1;
+            row.departed_bytes += u64::from(bytes);
+            row.delay_sum += u128::from(waited);
+        });
     }
 
     /// `arrival`: the number of the dropped packet among all offered.
-    pub(crate) fn drop(&mut self, bytes: u32, cause: Cause, arrival: u64) {
+    pub(crate) fn drop(&mut self, bytes: u32, class: Class, cause: Cause, arrival: u64) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(bytes);
         self.runs.drop(arrival);
+        self.classes.count(class, self.until, |row| {
+            row.drops += 1;
+            row.dropped_bytes += u64::from(bytes);
+        });
     }
 
-    pub(crate) fn mark(&mut self, cause: Cause) {
+    pub(crate) fn mark(&mut self, class: Class, cause: Cause) {
         self.marks[cause as usize] += 1;
+        self.classes.count(class, self.until, |row| row.marks += 1);
     }
 
     pub(crate) fn total_drops(&self) -> u64 {
@@ -80,8 +95,19 @@ impl Counters {
     /// Forget the largest queue and close the run of drops in progress: the window starts.
     pub(crate) fn open_window(&mut self) -> Counters {
         self.max_packets = 0;
+        self.classes.pass(self.until);
         self.runs.close();
         self.clone()
+    }
+
+    /// Packets that wait of each class that has occurred; nothing where all are of class 0.
+    pub(crate) fn waiting_by_class(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
+        self.classes.waiting(packets)
+    }
+
+    /// The run is over.
+    pub(crate) fn close(&mut self) {
+        self.classes.pass(self.until);
     }
 
     /// The window's record: what was counted since the snapshot `start`.
@@ -89,7 +115,7 @@ impl Counters {
         let minus = |a: &[u64; 5], b: &[u64; 5]| core::array::from_fn(|i| a[i] - b[i]);
         let (delay_edges_ns, delay_counts) = self.delays.since(&start.delays);
         let (run_lengths, run_counts) = self.runs.since(&start.runs);
-        QueueRecord {
+        let mut record = QueueRecord {
             arrivals: self.arrivals - start.arrivals,
             arrived_bytes: self.arrived_bytes - start.arrived_bytes,
             departures: self.departures - start.departures,
@@ -109,7 +135,9 @@ impl Counters {
             run_lengths,
             run_counts,
             ..QueueRecord::default()
-        }
+        };
+        self.classes_since(start, &mut record);
+        record
     }
 }
 

@@ -3,10 +3,12 @@
 //! Metrics are computed from a [`Record`] elsewhere, by formulas that every world shares. Times are
 //! nanoseconds. "Window" is [warm-up, end]; everything but series covers the window only.
 
+mod classes;
 mod counters;
 mod histogram;
 mod recorder;
 
+pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub(crate) use recorder::{Recorder, conserved};
 
@@ -84,6 +86,8 @@ pub struct QueueRecord {
     pub run_lengths: Vec<u64>,
     /// ...and how many runs had each.
     pub run_counts: Vec<u64>,
+    /// The same counters for each class.
+    pub classes: ClassColumns,
 }
 
 /// Per flow (of web traffic: per session), over the window; queue columns are about the measured queue.
@@ -168,6 +172,8 @@ pub struct QueueSeries {
     pub arrivals: Vec<u32>,
     /// Packets dropped since the previous sample.
     pub drops: Vec<u32>,
+    /// Waiting packets at the sample of each class that has occurred; nothing if all are of class 0.
+    pub class_packets: Vec<(u8, Vec<u32>)>,
     /// The algorithm's probes: name and values.
     pub probes: Vec<(String, Vec<f64>)>,
 }

@@ -60,6 +60,22 @@ impl Recorder {
             series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
             series.arrivals.push((port.counters.arrivals - watched.arrivals) as u32);
             series.drops.push((port.counters.total_drops() - watched.drops) as u32);
+            for (class, waiting) in port.counters.waiting_by_class(waiting) {
+                let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
+                    Some(column) => column,
+                    None => {
+                        // Until its first packet nothing of a class waited; class 0 was all there was.
+                        let mut before = series.packets.clone();
+                        before.pop();
+                        if class > 0 {
+                            before.fill(0);
+                        }
+                        series.class_packets.push((class, before));
+                        series.class_packets.len() - 1
+                    }
+                };
+                series.class_packets[column].1.push(waiting);
+            }
             watched.integrals = (packets, squared);
             watched.arrivals = port.counters.arrivals;
             watched.drops = port.counters.total_drops();

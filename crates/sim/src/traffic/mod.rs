@@ -1,6 +1,10 @@
 //! What sources want to send, drawn from (seed, name of the traffic, purpose, index) and from nothing
 //! else: two algorithms under one seed meet the same demand.
 
+mod edge;
+
+pub(crate) use edge::{Edge, EdgeMarker};
+
 use crate::{
     check::LONGEST,
     plan::{Draw, Kind, Stagger},

@@ -1,0 +1,233 @@
+//! What the schedulers between classes share: which class waits where, an algorithm or another scheduler on each
+//! band, one limit for all.
+//!
+//! A class number holds a class and a drop precedence: with `precedences` p, class c is band c / p with
+//! precedence c mod p, and that is the class which the band's algorithm sees. So AF class n with drop precedence d
+//! (RFC 2597) is number 3 (n - 1) + d - 1.
+
+use crate::{Cause, droptail::DropTail};
+use crate::{
+    Class, Context,
+    DefaultValue::Derived,
+    DefaultValue::Value as Fixed,
+    Kind, Limit, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token,
+    scheduler::{Bank, End, Fate, Told, prefixed},
+};
+use alloc::{boxed::Box, format, vec::Vec};
+
+pub(crate) const CLASSES: Param =
+    Param::new("classes", Kind::Integer, Fixed("3"), "How many classes have a queue of their own")
+        .unit("classes")
+        .range(Range { min: 1.0, max: 8.0, above: false, below: false })
+        .source("Linux sch_prio.c")
+        .tc("bands");
+pub(crate) const PRECEDENCES: Param = Param::new(
+    "precedences",
+    Kind::Integer,
+    Fixed("1"),
+    "Drop precedences within a class: class number c waits in queue c / precedences, as class c mod precedences",
+)
+.range(Range { min: 1.0, max: 8.0, above: false, below: false })
+.source("RFC 2597 has 3");
+pub(crate) const AQM: Param = Param::new(
+    "aqm",
+    Kind::Spec,
+    Fixed("droptail"),
+    "What stands on every class that has nothing of its own",
+)
+.source("RFC 2475 leaves it open");
+const fn own(name: &'static str) -> Param {
+    Param::new(name, Kind::Spec, Derived("aqm"), "What stands on the class with this number")
+        .source("RFC 2475 leaves it open")
+}
+pub(crate) const AQMS: [Param; 8] = [
+    own("aqm_0"),
+    own("aqm_1"),
+    own("aqm_2"),
+    own("aqm_3"),
+    own("aqm_4"),
+    own("aqm_5"),
+    own("aqm_6"),
+    own("aqm_7"),
+];
+
+/// A queue for each class.
+#[derive(Clone)]
+pub(crate) struct Bands {
+    /// The bands with an algorithm; those with a scheduler have a queue here that stays empty.
+    bank: Bank,
+    nested: Vec<Option<Box<dyn Scheduler>>>,
+    precedences: u8,
+    limit: Limit,
+}
+
+impl Bands {
+    /// As `settings` say.
+    pub(crate) fn new(settings: &Settings) -> Result<Bands, SpecError> {
+        let classes = settings.integer("classes") as usize;
+        let context = Context { ecn: settings.ecn(), ..settings.context };
+        let all = settings.nested("aqm")?;
+        let (mut aqms, mut nested) = (Vec::new(), Vec::new());
+        for (index, param) in AQMS.iter().enumerate() {
+            let own = settings.nested(param.name)?;
+            if index >= classes {
+                if own.is_some() {
+                    return Err(settings.error(
+                        param.name,
+                        "is for a class that is not there",
+                        "below classes",
+                    ));
+                }
+                continue;
+            }
+            let Some(spec) = own.as_ref().or(all.as_ref()) else { continue };
+            if spec.is_scheduler() {
+                aqms.push(Box::new(DropTail) as _);
+                nested.push(Some(spec.schedule(context)?));
+            } else {
+                aqms.push(spec.build(context)?);
+                nested.push(None);
+            }
+        }
+        let bank = Bank::new(aqms, &settings.context);
+        let precedences = settings.integer("precedences") as u8;
+        Ok(Bands { bank, nested, precedences, limit: settings.context.limit })
+    }
+
+    /// Where a packet waits, and how its band's algorithm sees it.
+    pub(crate) fn place(&self, packet: &PacketView) -> (usize, PacketView) {
+        let (class, precedence) = (packet.class.0 / self.precedences, packet.class.0 % self.precedences);
+        (usize::from(class).min(self.count() - 1), PacketView { class: Class(precedence), ..*packet })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.nested.len()
+    }
+    pub(crate) fn packets(&self) -> u32 {
+        self.bank.packets() + self.nested.iter().flatten().map(|inner| inner.packets()).sum::<u32>()
+    }
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bank.bytes() + self.nested.iter().flatten().map(|inner| inner.bytes()).sum::<u64>()
+    }
+    pub(crate) fn packets_of(&self, index: usize) -> u32 {
+        self.nested[index].as_ref().map_or_else(|| self.bank.packets_of(index), |inner| inner.packets())
+    }
+    fn bytes_of(&self, index: usize) -> u64 {
+        self.nested[index].as_ref().map_or_else(|| self.bank.bytes_of(index), |inner| inner.bytes())
+    }
+
+    /// Bytes of the next packet of a band, if one waits; 1 where a scheduler has yet to choose it.
+    pub(crate) fn head(&self, index: usize) -> Option<u32> {
+        match &self.nested[index] {
+            None => self.bank.head(index).map(|packet| packet.bytes),
+            Some(inner) => (inner.packets() > 0).then_some(1),
+        }
+    }
+
+    /// The band with most bytes, the first of several.
+    pub(crate) fn longest(&self) -> usize {
+        let lengths = (0..self.count()).map(|index| (index, self.bytes_of(index)));
+        lengths.fold((0, 0), |best, one| if one.1 > best.1 { one } else { best }).0
+    }
+
+    /// Whether `bytes` more fit under the limit.
+    pub(crate) fn fits(&self, bytes: u32) -> bool {
+        self.limit.has_room(self.packets(), self.bytes(), bytes)
+    }
+    /// Whether `bytes` could fit if all the others left.
+    pub(crate) fn could_fit(&self, bytes: u32) -> bool {
+        self.limit.has_room(0, 0, bytes)
+    }
+
+    /// The algorithm's estimators see an arrival, whether or not it will fit; a scheduler sees what fits.
+    pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
+        if self.nested[index].is_none() {
+            self.bank.offer(now, index, packet);
+        }
+    }
+
+    /// An arrival for which there is no room.
+    pub(crate) fn refuse(
+        &mut self,
+        now: Time,
+        index: usize,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        told: Told,
+    ) {
+        match self.nested[index] {
+            None => self.bank.refuse(now, index, token, packet, rng, told),
+            Some(_) => told(token, Fate::Dropped(Cause::Overflow)),
+        }
+    }
+
+    /// An arrival for which there is room: who stands on the band decides.
+    pub(crate) fn enter(
+        &mut self,
+        now: Time,
+        index: usize,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        told: Told,
+    ) {
+        match &mut self.nested[index] {
+            None => _ = self.bank.enter(now, index, token, packet, rng, told),
+            Some(inner) => inner.enqueue(now, token, packet, rng, told),
+        }
+    }
+
+    /// Somebody of a band leaves for want of room, the last if the band has one queue; the bytes gone.
+    pub(crate) fn evict(&mut self, now: Time, index: usize, told: Told) -> u64 {
+        match &mut self.nested[index] {
+            None => self.bank.evict(now, index, End::Tail, told),
+            Some(inner) => inner.evict(now, told),
+        }
+    }
+
+    /// The next packet of a band, and its bytes.
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        index: usize,
+        rng: &mut dyn Random,
+        told: Told,
+    ) -> Option<(Token, u32)> {
+        match &mut self.nested[index] {
+            None => self.bank.take(now, index, rng, told).map(|(token, packet)| (token, packet.bytes)),
+            Some(inner) => inner.dequeue(now, rng, told),
+        }
+    }
+
+    /// A departure is due: the algorithms of empty bands hear it once.
+    pub(crate) fn rest(&mut self, now: Time) {
+        (0..self.count()).for_each(|index| self.bank.rest(now, index));
+    }
+
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        let nested = self.nested.iter().flatten().filter_map(|inner| inner.next_timer());
+        nested.chain(self.bank.next_timer()).min()
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        self.bank.on_timer(now);
+        for inner in self.nested.iter_mut().flatten() {
+            if inner.next_timer().is_some_and(|due| due <= now) {
+                inner.on_timer(now);
+            }
+        }
+    }
+
+    /// What every band reports, as `INDEX.NAME`.
+    pub(crate) fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+        for (index, nested) in self.nested.iter().enumerate() {
+            let Some(inner) = nested else {
+                prefixed(&self.bank, index, field);
+                continue;
+            };
+            inner.probe(&mut |name, value| field(&format!("{index}.{name}"), value));
+            field(&format!("{index}.packets"), f64::from(inner.packets()));
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What a constructor reads: the spec, then ns-2's value if that preset is on, then the default.
+
+use crate::{Context, DefaultValue, Span, Spec, SpecError, Value, transmission, units::Size};
+use alloc::string::ToString;
+
+/// What a constructor reads: the spec where it says something, else the preset, else the default.
+pub struct Settings<'a> {
+    /// What was written.
+    pub spec: &'a Spec,
+    /// The link.
+    pub context: Context,
+}
+
+impl Settings<'_> {
+    /// The value of `name`: as set, else ns-2's under that preset, else the default; `None` if derived.
+    ///
+    /// # Panics
+    /// If `name` is not in the algorithm's schema, or the schema's own default does not parse: both are
+    /// mistakes in the registry, which its tests find.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        if let Some((_, value)) = self.spec.values.iter().find(|(p, _)| p.name == name) {
+            return Some(value.clone());
+        }
+        let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
+        let of_2001 = param.ns2_2001.filter(|_| self.context.ns2_2001);
+        let word = match (self.context.ns2, of_2001.or(param.ns2), param.default) {
+            (true, Some(word), _) | (_, _, DefaultValue::Value(word)) => word,
+            (_, _, DefaultValue::Derived(_)) => return None,
+        };
+        Some(Value::parse(param, word).expect("a default lies in its own range"))
+    }
+
+    /// A number; 0 if derived and not set.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(x)) => x,
+            _ => 0.0,
+        }
+    }
+    /// A number, or `derived` if not set.
+    pub fn number_or(&self, name: &str, derived: f64) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(x)) => x,
+            _ => derived,
+        }
+    }
+    /// A whole number.
+    pub fn integer(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Some(Value::Integer(i)) => i,
+            _ => 0,
+        }
+    }
+    /// A flag.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Flag(true)))
+    }
+    /// The `ecn` flag of the spec, or the queue's.
+    pub fn ecn(&self) -> bool {
+        match self.get("ecn") {
+            Some(Value::Flag(on)) => on,
+            _ => self.context.ecn,
+        }
+    }
+    /// A time span.
+    pub fn span(&self, name: &str) -> Span {
+        match self.get(name) {
+            Some(Value::Span(s)) => s,
+            _ => Span::ZERO,
+        }
+    }
+    /// A rate in bit/s, or the link's own.
+    pub fn rate(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Some(Value::Rate(r)) => r,
+            _ => self.context.link_rate,
+        }
+    }
+    /// An amount of queue, if set or fixed.
+    pub fn size(&self, name: &str) -> Option<Size> {
+        match self.get(name) {
+            Some(Value::Size(s)) => Some(s),
+            _ => None,
+        }
+    }
+    /// A packet size in bytes, or the link's true mean packet size.
+    pub fn packet_bytes(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Size(Size::Bytes(b))) => b,
+            Some(Value::Size(Size::Packets(n))) => n * f64::from(self.context.mean_packet),
+            _ => f64::from(self.context.mean_packet),
+        }
+    }
+    /// The chosen word.
+    pub fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Some(Value::Choice(word)) => word,
+            _ => "",
+        }
+    }
+    /// What stands inside, if set or fixed.
+    ///
+    /// # Errors
+    /// None that [`Spec::parse_any`] would not have found before.
+    pub fn nested(&self, name: &str) -> Result<Option<Spec>, SpecError> {
+        match self.get(name) {
+            Some(Value::Spec(text)) => Spec::parse_any(&text).map(Some),
+            _ => Ok(None),
+        }
+    }
+    /// Time of one packet of `bytes` on this link.
+    pub fn transmission(&self, bytes: f64) -> Span {
+        transmission(bytes as u64, self.context.link_rate)
+    }
+    /// An error about parameter `name`.
+    pub fn error(&self, name: &str, problem: impl ToString, allowed: &str) -> SpecError {
+        SpecError::of(self, name, problem.to_string(), allowed)
+    }
+}
