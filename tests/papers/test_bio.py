@@ -12,7 +12,7 @@ import pytest
 
 from sojourn import Scenario
 from sojourn.papers import find, reproduction
-from sojourn.papers.bio2002 import checks, curves, measures
+from sojourn.papers.bio2002 import checks, curves, diffserv, measures
 from sojourn.papers.bio2002.experiments import CASES, SIZES, red, scenario
 from sojourn.papers.claims import Verdict
 from sojourn.papers.experiment import Arm
@@ -32,10 +32,11 @@ def record(where: Scenario, spec: str) -> Record:
     return outcome.record
 
 
-def short(where: Scenario) -> Scenario:
-    """The first half of the window of a case, with sources that start at once."""
+def short(where: Scenario, duration: str = "110s", warmup: str = "100s") -> Scenario:
+    """Return a scenario cut short, with sources that start at once."""
     traffic = where.model_dump(by_alias=True, exclude_none=True)["traffic"]
-    return where.with_(duration="110s", traffic=[{**one, "start": "uniform 0s 5s"} for one in traffic])
+    traffic = [{**one, "start": "uniform 0s 5s"} for one in traffic]
+    return where.with_(duration=duration, warmup=warmup, traffic=traffic)
 
 
 def test_every_claim_of_the_catalogue_is_judged(paper: Paper):
@@ -84,6 +85,43 @@ def test_the_curve_is_that_of_the_red_that_runs():
     assert max(avg for avg, _ in pairs) > 120
     for avg, p in pairs[::100]:
         assert p == pytest.approx(curves.red(avg, 40, 120, 1), abs=1e-9)
+
+
+def test_the_curves_are_those_of_the_rio_that_runs():
+    where = short(scenario(diffserv.ID), "30s", "10s").with_(conventions="default")
+    table = record(where, Arm("", where, "rio", diffserv.RIO).spec).series()
+    both = {
+        name: [curves.red(avg, *curve) for avg in table[name]]
+        for name, curve in (("avg_out", curves.OUT), ("avg_in", curves.IN))
+    }
+    met = [min(abs(p - one) for one in pair) for p, *pair in zip(table["p"], *both.values(), strict=True)]
+    assert max(met) < 1e-9
+    assert len({p for p in table["p"] if 0 < p < 1}) > 100
+
+
+def test_a_nodes_bandwidth_is_what_arrives_from_it():
+    where = short(scenario(diffserv.ID), "30s", "20s")
+    found = record(where, Arm("", where, "bio", diffserv.BIO).spec)
+    values = diffserv.measure(found)
+    nodes = [values[f"bandwidth_{node}"] for node in range(10)]
+    flows = found.flows
+    assert sum(filter(None, nodes)) == pytest.approx(flows["received_packets"].sum() * 8000 / 10 / 1e6)
+    mine = [
+        row["received_packets"]
+        for row in flows.iter_rows(named=True)
+        if row["traffic"] == "odd" and row["index"] % 5 == 3
+    ]
+    assert nodes[7] == pytest.approx(sum(mine) * 8000 / 10 / 1e6)
+    assert values["promise_kept_7"] == pytest.approx(sum(mine) * 800 / 2_100_000)
+    assert 60 < sum(filter(None, nodes)) <= 70
+
+
+def test_out_packets_are_seen_where_they_wait():
+    where = short(scenario(diffserv.ID), "30s", "20s")
+    table = record(where, Arm("", where, "bio", diffserv.BIO).spec).series()
+    out = table[diffserv.OUT_COLUMN].to_list()
+    assert max(out) > 10
+    assert all(one <= every for one, every in zip(out, table["queue_packets"], strict=True))
 
 
 def test_drops_are_told_apart_by_cause_and_levels_by_samples():

@@ -26,7 +26,7 @@ CASES = {
     "bio-case3": ("Large round-trip times, no ECN", "Figs. 12 to 15", ("A-BIO-1",)),
     "bio-case3-small": ("Small round-trip times, no ECN", "Section 3.3", ()),
 }
-_CASES = tuple(f"A-BIO-{i}" for i in (2, 3, 4, 6, 7, 8, 9, 10, 11, 19))
+_CASES = tuple(f"A-BIO-{i}" for i in (2, 3, 4, 6, 7, 8, 9, 10, 11, 19, 20))
 
 
 @cache
@@ -57,7 +57,7 @@ def pair(where: Scenario, size: int) -> tuple[Arm, Arm]:
 def experiments() -> list[Experiment]:
     """Return every experiment of the paper, the computed one first."""
     curves = Experiment("bio-curves", "Drop curves of RED and RIO", "Figs. 2 and 16", world="analytic")
-    return [curves, *_cases(), diffserv.experiment()]
+    return [curves, *_cases(), diffserv.experiment(scenario(diffserv.ID))]
 
 
 def _cases() -> list[Experiment]:

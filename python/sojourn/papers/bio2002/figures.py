@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from sojourn import plots
-from sojourn.papers.bio2002 import curves
+from sojourn.papers.bio2002 import curves, diffserv
 from sojourn.papers.bio2002.experiments import TRACED
 from sojourn.papers.experiment import Arm
 from sojourn.papers.reproduction import Reproduction
@@ -60,11 +60,50 @@ def queues(result: Reproduction, experiment: str) -> str | None:
     return plots.queue_traces(pl.concat([frame.select(columns) for frame in known]), limit=TRACED)
 
 
+def profiles(result: Reproduction) -> str | None:
+    """Draw the queues of BIO and RIO over time (Figs. 18 and 19)."""
+    arms = {arm.name: arm for arm in result.paper.experiment(diffserv.ID).arms}
+    frames = {name: trace(result, arms[name]) for name in ("BIO", "RIO", diffserv.SLOW)}
+    parts = [
+        frame.select(pl.col("time_s"), pl.col("queue_packets").cast(pl.Float64), aqm=pl.lit(arms[name].spec))
+        for name, frame in frames.items()
+        if frame is not None
+    ]
+    if len(parts) < len(frames):
+        return None
+    return plots.queue_traces(pl.concat(parts), limit=100)
+
+
+def nodes(result: Reproduction) -> str | None:
+    """Draw the bandwidth of each node under RIO and BIO, and what it was promised (Fig. 22)."""
+    names = [f"bandwidth_{node}" for node in range(diffserv.NODES)]
+    table = estimates(select(result.metrics, diffserv.ID), names).filter(pl.col("arm").is_in(["RIO", "BIO"]))
+    if table.height < 2:
+        return None
+    rows = [
+        {"curve": row["arm"].lower(), "node": node, "y": row[name], "y_ci95": row[f"{name}_ci95"]}
+        for row in table.iter_rows(named=True)
+        for node, name in enumerate(names)
+    ]
+    promised = [rate * curves.FLOWS / 1000 for rate in diffserv.PROMISED.values()]
+    rows += [
+        {"curve": "promised", "node": node, "y": promised[node % 2], "y_ci95": 0.0}
+        for node in range(diffserv.NODES)
+    ]
+    return plots.tradeoff(
+        pl.DataFrame(rows), x="node", y="y", by="curve", x_label="Node", y_label="Bandwidth (Mbit/s)",
+        height=2.6,
+    )  # fmt: skip
+
+
 def states(result: Reproduction, experiment: str, name: str, probes: list[str]) -> str | None:
     """Draw the queue of one algorithm with what it thinks."""
     arm = next(a for a in result.paper.experiment(experiment).arms if a.name == name)
     frame = trace(result, arm)
-    return None if frame is None else plots.probes(frame, arm.algorithm, names=probes)
+    if frame is None:
+        return None
+    frame = frame.rename({diffserv.OUT_COLUMN: "out packets"}, strict=False)
+    return plots.probes(frame, arm.algorithm, names=probes)
 
 
 def trace(result: Reproduction, arm: Arm) -> pl.DataFrame | None:

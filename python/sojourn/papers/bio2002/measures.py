@@ -14,18 +14,23 @@ from importlib import resources
 import polars as pl
 
 from sojourn import _core, series
+from sojourn.papers.bio2002 import diffserv
 from sojourn.record import CAUSES, Record
 
 Values = dict[str, float | None]
 
 #: The measured window of the cases, and the time in which sources start.
 WINDOW, STARTS = (100.0, 200.0), (0.0, 70.0)
+#: What tells a run of the cases from one of section 4.2: the rate of its bottleneck.
+CASES_RATE = 10_000_000
 #: "Empty" and "full" allow for so many packets: what comes between two samples.
 NEAR = 2
 
 
 def measure(record: Record) -> Values:
     """Return what the claims need of one run, beyond the library's metrics."""
+    if record.plan["topology"]["dumbbell"]["rate"] != CASES_RATE:
+        return _drops(record) | diffserv.measure(record)
     info = _core.spec_info(str(record.queues[0]["spec"]))
     limit = float(str(info["limit"]).removesuffix("p"))
     table = record.series()
@@ -90,7 +95,7 @@ def _float(value: object) -> float:
     return float(str(value))
 
 
-def version(files: Sequence[str] = ("measures.py",)) -> str:
+def version(files: Sequence[str] = ("measures.py", "diffserv.py")) -> str:
     """Return a hash of the formulas: values that were stored under others are computed again."""
     here, library = resources.files(__package__), resources.files("sojourn")
     texts = [(here / name).read_bytes() for name in files] + [(library / "series.py").read_bytes()]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 
+from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.checks import checks
-from sojourn.papers.bio2002.experiments import CASES, TRACED, experiments
+from sojourn.papers.bio2002.experiments import CASES, SIZES, TRACED, experiments
 from sojourn.papers.bio2002.measures import measure
 from sojourn.papers.bio2002.readings import readings
 from sojourn.papers.bio2002.sections import sections
+from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
 from sojourn.papers.learned import Lesson
 from sojourn.papers.paper import Paper
+from sojourn.papers.published import Cell
+from sojourn.papers.terms import Quantity
 
 DATA = resources.files(__package__) / "data"
 TITLE = "BIO: an alternative to RIO"
@@ -30,8 +35,17 @@ COLUMNS = {
 }
 
 
+#: Where ``published.csv`` has the number of a claim: its algorithm and metric there.
+PUBLISHED = {
+    "BIO-35": ("RIO", "loss_rate"),
+    "BIO-36": ("BIO", "loss_rate"),
+    "BIO-41": ("all", "in_profile_share_of_capacity"),
+}
+
+
 def paper() -> Paper:
     """Return the paper."""
+    printed = {(r["algorithm"], r["metric"]): float(r["value"]) for r in rows(DATA / "published.csv")}
     return Paper(
         id="bio2002",
         title=TITLE,
@@ -45,12 +59,33 @@ def paper() -> Paper:
         traced=traced,
         lessons=LESSONS,
         columns=COLUMNS,
+        published={claim: printed[place] for claim, place in PUBLISHED.items()},
+        cell=cell,
     )
 
 
 def traced(reading: str, experiment: str, arm: Arm) -> bool:
     """Whether figures draw this arm over time."""
+    if experiment == diffserv.ID:
+        return not reading
     return not reading and experiment in CASES and arm.name.endswith(f" {TRACED}p")
+
+
+def cell(row: Mapping[str, str]) -> Cell | None:
+    """Return what of ours stands beside a row of ``published.csv``."""
+    found = BESIDE.get((row["experiment_id"], row["algorithm"], row["metric"]))
+    return Cell(Quantity(*found, row["experiment_id"])) if found else None
+
+
+#: Of a published number: our metric and arm.
+BESIDE = {
+    (diffserv.ID, "RIO", "loss_rate"): ("drop_ratio", "RIO"),
+    (diffserv.ID, "BIO", "loss_rate"): ("drop_ratio", "BIO"),
+    (diffserv.ID, "BIO", "p_m_out"): ("p_out_last", "BIO"),
+    (diffserv.ID, "BIO", "queue_length"): ("queue_max[0,66]", "BIO"),
+    ("bio-case1", "BLUE", "link_utilisation"): ("utilization", f"BLUE {SIZES[-1]}p"),
+    ("bio-case1", "BLUE", "drop_rate"): ("drop_ratio", f"BLUE {SIZES[-1]}p"),
+}
 
 
 LESSONS = (
@@ -77,5 +112,47 @@ LESSONS = (
         ("BIO-20", "BIO-21", "BIO-22", "BIO-25"),
         "Yes: throughputs come close, and RED controls the queue.",
         "No.",
+    ),
+    Lesson(
+        "Does RIO keep its queue below the limit?",
+        ("BIO-28",),
+        "Yes.",
+        "No: it overflows like BIO's.",
+    ),
+    Lesson(
+        "Does BIO overflow?",
+        ("BIO-29",),
+        "Yes, as the text says.",
+        "No.",
+    ),
+    Lesson(
+        "Does BIO drive its probability for out packets to 1 for good?",
+        ("BIO-32",),
+        "Yes: in packets alone hold the queue above its threshold.",
+        "Not for good: it leaves 1 whenever the queue falls below min_out or the link is idle.",
+    ),
+    Lesson(
+        "Do few out packets remain in BIO's queue?",
+        ("BIO-33",),
+        "Yes.",
+        "No.",
+    ),
+    Lesson(
+        "Do both give every node the rate that it was promised?",
+        ("BIO-34",),
+        "Yes.",
+        "No, not every node.",
+    ),
+    Lesson(
+        "Do the loss rates of RIO and BIO come out as printed?",
+        ("BIO-35", "BIO-36", "BIO-37"),
+        "Yes.",
+        "No.",
+    ),
+    Lesson(
+        "The text says that neither wins in bandwidth, the abstract that BIO wastes some. Which?",
+        ("BIO-38", "BIO-39"),
+        "Both: BIO carries less, within 3 %.",
+        "Neither: BIO does not carry less, and the two differ by more than 3 %.",
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.experiments import CASES
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.scenario import Scenario
@@ -19,13 +20,18 @@ Change = Callable[[Arm], Arm | None]
 
 
 def readings() -> list[Reading]:
-    """Return every other reading, those of RED first."""
-    return [*_red(), *_tcp(), *_sources(), *_metrics()]
+    """Return every other reading, those of RED first, those of section 4.2 towards the end."""
+    return [*_red(), *_tcp(), *_sources(), *_profiles(), *_metrics()]
 
 
-def red(**parameters: str) -> Change:
-    """Return a change of RED's parameters."""
-    return lambda arm: arm.having(**parameters) if arm.algorithm == "red" else None
+def only(algorithm: str, **parameters: str) -> Change:
+    """Return a change of one algorithm's parameters."""
+    return lambda arm: arm.having(**parameters) if arm.algorithm == algorithm else None
+
+
+def waiting(word: str) -> Change:
+    """Return a change of whether RED and RIO wait after a mark."""
+    return lambda arm: arm.having(wait=word) if arm.algorithm in ("red", "rio") else None
 
 
 def everywhere(change: Callable[[Scenario], Scenario]) -> Change:
@@ -33,7 +39,7 @@ def everywhere(change: Callable[[Scenario], Scenario]) -> Change:
     return lambda arm: arm.within(change(arm.scenario))
 
 
-def of_sources(**changes: str) -> Change:
+def of_sources(**changes: str | int) -> Change:
     """Return a change of the sources."""
 
     def change(scenario: Scenario) -> Scenario:
@@ -47,15 +53,14 @@ def _red() -> list[Reading]:
     return [
         Reading(
             "wait off",
-            "RED may mark again at once, as in its own paper",
-            red(wait="off"),
-            experiments=_CASES,
-            assumption="A-BIO-19",
+            "RED and RIO may mark again at once, as in their own papers",
+            waiting("off"),
+            assumption="A-BIO-20",
         ),
         Reading(
             "drop at max_th",
             "RED drops above max_th, ECN or not, as later ns-2",
-            red(ecn_forced="drop"),
+            only("red", ecn_forced="drop"),
             experiments=_ECN,
             assumption="A-BIO-5",
         ),
@@ -66,16 +71,30 @@ def _tcp() -> list[Reading]:
     def conventions(name: str) -> Change:
         return everywhere(lambda scenario: scenario.with_(conventions=name))
 
-    window = everywhere(lambda scenario: scenario.with_(tcp={**scenario.tcp, "receiver_window": 1000}))
+    def option(name: str, value: str | int) -> Change:
+        return everywhere(lambda scenario: scenario.with_(tcp={**scenario.tcp, name: value}))
+
     return [
-        Reading("ns2", "TCP, RED and RIO as in ns-2 2.35", conventions("ns2"), assumption="A-BIO-19"),
+        Reading("ns2", "TCP, RED and RIO as in ns-2 2.35", conventions("ns2"), assumption="A-BIO-19 A-BIO-5"),
         Reading(
             "library",
             "TCP, RED and RIO as the RFCs and their papers have them (the library's defaults)",
             conventions("default"),
+            assumption="A-BIO-19 A-BIO-20",
+        ),
+        Reading(
+            "marks as RFC 3168",
+            "TCP answers marks as RFC 3168 has it: not again after a time-out, as ns-2 does",
+            option("marks", "rfc3168"),
+            experiments=_ECN,
             assumption="A-BIO-19",
         ),
-        Reading("window 1000", "receiver window of 1000 packets", window, assumption="A-BIO-10"),
+        Reading(
+            "window 1000",
+            "receiver window of 1000 packets",
+            option("receiver_window", 1000),
+            assumption="A-BIO-10",
+        ),
         Reading("header 40 B", "40 B of header more", of_sources(header="40B"), assumption="A-BIO-10"),
     ]
 
@@ -107,6 +126,33 @@ def _sources() -> list[Reading]:
             of_sources(rate="100kbit/s"),
             experiments=_CASES,
             assumption="A-BIO-4",
+        ),
+    ]
+
+
+def _profiles() -> list[Reading]:
+    here = frozenset({diffserv.ID})
+    return [
+        Reading(
+            "100 flows",
+            "100 flows in all, 10 on each node: 9 % of the link in profile",
+            of_sources(count=50),
+            experiments=here,
+            assumption="A-BIO-12",
+        ),
+        Reading(
+            "BIO overflows only",
+            "BIO drops only where the buffer is full, as its listing has it",
+            only("bio", drop_at_max="off"),
+            experiments=here,
+            assumption="A-BIO-15",
+        ),
+        Reading(
+            "RIO marks",
+            "RIO marks above its upper thresholds, drops only where the buffer is full",
+            only("rio", ecn_forced="mark"),
+            experiments=here,
+            assumption="A-BIO-16",
         ),
     ]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sojourn.papers.bio2002 import figures
+from sojourn.papers.bio2002 import diffserv, figures
 from sojourn.papers.bio2002.experiments import CASES, TRACED
 from sojourn.papers.reproduction import Reproduction
 from sojourn.report import Block, Figure, Section, Text
@@ -40,6 +40,7 @@ SAID = {
 def sections(result: Reproduction) -> list[Section]:
     """Return the paper's own sections, those whose runs were made."""
     found = [Section(CASES[name][0], list(_case(result, name))) for name in CASES]
+    found.append(Section("RIO against BIO", list(_profiles(result)), PROFILES))
     found.append(Section("Figures 2 and 16: drop curves", list(_curves(result))))
     return [section for section in found if section.blocks]
 
@@ -62,6 +63,35 @@ def _case(result: Reproduction, name: str) -> Iterator[Block]:
         svg = figures.states(result, name, f"{algorithm} {TRACED}p", probes)
         if svg is not None:
             yield Figure(svg, f"{algorithm}: the queue and what it thinks of it.", f"{name}, seed 1")
+
+
+PROFILES = """A thousand endless flows share 70 Mbit/s; each has a token bucket at its edge, and the profiles
+together are 90 % of the link. BIO raises its probability for out packets whenever the *whole* queue is above
+50 packets."""
+
+
+def _profiles(result: Reproduction) -> Iterator[Block]:
+    svg = figures.profiles(result)
+    if svg is not None:
+        said = (
+            "RIO's queue stays below the limit and is controlled, BIO's overflows; w_q = 0.002 swings widely"
+        )
+        yield Figure(svg, f"Figs. 18 and 19: queues over time. The text says: {said}.", SOURCE)
+    svg = figures.states(result, diffserv.ID, "BIO", ["p_out", "p_in", "out packets"])
+    if svg is not None:
+        said = "p_out reaches 1 and stays there; few out packets remain, about 17"
+        yield Figure(
+            svg, f"Figs. 20 and 21: BIO's probabilities and out packets. The text says: {said}.", SOURCE
+        )
+    svg = figures.nodes(result)
+    if svg is not None:
+        said = "both reach the rates in profile (here: promised), neither beats the other"
+        yield Figure(
+            svg, f"Fig. 22: bandwidth by node. The text says: {said}.", "bio-diffserv, means over seeds"
+        )
+
+
+SOURCE = "bio-diffserv, seed 1"
 
 
 def _curves(result: Reproduction) -> Iterator[Block]:
