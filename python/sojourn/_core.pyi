@@ -38,6 +38,7 @@ __all__ = [
     "tcp_schema",
     "tcp_options",
     "check",
+    "run",
     "Batch",
 ]
 
@@ -279,6 +280,9 @@ def tcp_options(conventions: str, overrides: dict[str, str]) -> dict[str, Any]:
 
 def check(plan_json: str) -> None:
     """Refuse a plan that cannot run."""
+
+def run(plan_json: str, seed: int) -> dict[str, Any]:
+    """Make one run here and now, so that Ctrl-C reaches the handlers of an algorithm in Python."""
 
 @final
 class Batch:

@@ -105,6 +105,11 @@ DURING = {
         "line 4: ZeroDivisionError: division",
     ),
     "raises elsewhere": ("on_idle(self, now)", "open('none')", "line 4: FileNotFoundError"),
+    "raises in a library": (
+        "on_idle(self, now)",
+        "__import__('json').loads('{')",
+        "line 4: JSONDecodeError",
+    ),
     "leaves": ("on_departure(self, now, packet, queue, rng)", "raise SystemExit", "line 4: SystemExit"),
     "recurses": (
         "on_drop(self, now, packet, cause, queue)",

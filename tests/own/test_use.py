@@ -188,7 +188,7 @@ def test_a_class_of_no_file_runs_in_this_process(small: sojourn.Scenario) -> Non
         most = sojourn.Param("5p", min=1, doc="Longest queue", source="a guess")
 
     assert Local(most="8p").spec == "python:Local most 8p"
-    assert own.shipped(["python:Local"]) is None
+    assert own.shipped(own.names_in(Point(small, "python:Local", 1).plan_json)) is None
     results = sojourn.run(small, aqms=[Local, "droptail"], seeds=2)
     assert results.aqms[0] == "python:Local"
     peak = results.runs.filter(results.runs["aqm"] == "python:Local")
@@ -248,3 +248,30 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mine: Path) -> N
     assert "Traceback" not in said
     with pytest.raises(ProcessLookupError):
         os.kill(int(worker), 0)
+
+
+ENDLESS = """
+import sojourn
+class Endless(sojourn.Aqm):
+    def on_departure(self, now, packet, queue, rng):
+        print("here", flush=True)
+        while True:
+            pass
+"""
+
+
+@pytest.mark.parametrize("known", ["by its file", "here only"])
+def test_ctrl_c_ends_a_handler_that_never_ends(known: str, mine: Path, small_file: Path) -> None:
+    (mine.parent / "endless.py").write_text(ENDLESS)
+    run = "sojourn.run(sojourn.load('small.toml'), aqms=[Endless], seeds=1)"
+    script = f"import sojourn\nfrom endless import Endless\n{run}"
+    if known == "here only":
+        script = f"{ENDLESS}\n{run}"
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read().endswith("KeyboardInterrupt\n")
+        assert process.wait(60) == -signal.SIGINT

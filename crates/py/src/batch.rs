@@ -32,6 +32,15 @@ pub(crate) fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
     })
 }
 
+/// Make one run here and now, so that Ctrl-C reaches the handlers of an algorithm in Python.
+#[pyfunction]
+pub(crate) fn run(py: Python<'_>, plan_json: String, seed: u64) -> PyResult<Bound<'_, PyAny>> {
+    own::guarded(py, || {
+        let record = Job::new(plan_json, seed).simulate().map_err(|failure| failure.raise(py))?;
+        Ok(record_dict(py, &record)?.into_any())
+    })
+}
+
 /// Runs that go on in native threads until all are finished, or cancelled.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Batch {

@@ -41,6 +41,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_function(wrap_pyfunction!(own::register, module)?)?;
     module.add_function(wrap_pyfunction!(own::algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(views::drop_both, module)?)?;

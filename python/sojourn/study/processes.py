@@ -24,13 +24,48 @@ Job = tuple[str, int]
 News = list[tuple[int, Any]]
 
 
-def start(jobs: Sequence[Job], workers: int) -> _core.Batch | Processes:
-    """Start `jobs` (plan and seed): in native threads, or in processes where that is faster."""
+def start(jobs: Sequence[Job], workers: int) -> _core.Batch | Processes | Here:
+    """Start `jobs` (plan and seed): in native threads, in processes, or here if no process could."""
     names = sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
     sources = own.shipped(names)
-    if not names or sources is None:
-        return _core.Batch(list(jobs), workers)
-    return Processes(jobs, workers, sources)
+    if sources is None:
+        return Here(jobs, workers)
+    return Processes(jobs, workers, sources) if names else _core.Batch(list(jobs), workers)
+
+
+class Here:
+    """Runs of classes that only this process knows, one a `poll`; the others go on in native threads."""
+
+    def __init__(self, jobs: Sequence[Job], workers: int) -> None:
+        mine = {plan for plan in {plan for plan, _ in jobs} if own.names_in(plan)}
+        self._todo = deque((index, job) for index, job in enumerate(jobs) if job[0] in mine)
+        others = [(index, job) for index, job in enumerate(jobs) if job[0] not in mine]
+        self._indices = [index for index, _ in others]
+        self._batch = _core.Batch([job for _, job in others], workers)
+        self._done, self._count = 0, len(jobs)
+
+    def poll(self, timeout: float = 0.0) -> News:
+        """Make the next run, or wait for the others; return what finished."""
+        news: News = []
+        if self._todo:
+            index, job = self._todo.popleft()
+            try:
+                news.append((index, _core.run(*job)))
+            except Exception as error:  # noqa: BLE001 - a failed run is a result
+                news.append((index, error))
+        others = self._batch.poll(0.0 if news else timeout)
+        news += [(self._indices[index], result) for index, result in others]
+        self._done += len(news)
+        return news
+
+    def progress(self) -> float:
+        """Return the share of runs that are done, 0 to 1."""
+        return self._done / max(1, self._count)
+
+    def cancel(self) -> None:
+        """Start no further run; stop the others."""
+        self._todo.clear()
+        self._batch.cancel()
 
 
 class _Worker:
