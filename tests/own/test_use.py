@@ -1,8 +1,8 @@
 """An algorithm in Python wherever an algorithm can be named: command line, scenario file, Python, papers.
 
 Mutants seen to fail: the run id without the file's hash; a file read once and for all; the path of a scenario
-file taken from the working directory; `print` of a handler on standard output;
-workers in the process group of their parent.
+file taken from the working directory; `print` of a handler on standard output; a class without a file run in
+a thread.
 """
 
 from __future__ import annotations
