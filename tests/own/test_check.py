@@ -1,4 +1,8 @@
-"""The contract as users run it: it holds for the registry, and each check fails on one that breaks it."""
+"""The contract as users run it: it holds for the registry, and each check fails on one that breaks it.
+
+Mutants seen to fail: marks with ECN off not looked for; probabilities above 1 not looked for; two logs not
+compared; memory not compared.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What is wrong with an algorithm in Python is one clear line: before a run, or with seed, handler and line.
 
-Mutants seen to fail: a mark on a Not-ECT packet let through; `next_timer` not compared with now; the line of
-the library instead of the user's; the answer True taken for PASS.
+Mutants seen to fail: a mark on a Not-ECT packet let through; the line of a library instead of the user's; the
+answer True taken for PASS; `on_idle` not called.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Algorithms in Python decide as the built-in ones: the same records, drop by drop.
 
-Mutants seen to fail: the views swapped; `on_idle` not called; the timer one period late; `on_refused` given
-other random numbers than `on_arrival`.
+Mutant seen to fail: `on_idle` not called.
 """
 
 from __future__ import annotations
