@@ -1,12 +1,14 @@
 """Stability maps against packets: is the queue steady where the linear loop says so (decision 12).
 
-``python -m validation.stability`` runs every point (a few minutes) and writes ``validation/stability.csv``.
+``python -m validation.stability`` runs every point (a few minutes), writes ``validation/stability.csv``
+and draws the maps of ``docs/images``; ``--draw`` draws only.
 """
 
 from __future__ import annotations
 
 import csv
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +17,11 @@ import numpy as np
 from scipy.signal import welch
 
 import sojourn
+from sojourn import plots
 from sojourn.fluid.linear import loop, margins
 
 RESULT = Path(__file__).with_name("stability.csv")
+IMAGES = Path(__file__).parents[1] / "docs/images"
 FLOWS, RATE, PACKET, LIMIT = 60, 20e6, 500, 2000
 C = RATE / 8 / PACKET
 FACTORS = (1 / 4, 1 / 3, 1 / 2.5, 1 / 2, 1 / 1.5, 1 / 1.2, 1.2, 1.5, 2, 2.5, 3, 4)
@@ -118,7 +122,30 @@ def judged(row: dict[str, float]) -> bool:
     return row["std"] > row["noise"] and row["share"] >= SHARE
 
 
-def main() -> None:
+def draw(rows: list[dict[str, str]]) -> None:
+    """Draw the map of each algorithm over flows and round-trip time, with the points that were tried."""
+    for name, (spec, drops) in CASES.items():
+        flows, delays = np.geomspace(10, 400, 80), np.geomspace(0.01, 2, 80)
+        n, d = np.meshgrid(flows, delays)
+        near = margins(loop(spec, n, C, d, LIMIT, PACKET, drops))
+        mine = [row for row in rows if row["algorithm"] == name]
+        svg = plots.contours(
+            flows,
+            1e3 * delays,
+            near.phase.reshape(n.shape),
+            near.stable.reshape(n.shape),
+            levels=[15, 30, 45, 60, 75, 90],
+            x_label="Flows",
+            y_label="Round-trip time without queueing (ms)",
+            z_label="phase margin (degrees)",
+            points=[(FLOWS, 1e3 * float(row["rtt_s"]), row["packets"] == "oscillates") for row in mine],
+            points_labels=("packets steady", "packets oscillate"),
+            title=f"Stability of {name}, {RATE / 1e6:g} Mbit/s",
+        )
+        (IMAGES / f"stability-{name.lower()}.svg").write_text(svg, encoding="utf-8")
+
+
+def run() -> None:
     """Run every point and write the table."""
     with RESULT.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
@@ -154,6 +181,13 @@ def main() -> None:
                 ]
             )
             file.flush()
+
+
+def main() -> None:
+    """Run and draw."""
+    if "--draw" not in sys.argv:
+        run()
+    draw(list(csv.DictReader(RESULT.read_text().splitlines())))
 
 
 if __name__ == "__main__":

@@ -68,6 +68,11 @@ def test_operating_points_are_the_analytic_ones():
     assert drops.p == pytest.approx(2 * base / (1 + base))
     assert drops.window == pytest.approx(C * (0.1 + drops.q / C) / 20 / (1 - drops.p))
     assert drops.p == pytest.approx(2 / drops.window**2)
+    before = loop("red min_th 20 max_th 200 max_p 0.3", 20, C, 0.1)
+    assert before.p == pytest.approx(2 * 0.3 * (before.q - 20) / 180)
+    gentle = loop("gred min_th 20 max_th 60 max_p 0.005 count after", 20, C, 0.1)
+    base = 0.005 + 0.995 * (gentle.q - 60) / 60
+    assert gentle.p == pytest.approx(2 * base / (1 + base))
     delay = loop("pi2 target 20ms", 20, C, 0.1)
     assert delay.q == pytest.approx(0.02 * C)
     raqm = loop("raqm q_0 400", 20, C, 0.1)
@@ -111,6 +116,14 @@ def test_the_border_is_where_the_equations_begin_to_swing(spec: str, drops: bool
         late = found.queue[found.time > end - 20 * delay, 0]
         swing = float(late.max() - late.min())
         assert (swing < 0.1 * rest) is dies, (border, factor, swing, rest)
+
+
+def test_a_probability_that_is_held_is_late_by_half():
+    point = loop("pi2 target 60ms t_update 40ms", 20, C, 0.1)
+    omega = np.array([[0.5, 2.0, 8.0]])
+    held = point.response(omega)
+    point.law.hold = 0.0
+    assert held / point.response(omega) == pytest.approx(np.exp(-1j * omega * 0.02))
 
 
 def test_systems_do_not_depend_on_their_neighbours():
