@@ -39,6 +39,14 @@ def test_a_swing_in_noise_is_concentrated():
     assert stability.concentration(swing + 0.3 * np.random.default_rng(3).normal(size=10_000), 0.01) > 0.6
 
 
+def test_the_band_is_the_one_that_holds_most_for_its_width():
+    """Beside a slow line that is higher but narrow, the broad hump counts: power times frequency."""
+    time, noise = np.arange(20_000) * 0.01, np.random.default_rng(4).normal(size=20_000)
+    hump = np.convolve(noise, np.sin(2 * np.pi * 4 * np.arange(50) * 0.01), "same")
+    slow = 2 * hump.std() * np.sin(2 * np.pi * 0.1 * time)
+    assert stability.concentration(hump + slow, 0.01) < 0.3
+
+
 @pytest.mark.parametrize(
     ("std", "share", "oscillates"), [(30, 0.5, True), (10, 0.5, False), (30, 0.2, False), (10, 0.2, False)]
 )
