@@ -22,17 +22,25 @@ HERE = Path(__file__).parent
 
 def conventions() -> str:
     """Lay out what differs between the presets of conventions."""
-    names = ["default", "ns2", "ns2-2004", "ns2-2001"]
+    names = _core.CONVENTIONS
     tcp = [
         [f"`{o['name']}`", *(o["presets"][name] for name in names), o["doc"], o["source"]]
         for o in _core.tcp_schema()
         if len(set(o["presets"].values())) > 1
     ]
     queues = [
-        [f"`{a['name']}`", f"`{p['name']}`", p["default"], p["ns2"], p["ns2_2001"] or p["ns2"], p["doc"]]
+        [
+            f"`{a['name']}`",
+            f"`{p['name']}`",
+            p["default"],
+            p["ns2"] or p["default"],
+            p["ns2_2001"] or p["ns2"] or p["default"],
+            p["linux"] or p["default"],
+            p["doc"],
+        ]
         for a in _core.algorithms()
         for p in a["params"]
-        if p["ns2"] is not None
+        if (p["ns2"], p["linux"]) != (None, None)
     ]
     return (
         NOTE
@@ -40,7 +48,9 @@ def conventions() -> str:
         + "\n## TCP\n\n"
         + table(["option", *names, "meaning", "source of the default"], tcp)
         + "\n## Algorithms\n\n"
-        + table(["algorithm", "parameter", "default", "ns2, ns2-2004", "ns2-2001", "meaning"], queues)
+        + table(
+            ["algorithm", "parameter", "default", "ns2, ns2-2004", "ns2-2001", "linux", "meaning"], queues
+        )
         + "\n"
         + (HERE / "parts/conventions-tail.md").read_text(encoding="utf-8")
     )

@@ -105,9 +105,9 @@ def parameters(one: dict[str, Any]) -> str:
 
 def schema(one: dict[str, Any]) -> str:
     """Lay out the parameters as a table."""
-    keys = ("default", "allowed", "doc", "source", "ns2", "tc")
+    keys = ("default", "allowed", "doc", "source", "ns2", "linux", "tc")
     rows = [[f"`{p['name']}`", *(str(p[key] or "") for key in keys)] for p in one["params"]]
-    return table(["parameter", "default", "allowed", "meaning", "source", "ns-2", "tc"], rows)
+    return table(["parameter", "default", "allowed", "meaning", "source", "ns-2", "Linux", "tc"], rows)
 
 
 def cost(name: str, measured: dict[str, Any]) -> str:

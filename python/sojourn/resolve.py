@@ -273,6 +273,7 @@ def plan(scenario: Scenario, spec: str | None = None) -> dict[str, Any]:
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
         "ns2": scenario.conventions.startswith("ns2"),
         "ns2_2001": scenario.conventions == "ns2-2001",
+        "linux": scenario.conventions == "linux",
     }
 
 
@@ -328,6 +329,7 @@ def _traffic(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dic
         "stop": number("span", traffic.stop) if traffic.stop is not None else None,
         "class": traffic.class_,
         "marker": traffic.marker,
+        "ecn": getattr(traffic, "ecn", "off"),
     }
 
 

@@ -243,7 +243,11 @@ class Web(_TcpTraffic):
     )
 
 
-class UdpCbr(_Traffic):
+class _Datagrams(_Traffic):
+    ecn: Literal["off", "ect0", "ect1"] = Field("off", description="what the packets say of ECN")
+
+
+class UdpCbr(_Datagrams):
     """Datagrams at a constant rate."""
 
     kind: Literal["udp-cbr"]
@@ -254,7 +258,7 @@ class UdpCbr(_Traffic):
     )
 
 
-class UdpOnOff(_Traffic):
+class UdpOnOff(_Datagrams):
     """Datagrams at a constant rate while on; exponential on and off times."""
 
     kind: Literal["udp-onoff"]

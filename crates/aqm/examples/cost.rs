@@ -50,8 +50,15 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let link_rate = 20_000_000;
-    let context =
-        Context { link_rate, limit: LIMIT, mean_packet: PACKET, ecn: true, ns2: false, ns2_2001: false };
+    let context = Context {
+        link_rate,
+        limit: LIMIT,
+        mean_packet: PACKET,
+        ecn: true,
+        ns2: false,
+        ns2_2001: false,
+        linux: false,
+    };
     let subject = match Spec::parse(spec).and_then(|spec| spec.build(context)) {
         Ok(aqm) => Ok(Subject::Aqm(aqm)),
         Err(error) => match Spec::parse_scheduler(spec).and_then(|spec| spec.schedule(context)) {

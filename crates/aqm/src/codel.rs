@@ -53,7 +53,8 @@ pub(crate) const MAX_PACKET: Param = Param::new(
 )
 .unit("B")
 .range(common::PACKET_BYTES)
-.source("RFC 8289, 5.2; Ethernet's largest packet");
+.source("RFC 8289, 5.2; Ethernet's largest packet")
+.linux("1514B");
 pub(crate) const RESTART: Param = Param::new(
     "restart",
     Kind::Choice(&["difference", "less_two"]),
@@ -67,7 +68,8 @@ pub(crate) const SQRT: Param = Param::new(
     Fixed("exact"),
     "How interval / sqrt(count) is computed: exactly, or as Linux does",
 )
-.source("RFC 8289, 5.6");
+.source("RFC 8289, 5.6")
+.linux("newton");
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "dropping", unit: "", doc: "1 while it drops" },

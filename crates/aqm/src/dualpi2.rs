@@ -39,12 +39,14 @@ const MIN_TH: Param = Param::new("min_th", Kind::Span, Fixed("800us"), "Delay of
     .unit("s")
     .range(Range::NOT_NEGATIVE)
     .source("RFC 9332, appendix A.1")
+    .linux("1ms")
     .tc("step_thresh");
 const RANGE: Param =
     Param::new("range", Kind::Span, Fixed("400us"), "Delay from the beginning of the ramp to its end")
         .unit("s")
         .range(Range::NOT_NEGATIVE)
-        .source("RFC 9332, appendix A.1");
+        .source("RFC 9332, appendix A.1")
+        .linux("0s");
 const TH_LEN: Param = Param::new(
     "th_len",
     Kind::Size,
@@ -58,6 +60,7 @@ const W_C: Param =
     Param::new("w_c", Kind::Number, Fixed("0.0625"), "Share of the bytes that C gets while both wait")
         .range(Range::FRACTION)
         .source("RFC 9332, appendix A.1: 1/16")
+        .linux("0.1")
         .tc("classic_protection");
 const FOLLOWS: Param = Param::new(
     "follows",

@@ -364,6 +364,7 @@ mod tests {
             ecn: true,
             ns2: false,
             ns2_2001: false,
+            linux: false,
         };
         let aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
         Driver::new(Subject::Aqm(aqm), context.link_rate, flows)

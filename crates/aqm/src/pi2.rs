@@ -48,6 +48,7 @@ pub(crate) const T_UPDATE: Param = Param::new(
 .unit("s")
 .range(common::PERIOD)
 .source("RFC 9332, appendix A.1")
+.linux("16ms")
 .tc("tupdate");
 pub(crate) const ALPHA: Param = Param::new(
     "alpha",
@@ -58,12 +59,14 @@ pub(crate) const ALPHA: Param = Param::new(
 .unit("1/s")
 .range(common::GAIN)
 .source("RFC 9332, appendix A.1")
+.linux("0.16")
 .tc("alpha");
 pub(crate) const BETA: Param =
     Param::new("beta", Kind::Number, Derived("0.3 / rtt_max"), "Gain on the delay's change")
         .unit("1/s")
         .range(common::GAIN)
         .source("RFC 9332, appendix A.1")
+        .linux("3.2")
         .tc("beta");
 pub(crate) const K: Param =
     Param::new("k", Kind::Number, Fixed("2"), "Coupling: scalable packets meet k p', classic ones p'^2")

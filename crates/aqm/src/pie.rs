@@ -104,10 +104,12 @@ pub(crate) const DERANDOMIZE: Param = Param::new(
     Fixed("off"),
     "No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5",
 )
-.source("RFC 8033, appendix A; 5.4 allows it");
+.source("RFC 8033, appendix A; 5.4 allows it")
+.linux("on");
 pub(crate) const JUMP: Param =
     Param::new("jump", Kind::Flag, Fixed("off"), "Above a delay of 250 ms p rises by 0.02 more a step")
-        .source("RFC 8033; Linux has it");
+        .source("RFC 8033; Linux has it")
+        .linux("on");
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {

@@ -69,7 +69,8 @@ pub(crate) const COUNT: Param = Param::new(
     Fixed("before"),
     "Whether a packet counts itself before it is tested (FJ93's listing) or after (its text)",
 )
-.source("FJ93, listing");
+.source("FJ93, listing")
+.linux("after");
 pub(crate) const LISTING: Param = Param::new(
     "listing",
     Kind::Choice(&["fj93", "ns2"]),

@@ -85,6 +85,8 @@ pub struct Param {
     pub ns2: Option<&'static str>,
     /// What ns-2 used until late 2001, where that is not `ns2` (preset `ns2-2001`).
     pub ns2_2001: Option<&'static str>,
+    /// What Linux does instead, where that differs and moves results (preset `linux`).
+    pub linux: Option<&'static str>,
     /// Allowed values.
     pub range: Range,
     /// One line of meaning.
@@ -105,6 +107,7 @@ impl Param {
             default,
             ns2: None,
             ns2_2001: None,
+            linux: None,
             range: Range::ANY,
             doc,
             source: "",
@@ -134,6 +137,11 @@ impl Param {
     /// With ns-2's value until late 2001.
     pub const fn ns2_2001(mut self, value: &'static str) -> Param {
         self.ns2_2001 = Some(value);
+        self
+    }
+    /// With Linux's own value.
+    pub const fn linux(mut self, value: &'static str) -> Param {
+        self.linux = Some(value);
         self
     }
     /// With `tc`'s name.
@@ -169,6 +177,8 @@ pub struct Context {
     pub ns2: bool,
     /// Whether it is the ns-2 of before late 2001.
     pub ns2_2001: bool,
+    /// Whether defaults are Linux's where they differ.
+    pub linux: bool,
 }
 
 impl Context {

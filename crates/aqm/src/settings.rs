@@ -23,9 +23,11 @@ impl Settings<'_> {
         }
         let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
         let of_2001 = param.ns2_2001.filter(|_| self.context.ns2_2001);
-        let word = match (self.context.ns2, of_2001.or(param.ns2), param.default) {
-            (true, Some(word), _) | (_, _, DefaultValue::Value(word)) => word,
-            (_, _, DefaultValue::Derived(_)) => return None,
+        let of_ns2 = of_2001.or(param.ns2).filter(|_| self.context.ns2);
+        let of_linux = param.linux.filter(|_| self.context.linux);
+        let word = match (of_ns2.or(of_linux), param.default) {
+            (Some(word), _) | (_, DefaultValue::Value(word)) => word,
+            (_, DefaultValue::Derived(_)) => return None,
         };
         Some(Value::parse(param, word).expect("a default lies in its own range"))
     }

@@ -48,6 +48,7 @@ pub(crate) fn context() -> Context {
         ecn: false,
         ns2: false,
         ns2_2001: false,
+        linux: false,
     }
 }
 

@@ -26,7 +26,8 @@ impl Exam {
         seed: u64,
     ) -> PyResult<Exam> {
         let limit: Limit = units::limit(limit).map_err(PyValueError::new_err)?;
-        let context = Context { link_rate: rate, limit, mean_packet, ecn, ns2: false, ns2_2001: false };
+        let context =
+            Context { link_rate: rate, limit, mean_packet, ecn, ns2: false, ns2_2001: false, linux: false };
         let spec = own::parse(py, spec)?;
         own::guarded(py, || {
             let settings = Settings { spec: &spec, context };

@@ -67,8 +67,15 @@ fn look(clock: &mut impl FnMut() -> u64) -> f64 {
 }
 
 fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Driver> {
-    let context =
-        Context { link_rate, limit: LIMIT, mean_packet: PACKET, ecn: true, ns2: false, ns2_2001: false };
+    let context = Context {
+        link_rate,
+        limit: LIMIT,
+        mean_packet: PACKET,
+        ecn: true,
+        ns2: false,
+        ns2_2001: false,
+        linux: false,
+    };
     let name = spec.split_whitespace().next().unwrap_or_default();
     let is_scheduler = sojourn_aqm::registry::SCHEDULERS.iter().any(|s| s.algorithm.name == name);
     let subject = if is_scheduler {
@@ -91,6 +98,7 @@ pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<
         ecn: false,
         ns2: false,
         ns2_2001: false,
+        linux: false,
     };
     let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
     let p_at = |length: u32| {

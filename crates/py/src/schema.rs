@@ -57,6 +57,7 @@ const ANYWHERE: Context = Context {
     ecn: false,
     ns2: false,
     ns2_2001: false,
+    linux: false,
 };
 
 /// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.
@@ -137,6 +138,7 @@ pub(crate) fn param_dict<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<
     dict.set_item("derived", derived)?;
     dict.set_item("ns2", param.ns2)?;
     dict.set_item("ns2_2001", param.ns2_2001)?;
+    dict.set_item("linux", param.linux)?;
     dict.set_item("range", range)?;
     dict.set_item("allowed", allowed(param))?;
     dict.set_item("choices", choices.to_vec())?;

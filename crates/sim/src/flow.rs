@@ -3,7 +3,7 @@
 use crate::{
     error::PlanError,
     net::{Body, Packet, Route},
-    plan::{Kind, Tcp, Traffic, Web},
+    plan::{self, Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
@@ -19,6 +19,8 @@ pub(crate) struct Group {
     pub(crate) traffic: u32,
     pub(crate) class: Class,
     pub(crate) edge: Option<Edge>,
+    /// ECN field of datagrams.
+    pub(crate) ecn: Ecn,
     pub(crate) demand: Demand,
     pub(crate) routes: Vec<Route>,
     /// How many nodes send, the group of the requests, when they are answered (web traffic).
@@ -56,6 +58,11 @@ impl Group {
             responds_late: false,
             is_request: false,
             class: Class(plan.class),
+            ecn: match plan.ecn {
+                plan::Ecn::Off => Ecn::NotEct,
+                plan::Ecn::Ect0 => Ecn::Ect0,
+                plan::Ecn::Ect1 => Ecn::Ect1,
+            },
             edge: Edge::new(plan, &demand)?,
             demand,
             routes,
@@ -250,7 +257,7 @@ impl Connection {
         Connection {
             sender: Sender::new(&tcp.options, end, phase)
                 .with_holds(demand.stream("overhead").indexed(index)),
-            receiver: Receiver::default(),
+            receiver: Receiver::new(&tcp.options),
             filed: None,
             delayed: None,
             last,
@@ -301,13 +308,15 @@ impl Connection {
         now: u64,
     ) -> Packet {
         let is_syn = tcp.options.syn && segment.sequence == 0;
-        let may_mark =
-            tcp.options.ecn && !is_syn && (!segment.is_retransmission || tcp.options.ect_on_retransmissions);
+        let o = &tcp.options;
+        let may_again = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
+        let may_mark = o.ecn && !is_syn && (!segment.is_retransmission || may_again);
+        let ect = if o.ect == tcp::Ect::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         Packet {
             flow,
             step,
             bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
-            ecn: if may_mark { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if may_mark { ect } else { Ecn::NotEct },
             class,
             sent: now,
             body: Body::Data { sequence: segment.sequence, cwr: segment.cwr },
@@ -317,7 +326,7 @@ impl Connection {
     /// The acknowledgement of what has arrived so far.
     pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp) -> Packet {
         let (mut bytes, mut sack) = (tcp.ack, Default::default());
-        if tcp.options.variant == tcp::Variant::Sack {
+        if tcp.options.sack {
             sack = self.receiver.sack();
             bytes += tcp.options.sack_bytes * sack.iter().filter(|(first, end)| first < end).count() as u32;
         }

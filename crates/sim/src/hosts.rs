@@ -50,18 +50,29 @@ impl Simulation {
                 return None;
             }
         };
+        let is_marked = packet.ecn == Ecn::Ce;
+        let turns = connection.receiver.turns(is_marked);
+        if turns && connection.delayed.take().is_some() {
+            let earlier = self.answer(packet.flow);
+            self.carry(at, at, earlier);
+        }
+        let flow = &mut self.flows[packet.flow as usize];
+        let Agent::Tcp(connection) = &mut flow.agent else { return None };
         let tcp = self.groups[flow.group as usize].tcp()?;
-        let received = connection.receiver.receive(sequence, packet.ecn == Ecn::Ce, cwr);
+        let received = connection.receiver.receive(sequence, is_marked, cwr);
         if in_window && received.is_new {
             flow.counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
         }
         let is_syn = tcp.options.syn && sequence == 0;
-        let waits =
-            tcp.options.delayed_ack > 0 && received.in_order && !is_syn && connection.delayed.is_none();
-        let due = at + tcp.options.delayed_ack;
+        let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
+        let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
+        let waits = tcp.options.delayed_ack > 0 && may_wait && !at_once && connection.delayed.is_none();
+        let due = tcp.options.expiry(at, tcp.options.delayed_ack);
         connection.delayed = waits.then_some(due);
         if waits {
-            self.heap.push(Event::new(due, tcp.options.delayed_ack, Kind::DelayedAck, packet.flow));
+            self.heap.push(Event::new(due, due - at, Kind::DelayedAck, packet.flow));
+        } else {
+            connection.receiver.acknowledges();
         }
         if connection.task != Task::Nothing && received.is_new && connection.has_all() {
             self.delivered(at, packet.flow);
@@ -222,7 +233,7 @@ impl Simulation {
                 flow: number,
                 step: flow.route.forward,
                 bytes: *size,
-                ecn: Ecn::NotEct,
+                ecn: group.ecn,
                 class: group.class,
                 sent: now,
                 body,

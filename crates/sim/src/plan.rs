@@ -34,6 +34,9 @@ pub struct Plan {
     /// Algorithms beside the registry's, from whoever runs the plan.
     #[serde(skip)]
     pub algorithms: Vec<&'static Algorithm>,
+    /// Whether algorithms default to Linux's settings.
+    #[serde(default)]
+    pub linux: bool,
 }
 
 /// Recording.
@@ -161,6 +164,9 @@ pub struct Traffic {
     /// The spec of the marker at the edge of each source; absent: packets keep the class.
     #[serde(default)]
     pub marker: Option<String>,
+    /// ECN field of datagrams; TCP has its own option.
+    #[serde(default)]
+    pub ecn: Ecn,
 }
 
 /// Sources start some at a time: the first `by` at their start, the next `by` one `every` later, and so on.
@@ -275,6 +281,19 @@ pub struct Web {
     pub respond_late: bool,
     /// The connections.
     pub tcp: Tcp,
+}
+
+/// What datagrams say of ECN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ecn {
+    /// They are dropped where others are marked.
+    #[default]
+    Off,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1), as of L4S.
+    Ect1,
 }
 
 /// A TCP connection.

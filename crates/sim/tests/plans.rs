@@ -8,7 +8,7 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use sojourn_aqm::registry;
 use sojourn_sim::{
     Plan,
-    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web},
+    plan::{Access, Draw, Dumbbell, Ecn, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web},
 };
 
 /// A plan of 1 to 3 s.
@@ -30,6 +30,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             ns2,
             ns2_2001: false,
             algorithms: Vec::new(),
+            linux: false,
         })
 }
 
@@ -93,27 +94,53 @@ fn any_access() -> impl Strategy<Value = Access> {
 
 fn any_tcp() -> impl Strategy<Value = Tcp> {
     (
-        select(vec!["default", "ns2", "ns2-2001"]),
-        select(vec!["reno", "newreno", "sack"]),
-        select(vec!["0s", "0s", "40ms", "100ms"]),
+        select(vec!["default", "ns2", "ns2-2001", "linux"]),
+        select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
+        (select(vec!["0s", "0s", "40ms", "100ms"]), any_rule()),
         select(vec!["off", "on"]),
         select(vec!["2", "6", "20", "10000"]),
         select(vec!["on", "on", "off"]),
         select(vec!["0s", "0s", "0s", "2ms"]),
         (select(vec![460, 960]), select(vec![None, None, None, Some(MBIT / 2), Some(5 * MBIT)])),
     )
-        .prop_map(|(preset, variant, delayed_ack, ecn, window, syn, overhead, (payload, max_rate))| {
-            let set = [
-                ("variant", variant),
-                ("delayed_ack", delayed_ack),
-                ("ecn", ecn),
-                ("receiver_window", window),
-                ("syn", syn),
-                ("min_rto", "200ms"),
-                ("overhead", overhead),
-            ];
-            Tcp { max_rate, ..tcp(payload, options(preset, &set)) }
-        })
+        .prop_map(
+            |(
+                preset,
+                variant,
+                (delayed_ack, (rule, word)),
+                ecn,
+                window,
+                syn,
+                overhead,
+                (payload, max_rate),
+            )| {
+                let set = [
+                    ("variant", variant),
+                    ("delayed_ack", delayed_ack),
+                    ("ecn", ecn),
+                    ("receiver_window", window),
+                    ("syn", syn),
+                    ("min_rto", "200ms"),
+                    (rule, word),
+                    ("overhead", overhead),
+                ];
+                Tcp { max_rate, ..tcp(payload, options(preset, &set)) }
+            },
+        )
+}
+
+/// A rule of Linux's alone, or none.
+fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
+    select(vec![
+        ("max_rto", "60s"),
+        ("max_rto", "60s"),
+        ("loss_detection", "rack"),
+        ("recovery", "prr"),
+        ("byte_counting", "on"),
+        ("quick_acks", "3"),
+        ("timer", "linux"),
+        ("ect", "ect1"),
+    ])
 }
 
 fn any_kind() -> impl Strategy<Value = Kind> {
@@ -196,14 +223,16 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
     let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| ms * MS));
     let every = select(vec![Draw::Constant(10.0 * MS as f64), Draw::Exponential(100.0 * MS as f64)]);
     let stagger = option::weighted(0.2, (every, 1u32..3).prop_map(|(every, by)| Stagger { every, by }));
-    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger)).prop_map(
-        |(kind, count, start, stop, reverse, (class, marker, stagger))| Traffic {
+    let ecn = select(vec![Ecn::Off, Ecn::Off, Ecn::Ect0, Ecn::Ect1]);
+    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger, ecn)).prop_map(
+        |(kind, count, start, stop, reverse, (class, marker, stagger, ecn))| Traffic {
             start,
             stagger,
             stop,
             reverse,
             class,
             marker,
+            ecn,
             ..traffic("", count, kind)
         },
     )

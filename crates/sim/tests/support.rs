@@ -3,7 +3,7 @@
 use proptest::test_runner::{Config, RngSeed};
 use sojourn_sim::{
     Control, Plan, Record, Simulation,
-    plan::{Access, Draw, Dumbbell, Kind, Queue, Tcp, Topology, Trace, Traffic},
+    plan::{Access, Draw, Dumbbell, Ecn, Kind, Queue, Tcp, Topology, Trace, Traffic},
     tcp::{TcpOptions, schema},
 };
 
@@ -61,6 +61,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
         stop: None,
         class: 0,
         marker: None,
+        ecn: Ecn::Off,
     }
 }
 
@@ -89,6 +90,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         ns2: false,
         ns2_2001: false,
         algorithms: Vec::new(),
+        linux: false,
     }
 }
 

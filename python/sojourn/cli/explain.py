@@ -118,6 +118,7 @@ def _parameters(console: Console, params: list[dict[str, Any]]) -> None:
     for p in params:
         also = [f"source: {p['source']}"] if p["source"] else []
         also += [f"ns-2: {p['ns2']}"] if p["ns2"] is not None else []
+        also += [f"Linux: {p['linux']}"] if p["linux"] is not None else []
         also += [f"tc: {p['tc']}"] if p["tc"] else []
         default = f"({p['default']})" if p["derived"] else p["default"]
         meaning = f"{p['doc']}\n[{'; '.join(also)}]"

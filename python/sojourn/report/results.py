@@ -343,6 +343,8 @@ def _parameter(param: Mapping[str, Any], values: Mapping[str, Any], conventions:
     name = str(param["name"])
     if name in values:
         value, origin = _setting(values[name]), "the spec"
+    elif conventions == "linux" and param.get("linux") is not None:
+        value, origin = str(param["linux"]), "conventions linux"
     elif conventions.startswith("ns2") and param.get("ns2") is not None:
         of_2001 = param.get("ns2_2001") if conventions == "ns2-2001" else None
         value, origin = str(of_2001 or param["ns2"]), f"conventions {conventions}"

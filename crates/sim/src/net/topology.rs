@@ -369,6 +369,7 @@ impl Graph {
                 ecn: queue.ecn,
                 ns2: plan.ns2,
                 ns2_2001: plan.ns2_2001,
+                linux: plan.linux,
             };
             let decider = if spec.is_scheduler() {
                 Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)

@@ -49,6 +49,17 @@ impl Board {
         news
     }
 
+    /// How many packets are selectively acknowledged...
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// ... and how many of them are below `sequence`.
+    pub(crate) fn sacked_below(&self, sequence: u32) -> u32 {
+        let known = sequence.saturating_sub(self.base) as usize;
+        self.flags.iter().take(known).filter(|flag| **flag & SACKED != 0).count() as u32
+    }
+
     pub(crate) fn retransmitted(&mut self, sequence: u32) {
         *self.flag(sequence) |= RETRANSMITTED;
     }

@@ -1,13 +1,16 @@
 //! TCP end systems: a sender that asks [`TcpOptions`], a receiver, and the schema of the options.
 
 mod board;
+mod congestion;
 mod options;
+mod prr;
+mod rack;
 mod receiver;
 mod rto;
 pub mod schema;
 mod sender;
 
-pub use options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Timer, Variant};
+pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
 pub(crate) use receiver::Receiver;
 pub(crate) use sender::{Ack, Segment, Sender, Tally};
 

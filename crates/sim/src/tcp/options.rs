@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Congestion control and loss recovery.
+/// Congestion control; for the first three the kind of loss recovery too, unless `sack` says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
@@ -16,6 +16,10 @@ pub enum Variant {
     Newreno,
     /// RFC 6675: selective acknowledgements.
     Sack,
+    /// RFC 9438.
+    Cubic,
+    /// RFC 8257.
+    Dctcp,
 }
 
 /// What a loss halves.
@@ -36,6 +40,8 @@ pub enum Timer {
     Rfc6298,
     /// Samples counted in clock ticks, integer averages (ns-2, BSD).
     Ticks,
+    /// Linux: the floor holds for the deviation, and timers expire at clock ticks.
+    Linux,
 }
 
 /// Whose selective-acknowledgement bookkeeping.
@@ -71,13 +77,59 @@ pub enum Exit {
     Grow,
 }
 
+/// How a loss is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LossDetection {
+    /// Three duplicates (RFC 5681, RFC 6675).
+    Dupack,
+    /// A packet sent later has arrived, and time; a probe for a lost tail (RFC 8985).
+    Rack,
+}
+
+/// How the window comes down in recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// At once.
+    Window,
+    /// In proportion to what arrives (RFC 6937).
+    Prr,
+}
+
+/// Which ECN field data packets carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ect {
+    /// ECT(0).
+    Ect0,
+    /// ECT(1): this sender answers marks as L4S does.
+    Ect1,
+}
+
+/// How holes are repaired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repair {
+    /// One hole a fast recovery (RFC 5681).
+    OneHole,
+    /// One hole a round trip, by partial acknowledgements (RFC 6582).
+    Partial,
+    /// All holes, by selective acknowledgements.
+    Sack,
+}
+
 /// What both ends of a connection do; [`super::schema`] has meaning, default and source of each.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "described in the schema, the one place")]
 pub struct TcpOptions {
     pub variant: Variant,
+    pub sack: bool,
+    pub loss_detection: LossDetection,
+    pub recovery: Recovery,
+    pub byte_counting: bool,
     pub ecn: bool,
+    pub ect: Ect,
     pub syn: bool,
     /// 0: by the packet size, as RFC 5681 says.
     pub initial_window: u32,
@@ -86,6 +138,7 @@ pub struct TcpOptions {
     pub limited_retransmit: bool,
     /// 0: never delayed.
     pub delayed_ack: u64,
+    pub quick_acks: u32,
     pub initial_rto: u64,
     pub min_rto: u64,
     pub max_rto: u64,
@@ -102,4 +155,23 @@ pub struct TcpOptions {
     pub sack_bytes: u32,
     /// 0: no wait.
     pub overhead: u64,
+}
+
+impl TcpOptions {
+    pub(crate) fn repair(&self) -> Repair {
+        match self.variant {
+            _ if self.sack => Repair::Sack,
+            Variant::Reno => Repair::OneHole,
+            _ => Repair::Partial,
+        }
+    }
+
+    /// When a timer set at `now` for `delay` expires: then, or under Linux at a tick of its clock.
+    pub(crate) fn expiry(&self, now: u64, delay: u64) -> u64 {
+        if self.timer != Timer::Linux {
+            return now.saturating_add(delay);
+        }
+        let tick = self.granularity.max(1);
+        (now / tick).saturating_add(delay.div_ceil(tick)).saturating_mul(tick).max(now + 1)
+    }
 }

@@ -1,5 +1,6 @@
 //! The receiving end: what has arrived, what to acknowledge, whether congestion was experienced.
 
+use super::options::{TcpOptions, Variant};
 use crate::net::Sack;
 
 /// A TCP receiver.
@@ -9,8 +10,13 @@ pub(crate) struct Receiver {
     next: u32,
     /// What arrived above `next`, as `first..end`; the block of the last arrival first (RFC 2018, 4).
     blocks: Vec<(u32, u32)>,
-    /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168).
+    /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
+    /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
     echo: bool,
+    is_exact: bool,
+    /// Acknowledgements that are not delayed, and what they are refilled to (Linux).
+    quick: u32,
+    quick_acks: u32,
 }
 
 /// What an arrival meant.
@@ -23,13 +29,41 @@ pub(crate) struct Received {
 }
 
 impl Receiver {
+    pub(crate) fn new(o: &TcpOptions) -> Receiver {
+        Receiver {
+            is_exact: o.variant == Variant::Dctcp,
+            quick: o.quick_acks,
+            quick_acks: o.quick_acks,
+            ..Receiver::default()
+        }
+    }
+
+    /// Whether a packet with or without a mark must be told from those before it: acknowledge these first,
+    /// and then it, at once (RFC 8257, 3.2).
+    pub(crate) fn turns(&self, ce: bool) -> bool {
+        self.is_exact && self.echo != ce
+    }
+
+    /// Whether the next acknowledgement of a packet in order may wait for a second.
+    pub(crate) fn may_delay(&self) -> bool {
+        self.quick == 0
+    }
+
+    /// An acknowledgement leaves.
+    pub(crate) fn acknowledges(&mut self) {
+        self.quick = self.quick.saturating_sub(1);
+    }
+
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     pub(crate) fn receive(&mut self, sequence: u32, ce: bool, cwr: bool) -> Received {
-        if cwr {
-            self.echo = false;
-        }
-        if ce {
-            self.echo = true;
+        if self.is_exact {
+            self.echo = ce;
+        } else {
+            self.echo &= !cwr;
+            if ce && !self.echo {
+                self.echo = true;
+                self.quick = self.quick.max(self.quick_acks.min(2)); // the window may become very small
+            }
         }
         if sequence == self.next {
             self.next += 1;
@@ -42,6 +76,7 @@ impl Receiver {
             return Received { is_new: true, in_order: false };
         }
         if sequence < self.next {
+            self.quick = self.quick_acks;
             return Received { is_new: false, in_order: false };
         }
         let known = self.blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);

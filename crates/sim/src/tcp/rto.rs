@@ -1,5 +1,6 @@
-//! The retransmission timer's value: RFC 6298 in exact time, or counted in clock ticks as in BSD and
-//! ns-2. One packet is timed at a time; what is retransmitted is never timed (Karn).
+//! The retransmission timer's value: RFC 6298 in exact time, counted in clock ticks as in BSD and ns-2, or
+//! as in Linux. One packet is timed at a time, or with [`Rto::measured`] any; what is retransmitted is
+//! never timed (Karn).
 
 use super::options::{TcpOptions, Timer};
 
@@ -23,6 +24,9 @@ enum Estimate {
     Exact(Option<(f64, f64)>),
     /// In ticks: srtt times 8, rttvar times 4, and the clock's phase at the start.
     Ticks { srtt: i64, rttvar: i64, phase: u64 },
+    /// Linux, nanoseconds: the deviation used is the largest of a round trip, sinks by a quarter of the
+    /// difference a round trip, and has the floor; `srtt` is 0 before the first sample.
+    Linux { srtt: f64, mdev: f64, most: f64, rttvar: f64, until: u32 },
 }
 
 impl Rto {
@@ -33,6 +37,7 @@ impl Rto {
             Timer::Ticks => {
                 Estimate::Ticks { srtt: 0, rttvar: 0, phase: (phase * options.granularity as f64) as u64 }
             }
+            Timer::Linux => Estimate::Linux { srtt: 0.0, mdev: 0.0, most: 0.0, rttvar: 0.0, until: 0 },
         };
         Rto {
             estimate,
@@ -48,7 +53,7 @@ impl Rto {
     /// How long to wait from now.
     pub(crate) fn timeout(&self) -> u64 {
         let floor = match self.estimate {
-            Estimate::Exact(_) => 0,
+            Estimate::Exact(_) | Estimate::Linux { .. } => 0,
             Estimate::Ticks { .. } => 2 * self.granularity,
         };
         self.base.max(self.min).saturating_mul(u64::from(self.backoff)).min(self.max).max(floor)
@@ -77,6 +82,29 @@ impl Rto {
                 self.backoff = 1;
             }
             self.sample(at, now);
+            self.end_round(next, 0);
+        }
+    }
+
+    /// A packet sent at `sent` was acknowledged now; everything below `una` is, up to `nxt` is sent.
+    pub(crate) fn measured(&mut self, sent: u64, now: u64, una: u32, nxt: u32) {
+        self.backoff = 1;
+        self.timed = None;
+        self.sample(sent, now);
+        self.end_round(una, nxt);
+    }
+
+    /// Whether a timer has expired since the last valid sample.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.backoff > 1
+    }
+
+    /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
+    pub(crate) fn srtt(&self) -> f64 {
+        match self.estimate {
+            Estimate::Exact(estimate) => estimate.map_or(0.0, |(srtt, _)| srtt),
+            Estimate::Ticks { srtt, .. } => (srtt as f64 / 8.0) * self.granularity as f64,
+            Estimate::Linux { srtt, .. } => srtt,
         }
     }
 
@@ -109,6 +137,16 @@ impl Rto {
         }
     }
 
+    /// Linux: once a round trip the deviation sinks towards the largest of that round trip.
+    fn end_round(&mut self, una: u32, nxt: u32) {
+        if let Estimate::Linux { most, rttvar, until, .. } = &mut self.estimate
+            && una > *until
+        {
+            *rttvar -= (*rttvar - *most).max(0.0) / 4.0;
+            (*until, *most) = (nxt, self.min as f64);
+        }
+    }
+
     fn sample(&mut self, sent: u64, now: u64) {
         match &mut self.estimate {
             Estimate::Exact(estimate) => {
@@ -137,6 +175,25 @@ impl Rto {
                     *rttvar = sample << 1;
                 }
                 self.base = (((*rttvar << 3) + *srtt) >> 3) as u64 * tick;
+            }
+            Estimate::Linux { srtt, mdev, most, rttvar, .. } => {
+                let sample = ((now - sent) as f64).max(1000.0);
+                let floor = self.min as f64;
+                if *srtt == 0.0 {
+                    *srtt = sample;
+                    *mdev = 2.0 * sample; // four times the deviation of half a sample
+                    *rttvar = mdev.max(floor);
+                    *most = *rttvar;
+                } else {
+                    let error = sample - *srtt;
+                    *srtt += error / 8.0;
+                    let change = error.abs() - *mdev / 4.0;
+                    // A sample far below the average says little about the deviation.
+                    *mdev += if error < 0.0 && change > 0.0 { change / 8.0 } else { change };
+                    *most = most.max(*mdev);
+                    *rttvar = rttvar.max(*most);
+                }
+                self.base = (*srtt + *rttvar + 0.5) as u64;
             }
         }
     }

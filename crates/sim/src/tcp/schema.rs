@@ -1,14 +1,16 @@
 //! The one list of what can be set about TCP: name, meaning, what the RFCs say, what ns-2 did at three
-//! times. Scenario validation, documentation tables and presets are made from it.
+//! times, what Linux does. Scenario validation, documentation tables and presets are made from it.
 //!
 //! `ns2` is version 2.35; `ns2-2004` its state from 2002 to 2007; `ns2-2001` what it did by default until
-//! late 2001.
+//! late 2001; `linux` is Linux 6.1.
 
-use super::options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Timer, Variant};
+use super::options::{
+    Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant,
+};
 use sojourn_aqm::{DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
 
 /// The presets of conventions, as scenario files name them.
-pub const CONVENTIONS: [&str; 4] = ["default", "ns2", "ns2-2004", "ns2-2001"];
+pub const CONVENTIONS: [&str; 5] = ["default", "ns2", "ns2-2004", "ns2-2001", "linux"];
 
 /// An option with its value under each preset.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +21,8 @@ pub struct TcpParam {
     pub ns2_2004: Option<&'static str>,
     /// The value under `ns2-2001`, where it is not that of `ns2`.
     pub ns2_2001: Option<&'static str>,
+    /// The value under `linux`, where it is not the default.
+    pub linux: Option<&'static str>,
 }
 
 impl TcpParam {
@@ -32,6 +36,7 @@ impl TcpParam {
             "ns2" => ns2,
             "ns2-2004" => self.ns2_2004.unwrap_or(ns2),
             "ns2-2001" => self.ns2_2001.unwrap_or(ns2),
+            "linux" => self.linux.unwrap_or(default),
             _ => default,
         }
     }
@@ -42,6 +47,10 @@ impl TcpParam {
     }
     const fn ns2_2001(mut self, word: &'static str) -> TcpParam {
         self.ns2_2001 = Some(word);
+        self
+    }
+    const fn linux(mut self, word: &'static str) -> TcpParam {
+        self.linux = Some(word);
         self
     }
 }
@@ -56,7 +65,7 @@ const fn option(
 ) -> TcpParam {
     let mut param = Param::new(name, kind, DefaultValue::Value(default), doc).source(source);
     param.ns2 = ns2;
-    TcpParam { param, ns2_2004: None, ns2_2001: None }
+    TcpParam { param, ns2_2004: None, ns2_2001: None, linux: None }
 }
 
 const fn with(mut option: TcpParam, unit: &'static str, range: Range) -> TcpParam {
@@ -69,15 +78,52 @@ const COUNT: Range = Range { min: 0.0, max: 4e9, above: false, below: true };
 const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: false };
 
 /// Every option, in the order of tables.
-pub static OPTIONS: [TcpParam; 22] = [
+pub static OPTIONS: [TcpParam; 28] = [
     option(
         "variant",
-        Kind::Choice(&["reno", "newreno", "sack"]),
+        Kind::Choice(&["reno", "newreno", "sack", "cubic", "dctcp"]),
         "newreno",
         None,
-        "congestion control and loss recovery",
-        "RFC 5681, 6582, 6675",
-    ),
+        "congestion control and, for the first three, loss recovery; the others recover as sack",
+        "RFC 5681, 6582, 6675, 9438, 8257",
+    )
+    .linux("cubic"),
+    option(
+        "sack",
+        Kind::Choice(&["auto", "on", "off"]),
+        "auto",
+        None,
+        "selective acknowledgements; auto: by the variant, and where rack or prr need them",
+        "RFC 2018",
+    )
+    .linux("on"),
+    option(
+        "loss_detection",
+        Kind::Choice(&["dupack", "rack"]),
+        "dupack",
+        None,
+        "three duplicates, or RACK-TLP: a packet sent later has arrived, and a probe for a lost tail",
+        "RFC 5681, 6675; 8985",
+    )
+    .linux("rack"),
+    option(
+        "recovery",
+        Kind::Choice(&["window", "prr"]),
+        "window",
+        None,
+        "the window comes down at once, or in proportion to what arrives (with rack for a mark, too)",
+        "RFC 5681, 6675; 6937",
+    )
+    .linux("prr"),
+    option(
+        "byte_counting",
+        Kind::Flag,
+        "off",
+        None,
+        "the window grows by what an ACK acknowledges (without a bound in slow start), not by one an ACK",
+        "RFC 3465; off as in RFC 5681",
+    )
+    .linux("on"),
     option(
         "ecn",
         Kind::Flag,
@@ -85,6 +131,14 @@ pub static OPTIONS: [TcpParam; 22] = [
         None,
         "packets are ECN-capable and marks halve the window (on when the queue's ecn is)",
         "RFC 3168",
+    ),
+    option(
+        "ect",
+        Kind::Choice(&["auto", "ect0", "ect1"]),
+        "auto",
+        None,
+        "what ECN-capable packets carry; auto: ECT(1), the mark of L4S, for dctcp, else ECT(0)",
+        "RFC 3168; 9331",
     ),
     option("syn", Kind::Flag, "on", None, "a SYN of the size of an ACK opens the connection", "RFC 9293"),
     with(
@@ -99,7 +153,8 @@ pub static OPTIONS: [TcpParam; 22] = [
         "packets",
         COUNT,
     )
-    .ns2_2001("1"),
+    .ns2_2001("1")
+    .linux("10"),
     with(
         option(
             "receiver_window",
@@ -111,7 +166,8 @@ pub static OPTIONS: [TcpParam; 22] = [
         ),
         "packets",
         AT_LEAST_ONE,
-    ),
+    )
+    .linux("2172"),
     option(
         "limited_transmit",
         Kind::Flag,
@@ -140,7 +196,21 @@ pub static OPTIONS: [TcpParam; 22] = [
         ),
         "s",
         Range::NOT_NEGATIVE,
-    ),
+    )
+    .linux("40ms"),
+    with(
+        option(
+            "quick_acks",
+            Kind::Integer,
+            "0",
+            None,
+            "so many ACKs are not delayed at the start and after a duplicate, two after a mark",
+            "Linux; RFC 5681 has none",
+        ),
+        "",
+        COUNT,
+    )
+    .linux("16"),
     with(
         option(
             "initial_rto",
@@ -159,12 +229,14 @@ pub static OPTIONS: [TcpParam; 22] = [
         Range::NOT_NEGATIVE,
     )
     .ns2_2004("1s")
-    .ns2_2001("0s"),
+    .ns2_2001("0s")
+    .linux("200ms"),
     with(
         option("max_rto", Kind::Span, "60s", None, "largest time-out", "RFC 6298, 2.5"),
         "s",
         Range::POSITIVE,
-    ),
+    )
+    .linux("120s"),
     with(
         option(
             "granularity",
@@ -177,15 +249,18 @@ pub static OPTIONS: [TcpParam; 22] = [
         "s",
         Range::POSITIVE,
     )
-    .ns2_2001("100ms"),
+    .ns2_2001("100ms")
+    .linux("4ms"),
     option(
         "timer",
-        Kind::Choice(&["rfc6298", "ticks"]),
+        Kind::Choice(&["rfc6298", "ticks", "linux"]),
         "rfc6298",
         Some("ticks"),
-        "round-trip samples exact, or counted in ticks with integer averages and a floor of two ticks",
+        "round-trip samples exact; counted in ticks with integer averages and a floor of two ticks; or \
+         exact with min_rto as the floor of the deviation and timers that expire at ticks",
         "RFC 6298",
-    ),
+    )
+    .linux("linux"),
     option(
         "halve",
         Kind::Choice(&["flight", "window"]),
@@ -193,7 +268,8 @@ pub static OPTIONS: [TcpParam; 22] = [
         Some("window"),
         "what a loss halves: the data in flight in whole packets, or the window unrounded",
         "RFC 5681, 3.2",
-    ),
+    )
+    .linux("window"),
     option(
         "recovery_exit",
         Kind::Choice(&["deflate", "grow"]),
@@ -313,16 +389,48 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         Value::Span(s) => Ok(s.0),
         _ => Ok(0),
     };
+    let wrong = |name: &str, problem: &str, allowed: &str| SpecError {
+        key: format!("tcp.{name}"),
+        problem: problem.to_owned(),
+        allowed: allowed.to_owned(),
+        nearest: None,
+    };
     let word = |name| match value(name)? {
         Value::Choice(word) => Ok(word),
         _ => Ok(""),
     };
+    let variant = match word("variant")? {
+        "reno" => Variant::Reno,
+        "sack" => Variant::Sack,
+        "cubic" => Variant::Cubic,
+        "dctcp" => Variant::Dctcp,
+        _ => Variant::Newreno,
+    };
+    let loss_detection =
+        if word("loss_detection")? == "rack" { LossDetection::Rack } else { LossDetection::Dupack };
+    let recovery = if word("recovery")? == "prr" { Recovery::Prr } else { Recovery::Window };
+    let needs_sack =
+        variant == Variant::Sack || loss_detection == LossDetection::Rack || recovery == Recovery::Prr;
+    let sack = match word("sack")? {
+        "on" => true,
+        "off" if needs_sack => {
+            let problem = "= off, but variant sack, loss_detection rack and recovery prr need it";
+            return Err(wrong("sack", problem, "auto or on"));
+        }
+        "off" => false,
+        _ => needs_sack || matches!(variant, Variant::Cubic | Variant::Dctcp),
+    };
+    let ect = match (word("ect")?, variant) {
+        ("ect1", _) | ("auto", Variant::Dctcp) => Ect::Ect1,
+        _ => Ect::Ect0,
+    };
     let options = TcpOptions {
-        variant: match word("variant")? {
-            "reno" => Variant::Reno,
-            "sack" => Variant::Sack,
-            _ => Variant::Newreno,
-        },
+        variant,
+        sack,
+        loss_detection,
+        recovery,
+        byte_counting: flag("byte_counting")?,
+        ect,
         ecn: flag("ecn")?,
         syn: flag("syn")?,
         initial_window: count("initial_window")?,
@@ -330,11 +438,16 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         limited_transmit: flag("limited_transmit")?,
         limited_retransmit: flag("limited_retransmit")?,
         delayed_ack: span("delayed_ack")?,
+        quick_acks: count("quick_acks")?,
         initial_rto: span("initial_rto")?,
         min_rto: span("min_rto")?,
         max_rto: span("max_rto")?,
         granularity: span("granularity")?,
-        timer: if word("timer")? == "ticks" { Timer::Ticks } else { Timer::Rfc6298 },
+        timer: match word("timer")? {
+            "ticks" => Timer::Ticks,
+            "linux" => Timer::Linux,
+            _ => Timer::Rfc6298,
+        },
         halve: if word("halve")? == "window" { Halve::Window } else { Halve::Flight },
         recovery_exit: if word("recovery_exit")? == "grow" { Exit::Grow } else { Exit::Deflate },
         recovery_burst: count("recovery_burst")?,
@@ -346,12 +459,7 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         overhead: span("overhead")?,
     };
     if options.min_rto > options.max_rto {
-        return Err(SpecError {
-            key: "tcp.min_rto".to_owned(),
-            problem: "is above max_rto".to_owned(),
-            allowed: "at most max_rto".to_owned(),
-            nearest: None,
-        });
+        return Err(wrong("min_rto", "is above max_rto", "at most max_rto"));
     }
     Ok(options)
 }

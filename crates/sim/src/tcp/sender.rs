@@ -1,17 +1,27 @@
-//! The sending end of TCP: when a packet may go, what a loss or a mark does to the window, how holes
-//! are repaired. One state machine serves Reno, NewReno and SACK; [`TcpOptions`] says which.
+//! The sending end of TCP: its state, and what an acknowledgement and the timer do to it. The parts are
+//! beside it: what may be sent (`send`), how holes are repaired (`repair`), what a signal costs (`reduce`), and
+//! loss detection by time instead of counting (`timed`). How windows grow is [`Control`]'s affair;
+//! [`TcpOptions`] says which rules hold.
 //!
 //! Windows count packets. Packet 0 is the SYN where there is one. `window` = floor(`cwnd`) +
 //! `inflation`, where inflation stands for packets known to have left the network during recovery, so
 //! that `cwnd` itself is always the window that recovery will leave behind.
 
+mod reduce;
+mod repair;
+mod send;
+mod timed;
+
 use super::{
-    board::{Board, THRESHOLD},
-    options::{Exit, Halve, Marks, Scoreboard, TcpOptions, Variant},
+    board::Board,
+    congestion::{Control, Progress, Signal},
+    options::{Exit, Halve, LossDetection, Marks, Recovery, Repair, Scoreboard, TcpOptions},
+    prr::Prr,
     rto::Rto,
 };
 use crate::net::Sack;
 use sojourn_aqm::{Random, Stream};
+use timed::Timed;
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +71,7 @@ pub(crate) struct Sender {
     is_open: bool,
     cwnd: f64,
     ssthresh: f64,
+    control: Control,
     inflation: u32,
     dupacks: u32,
     /// Packets sent by limited transmit since the last new acknowledgement.
@@ -89,6 +100,11 @@ pub(crate) struct Sender {
     board: Board,
     /// Packets on their way, as Sack1 counts them.
     pipe: i64,
+    /// How the window is brought down in recovery (`recovery prr`), and what this acknowledgement delivered.
+    prr: Prr,
+    delivered: u32,
+    /// State of loss detection by time (`loss_detection rack`).
+    timed: Option<Box<Timed>>,
     rto: Rto,
     deadline: Option<u64>,
     /// Until when nothing is sent (`overhead`), whether that is news, how long the waits are.
@@ -111,6 +127,7 @@ impl Sender {
             is_open: false,
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
+            control: Control::new(o),
             inflation: 0,
             dupacks: 0,
             limited: 0,
@@ -128,6 +145,9 @@ impl Sender {
             deaf: false,
             board: Board::default(),
             pipe: 0,
+            prr: Prr::default(),
+            delivered: 0,
+            timed: (o.loss_detection == LossDetection::Rack).then(Box::default),
             rto: Rto::new(o, phase),
             deadline: None,
             held: None,
@@ -185,7 +205,7 @@ impl Sender {
         if !o.syn {
             self.cwnd = f64::from(window);
         }
-        self.send(o, 0, now, out);
+        self.send_allowed(o, 0, now, out);
     }
 
     /// When to call [`Sender::release`], if that was not told yet.
@@ -237,18 +257,27 @@ impl Sender {
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
         let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.lost_syn;
         let ack = Ack { echo: o.ecn && (ack.echo || negotiates), ..ack };
+        if self.timed.is_some() {
+            return self.on_ack_timed(o, window, ack, now, out);
+        }
+        self.control.acknowledged(ack.next - self.una, ack.echo, ack.next, self.nxt);
         if ack.echo {
             self.on_echo(o, ack.next);
         }
         let in_order = ack.next > self.una && !self.in_recovery;
-        let news = match o.variant {
-            Variant::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
+        let sacked = self.board.sacked();
+        let news = match o.repair() {
+            Repair::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
                 self.board.clear();
                 true
             }
-            Variant::Sack => !self.deaf && self.board.report(&ack.sack),
+            Repair::Sack => !self.deaf && self.board.report(&ack.sack),
             _ => true,
         };
+        if o.recovery == Recovery::Prr {
+            let below = self.board.sacked_below(ack.next);
+            self.delivered = (ack.next - self.una + self.board.sacked()).saturating_sub(sacked + below);
+        }
         if ack.next > self.una {
             self.on_new(o, window, ack, now, out);
         } else if self.top > self.una && !self.deaf {
@@ -258,6 +287,9 @@ impl Sender {
 
     /// The retransmission timer is due.
     pub(crate) fn on_timeout(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        if self.timed.is_some() {
+            return self.on_timeout_timed(o, now, out);
+        }
         let nothing_lost = self.una == self.top; // the window was below one packet: only waiting was left
         self.cwnd = self.cwnd.max(1.0);
         self.inflation = 0;
@@ -270,7 +302,7 @@ impl Sender {
             self.tally.timeouts += u64::from(!already_cut || o.marks == Marks::Rfc3168);
             self.timed_out = Some(self.una);
             if !already_cut && !again {
-                self.halve_ssthresh(o);
+                self.cut_ssthresh(o, Signal::Timeout);
                 self.tally.cuts += 1;
             }
             self.lost_syn |= o.syn && self.una == 0;
@@ -286,8 +318,8 @@ impl Sender {
         self.note_cut(Cut::Timeout);
         self.gate = self.cut_until;
         self.board.clear();
-        self.deaf = o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1;
-        self.restart_timer(now);
+        self.deaf = o.sack && o.scoreboard == Scoreboard::Sack1;
+        self.restart_timer(o, now);
         self.send(o, 0, now, out);
     }
 
@@ -299,10 +331,10 @@ impl Sender {
         self.board.advance(self.una);
         self.deaf = false;
         let mut burst = 0;
-        let is_partial = i64::from(self.una) <= self.recover && o.variant != Variant::Reno;
+        let is_partial = i64::from(self.una) <= self.recover && o.repair() != Repair::OneHole;
         if self.in_recovery && is_partial {
             self.on_partial(o, acked, now, out);
-            burst = if o.variant == Variant::Newreno { o.recovery_burst } else { 0 };
+            burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         } else {
             self.marked_at_one &= ack.echo;
             self.rto.acknowledged(self.una, now, self.marked_at_one);
@@ -310,7 +342,7 @@ impl Sender {
             if ends_recovery {
                 self.leave_recovery(o);
             }
-            let grows = !ends_recovery || o.recovery_exit == Exit::Grow && o.variant != Variant::Sack;
+            let grows = !ends_recovery || o.recovery_exit == Exit::Grow && !o.sack;
             self.inflation = 0;
             self.dupacks = 0;
             self.limited = 0;
@@ -320,292 +352,25 @@ impl Sender {
             } else if was_syn {
                 self.cwnd = f64::from(window);
             } else if grows && !ack.echo {
-                self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+                self.grow(o, acked, now);
             }
-            self.restart_timer(now);
+            self.restart_timer(o, now);
         }
         if self.is_done() {
-            return self.restart_timer(now);
+            return self.restart_timer(o, now);
         }
         self.send_allowed(o, burst, now, out);
     }
 
-    fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
-        if self.in_recovery {
-            match o.variant {
-                Variant::Sack => self.pipe -= 1,
-                _ => self.inflation += 1,
-            }
-            let burst = if o.variant == Variant::Newreno { o.recovery_burst } else { 0 };
-            self.send_allowed(o, burst, now, out);
-            return;
+    /// Something new was acknowledged, and nothing speaks against a larger window.
+    #[inline]
+    fn grow(&mut self, o: &TcpOptions, packets: u32, now: u64) {
+        if self.cwnd >= f64::from(o.receiver_window) && !matches!(self.control, Control::Reno) {
+            return self.control.idle(); // RFC 9438, 5.8: the window is not what limits
         }
-        if !news {
-            return;
-        }
-        self.dupacks += 1;
-        let lost = match (o.variant, o.scoreboard) {
-            (Variant::Sack, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board.first_is_lost(),
-            _ => self.dupacks == THRESHOLD,
-        };
-        if lost && self.is_past_gate(o) {
-            self.enter_recovery(o, now, out);
-        } else if self.dupacks < THRESHOLD
-            && o.limited_transmit
-            && (o.limited_retransmit || self.nxt == self.top)
-        {
-            let most = (self.cwnd as u32).saturating_add(self.dupacks).min(o.receiver_window);
-            if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
-                self.limited += 1;
-                self.emit(o, self.nxt, now, out);
-                self.nxt += 1;
-            }
-        }
-    }
-
-    /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)
-    /// for `gate` itself; ns-2 repairs any loss whose window was last cut for a mark.
-    fn is_past_gate(&self, o: &TcpOptions) -> bool {
-        let by_rfc6675 = o.variant == Variant::Sack && o.scoreboard == Scoreboard::Rfc6675;
-        let acknowledged = i64::from(self.una) - 1;
-        let is_marked = o.marks == Marks::Ns2 && self.last_cut == Cut::Mark;
-        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate || is_marked }
-    }
-
-    /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
-    /// first hole.
-    fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        self.pipe = i64::from(self.top - self.una) - i64::from(THRESHOLD);
-        if self.last_cut == Cut::Mark && i64::from(self.una) - 1 <= self.cut_until {
-            self.last_cut = Cut::Loss;
-        } else {
-            self.halve(o);
-            self.note_cut(Cut::Loss);
-        }
-        self.recover = self.cut_until;
-        if !(o.variant == Variant::Reno && o.repeat_fast_retransmit) {
-            self.gate = self.recover;
-        }
-        self.in_recovery = true;
-        self.seen_partial = false;
-        self.rescue = self.una;
-        self.limited = 0;
-        self.rto.forget();
-        self.deadline = Some(now + self.rto.timeout());
-        self.emit(o, self.una, now, out);
-        if o.variant == Variant::Sack {
-            if o.scoreboard == Scoreboard::Rfc6675 {
-                self.board.forget_retransmissions();
-            }
-            self.board.retransmitted(self.una);
-            if o.scoreboard == Scoreboard::Rfc6675 {
-                self.send_allowed(o, 0, now, out);
-            }
-        } else {
-            self.inflation = THRESHOLD;
-            self.send_allowed(o, o.recovery_burst, now, out);
-        }
-    }
-
-    /// Part of what was lost has arrived: repair the next hole.
-    fn on_partial(&mut self, o: &TcpOptions, acked: u32, now: u64, out: &mut Vec<Segment>) {
-        if o.variant == Variant::Sack {
-            self.pipe -= 2;
-            if o.scoreboard == Scoreboard::Sack1 {
-                self.rto.end_back_off();
-            }
-            self.restart_timer(now);
-            return;
-        }
-        // The packets that left: deflate by what was acknowledged, less the one sent now.
-        if self.inflation > acked {
-            self.inflation -= acked - 1;
-        } else {
-            self.cwnd -= f64::from(acked - self.inflation);
-            self.inflation = 1;
-        }
-        self.cwnd = self.cwnd.max(1.0);
-        if !self.seen_partial {
-            self.seen_partial = true;
-            self.restart_timer(now);
-        }
-        self.emit(o, self.una, now, out);
-        if o.marks == Marks::Rfc3168 {
-            self.nxt = self.nxt.max(self.una + 1); // ns-2, going back after a time-out, sends it twice
-        }
-    }
-
-    fn leave_recovery(&mut self, o: &TcpOptions) {
-        self.in_recovery = false;
-        if self.last_cut == Cut::Loss {
-            self.last_cut = Cut::Nothing;
-        }
-        if o.recovery_exit == Exit::Deflate {
-            self.cwnd = match o.variant {
-                Variant::Newreno => self.ssthresh.min(f64::from((self.nxt - self.una).max(1)) + 1.0),
-                Variant::Reno | Variant::Sack => self.ssthresh.min(self.cwnd.max(1.0)),
-            };
-        }
-        if o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1 {
-            self.gate = -2;
-            self.cut_until = -1;
-            self.board.clear();
-        }
-    }
-
-    /// The receiver saw a mark: one cut a window of data.
-    fn on_echo(&mut self, o: &TcpOptions, next: u32) {
-        let by_ns2 = o.marks == Marks::Ns2;
-        let after_timeout = by_ns2 && self.last_cut == Cut::Timeout;
-        if i64::from(next) - 1 <= self.cut_until && !after_timeout {
-            return;
-        }
-        let at_one = self.cwnd <= 1.0;
-        if at_one && (self.marked_at_one || !by_ns2 && self.cwnd < 1.0) {
-            self.rto.back_off();
-        }
-        if by_ns2 {
-            self.marked_at_one = at_one;
-        }
-        if by_ns2 || !at_one {
-            self.halve(o);
-        } else {
-            // No window left to halve: wait for the timer before the next packet (RFC 3168, 6.1.2).
-            self.cwnd = 0.5;
-            self.ssthresh = 2.0;
-            self.cwr = true;
-            self.tally.cuts += 1;
-        }
-        self.note_cut(Cut::Mark);
-        if o.variant == Variant::Sack && o.scoreboard == Scoreboard::Sack1 {
-            self.recover = self.cut_until;
-        }
-    }
-
-    fn halve(&mut self, o: &TcpOptions) {
-        let window = self.effective_window(o);
-        self.halve_ssthresh(o);
-        self.cwnd = match o.halve {
-            Halve::Flight => self.ssthresh,
-            Halve::Window => window / 2.0,
-        };
-        self.inflation = 0;
-        self.cwr = true;
-        self.tally.cuts += 1;
-    }
-
-    fn halve_ssthresh(&mut self, o: &TcpOptions) {
-        let whole = match o.halve {
-            Halve::Flight => (self.nxt - self.una).saturating_sub(self.limited) / 2,
-            Halve::Window => (self.effective_window(o) / 2.0) as u32,
-        };
-        self.ssthresh = f64::from(whole.max(2));
-    }
-
-    fn effective_window(&self, o: &TcpOptions) -> f64 {
-        (self.cwnd + f64::from(self.inflation)).min(f64::from(o.receiver_window))
-    }
-
-    fn note_cut(&mut self, cut: Cut) {
-        self.last_cut = cut;
-        self.cut_until = i64::from(self.top) - 1;
-    }
-
-    fn restart_timer(&mut self, now: u64) {
-        let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
-        let needed = self.una < self.top || self.una < self.end || must_wait;
-        self.deadline = needed.then(|| now + self.rto.timeout());
-    }
-
-    /// Send what the window, or in SACK recovery the pipe, allows.
-    fn send_allowed(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
-        match (o.variant, self.in_recovery, o.scoreboard) {
-            (Variant::Sack, true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
-            (Variant::Sack, true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
-            _ => self.send(o, burst, now, out),
-        }
-    }
-
-    fn send(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
-        let window = (self.cwnd as u32).saturating_add(self.inflation).min(o.receiver_window);
-        let limit = self.una.saturating_add(window).min(self.end);
-        let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
-        if self.nxt < limit && self.holds_back(o, now) {
-            return;
-        }
-        while self.nxt < limit {
-            self.emit(o, self.nxt, now, out);
-            self.nxt += 1;
-        }
-    }
-
-    /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost, then the last packet.
-    fn send_by_pipe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        let mut pipe = self.board.pipe(self.nxt);
-        if pipe < self.cwnd as u32 && self.holds_back(o, now) {
-            return;
-        }
-        while pipe < self.cwnd as u32 {
-            let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
-            if let Some(hole) = self.board.hole(true) {
-                self.board.retransmitted(hole);
-                self.rto.forget();
-                self.emit(o, hole, now, out);
-            } else if may_send_new {
-                self.emit(o, self.nxt, now, out);
-                self.nxt += 1;
-            } else if let Some(hole) = self.board.hole(false) {
-                self.board.retransmitted(hole);
-                self.rto.forget();
-                self.emit(o, hole, now, out);
-            } else if self.una > self.rescue.saturating_add(1)
-                && let Some(last) = self.board.last_missing(self.nxt)
-            {
-                self.rescue = u32::MAX;
-                self.rto.forget();
-                self.emit(o, last, now, out);
-            } else {
-                break;
-            }
-            pipe += 1;
-        }
-    }
-
-    /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
-    fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        if self.pipe < self.cwnd as i64 && self.holds_back(o, now) {
-            return;
-        }
-        while self.pipe < self.cwnd as i64 {
-            if let Some(hole) = self.board.hole(false) {
-                self.board.retransmitted(hole);
-                self.emit(o, hole, now, out);
-            } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
-                self.emit(o, self.nxt, now, out);
-                self.nxt += 1;
-            } else {
-                break;
-            }
-            self.pipe += 1;
-        }
-    }
-
-    fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
-        let is_retransmission = sequence < self.top;
-        let is_alone = self.una == self.top;
-        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
-        self.cwr &= !cwr;
-        if is_retransmission {
-            self.tally.retransmitted += 1;
-        } else {
-            self.top = sequence + 1;
-            self.rto.sent(sequence, now);
-        }
-        self.tally.sent += 1;
-        if is_alone || self.deadline.is_none() {
-            self.deadline = Some(now + self.rto.timeout());
-        }
-        out.push(Segment { sequence, is_retransmission, cwr });
+        let packets = if o.byte_counting { packets } else { 1 };
+        let progress = Progress { packets, now, srtt: self.rto.srtt() };
+        self.cwnd = self.control.grow(self.cwnd, self.ssthresh, progress);
     }
 }
 

@@ -63,4 +63,5 @@ const CONTEXT: Context = Context {
     ecn: false,
     ns2: false,
     ns2_2001: false,
+    linux: false,
 };

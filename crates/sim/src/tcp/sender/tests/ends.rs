@@ -56,15 +56,16 @@ proptest! {
     /// Whatever is lost, marked, or in which flavour of TCP: the transfer ends, the receiver has everything,
     /// and the sender's numbers stay in order.
     #[test]
-    fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack"]),
-                           preset in prop::sample::select(vec!["default", "ns2", "ns2-2001"]),
+    fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
+                           preset in prop::sample::select(vec!["default", "ns2", "ns2-2001", "linux"]),
+                           rule in prop::sample::select(vec![("timer", "rfc6298"), ("loss_detection", "rack"), ("recovery", "prr"), ("recovery", "window"), ("byte_counting", "on"), ("timer", "linux")]),
                            receiver in prop::sample::select(vec!["1", "3", "10", "10000"]),
                            syn in prop::sample::select(vec!["on", "off"]),
                            window in 1u32..20,
                            end in 1u32..80,
                            lose in prop::collection::btree_set((0u32..80, 0u32..3), 0..60),
                            mark in prop::collection::btree_set((0u32..80, 0u32..2), 0..20)) {
-        let o = options(preset, &[("variant", variant), ("receiver_window", receiver), ("syn", syn), ("ecn", "on")]);
+        let o = options(preset, &[("variant", variant), ("receiver_window", receiver), ("syn", syn), ("ecn", "on"), rule]);
         let most = o.receiver_window;
         let mut path = Path::new(o, window, end, &[]);
         (path.lose, path.mark) = (lose, mark);

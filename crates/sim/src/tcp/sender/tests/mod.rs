@@ -133,7 +133,7 @@ impl Path {
                 continue;
             }
             self.receiver.receive(segment.sequence, self.mark.contains(&this), segment.cwr);
-            let sack = if self.o.variant == Variant::Sack { self.receiver.sack() } else { Sack::default() };
+            let sack = if self.o.sack { self.receiver.sack() } else { Sack::default() };
             self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });
         }
         Turn { ack, duplicate, sent }

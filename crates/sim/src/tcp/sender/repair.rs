@@ -1,0 +1,146 @@
+//! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
+//! (RFC 5681, 6582, 6675; ns-2's).
+
+use super::{Cut, Segment, Sender, Signal};
+use crate::tcp::{
+    board::THRESHOLD,
+    options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
+};
+
+impl Sender {
+    pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
+        if self.in_recovery {
+            if o.sack {
+                self.pipe -= 1;
+            } else {
+                self.inflation += 1;
+            }
+            self.proportion(o, false);
+            let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
+            self.send_allowed(o, burst, now, out);
+            return;
+        }
+        if !news {
+            return;
+        }
+        self.dupacks += 1;
+        let lost = match (o.sack, o.scoreboard) {
+            (true, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board.first_is_lost(),
+            _ => self.dupacks == THRESHOLD,
+        };
+        if lost && self.is_past_gate(o) {
+            self.enter_recovery(o, now, out);
+        } else if self.dupacks < THRESHOLD
+            && o.limited_transmit
+            && (o.limited_retransmit || self.nxt == self.top)
+        {
+            let most = (self.cwnd as u32).saturating_add(self.dupacks).min(o.receiver_window);
+            if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
+                self.limited += 1;
+                self.emit(o, self.nxt, now, out);
+                self.nxt += 1;
+            }
+        }
+    }
+
+    /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)
+    /// for `gate` itself; ns-2 repairs any loss whose window was last cut for a mark.
+    pub(super) fn is_past_gate(&self, o: &TcpOptions) -> bool {
+        let by_rfc6675 = o.sack && o.scoreboard == Scoreboard::Rfc6675;
+        let acknowledged = i64::from(self.una) - 1;
+        let is_marked = o.marks == Marks::Ns2 && self.last_cut == Cut::Mark;
+        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate || is_marked }
+    }
+
+    /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
+    /// first hole.
+    pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        self.pipe = i64::from(self.top - self.una) - i64::from(THRESHOLD);
+        if self.last_cut == Cut::Mark && i64::from(self.una) - 1 <= self.cut_until {
+            self.last_cut = Cut::Loss;
+        } else {
+            self.reduce(o, Signal::Loss);
+            self.note_cut(Cut::Loss);
+        }
+        self.recover = self.cut_until;
+        if !(o.repair() == Repair::OneHole && o.repeat_fast_retransmit) {
+            self.gate = self.recover;
+        }
+        self.in_recovery = true;
+        self.seen_partial = false;
+        self.rescue = self.una;
+        self.limited = 0;
+        self.rto.forget();
+        self.deadline = Some(o.expiry(now, self.rto.timeout()));
+        self.emit(o, self.una, now, out);
+        if o.sack {
+            if o.scoreboard == Scoreboard::Rfc6675 {
+                self.board.forget_retransmissions();
+            }
+            self.board.retransmitted(self.una);
+            if o.scoreboard == Scoreboard::Rfc6675 {
+                self.proportion(o, false);
+                self.send_allowed(o, 0, now, out);
+            }
+        } else {
+            self.inflation = THRESHOLD;
+            self.send_allowed(o, o.recovery_burst, now, out);
+        }
+    }
+
+    /// Part of what was lost has arrived: repair the next hole.
+    pub(super) fn on_partial(&mut self, o: &TcpOptions, acked: u32, now: u64, out: &mut Vec<Segment>) {
+        if o.sack {
+            self.proportion(o, true);
+            self.pipe -= 2;
+            if o.scoreboard == Scoreboard::Sack1 {
+                self.rto.end_back_off();
+            }
+            self.restart_timer(o, now);
+            return;
+        }
+        // The packets that left: deflate by what was acknowledged, less the one sent now.
+        if self.inflation > acked {
+            self.inflation -= acked - 1;
+        } else {
+            self.cwnd -= f64::from(acked - self.inflation);
+            self.inflation = 1;
+        }
+        self.cwnd = self.cwnd.max(1.0);
+        if !self.seen_partial {
+            self.seen_partial = true;
+            self.restart_timer(o, now);
+        }
+        self.emit(o, self.una, now, out);
+        if o.marks == Marks::Rfc3168 {
+            self.nxt = self.nxt.max(self.una + 1); // ns-2, going back after a time-out, sends it twice
+        }
+    }
+
+    pub(super) fn leave_recovery(&mut self, o: &TcpOptions) {
+        self.in_recovery = false;
+        if self.last_cut == Cut::Loss {
+            self.last_cut = Cut::Nothing;
+        }
+        if o.recovery_exit == Exit::Deflate {
+            self.cwnd = match o.repair() {
+                Repair::Sack if o.recovery == Recovery::Prr => self.ssthresh,
+                Repair::Partial => self.ssthresh.min(f64::from((self.nxt - self.una).max(1)) + 1.0),
+                Repair::OneHole | Repair::Sack => self.ssthresh.min(self.cwnd.max(1.0)),
+            };
+        }
+        if o.sack && o.scoreboard == Scoreboard::Sack1 {
+            self.gate = -2;
+            self.cut_until = -1;
+            self.board.clear();
+        }
+    }
+
+    /// Proportional rate reduction: the window that lets this acknowledgement send its share.
+    fn proportion(&mut self, o: &TcpOptions, advances: bool) {
+        if o.recovery == Recovery::Prr {
+            let pipe = self.board.pipe(self.nxt);
+            self.cwnd = self.prr.window(pipe, self.ssthresh, self.delivered, advances);
+        }
+    }
+}

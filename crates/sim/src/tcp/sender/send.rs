@@ -1,0 +1,112 @@
+//! What may go now: by the window, by RFC 6675's pipe, by ns-2's counter.
+
+use super::{Segment, Sender, timed::Look};
+use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
+
+impl Sender {
+    pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
+        let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
+        let needed = self.una < self.top || self.una < self.end || must_wait;
+        self.deadline = needed.then(|| o.expiry(now, self.rto.timeout()));
+    }
+
+    /// Send what the window, or in SACK recovery the pipe, allows.
+    pub(super) fn send_allowed(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
+        if self.timed.is_some() {
+            self.send_timed(o, now, out);
+            return self.arm(o, now, false, true, Look::Fine);
+        }
+        match (o.sack, self.in_recovery, o.scoreboard) {
+            (true, true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
+            (true, true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
+            _ => self.send(o, burst, now, out),
+        }
+    }
+
+    pub(super) fn send(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
+        let window = (self.cwnd as u32).saturating_add(self.inflation).min(o.receiver_window);
+        let limit = self.una.saturating_add(window).min(self.end);
+        let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
+        if self.nxt < limit && self.holds_back(o, now) {
+            return;
+        }
+        while self.nxt < limit {
+            self.emit(o, self.nxt, now, out);
+            self.nxt += 1;
+        }
+    }
+
+    /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost, then the last packet.
+    pub(super) fn send_by_pipe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        let mut pipe = self.board.pipe(self.nxt);
+        if pipe < self.cwnd as u32 && self.holds_back(o, now) {
+            return;
+        }
+        while pipe < self.cwnd as u32 {
+            let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
+            if let Some(hole) = self.board.hole(true) {
+                self.board.retransmitted(hole);
+                self.rto.forget();
+                self.emit(o, hole, now, out);
+            } else if may_send_new {
+                self.emit(o, self.nxt, now, out);
+                self.nxt += 1;
+            } else if let Some(hole) = self.board.hole(false) {
+                self.board.retransmitted(hole);
+                self.rto.forget();
+                self.emit(o, hole, now, out);
+            } else if self.una > self.rescue.saturating_add(1)
+                && let Some(last) = self.board.last_missing(self.nxt)
+            {
+                self.rescue = u32::MAX;
+                self.rto.forget();
+                self.emit(o, last, now, out);
+            } else {
+                break;
+            }
+            pipe += 1;
+        }
+    }
+
+    /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
+    pub(super) fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        if self.pipe < self.cwnd as i64 && self.holds_back(o, now) {
+            return;
+        }
+        while self.pipe < self.cwnd as i64 {
+            if let Some(hole) = self.board.hole(false) {
+                self.board.retransmitted(hole);
+                self.emit(o, hole, now, out);
+            } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
+                self.emit(o, self.nxt, now, out);
+                self.nxt += 1;
+            } else {
+                break;
+            }
+            self.pipe += 1;
+        }
+    }
+
+    pub(super) fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
+        let is_retransmission = sequence < self.top;
+        let is_alone = self.una == self.top;
+        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
+        self.cwr &= !cwr;
+        if is_retransmission {
+            self.tally.retransmitted += 1;
+        } else {
+            self.top = sequence + 1;
+        }
+        if let Some(timed) = &mut self.timed {
+            timed.sent(sequence, self.una, now, is_retransmission);
+        } else if !is_retransmission {
+            self.rto.sent(sequence, now);
+        }
+        self.tally.sent += 1;
+        self.prr.sent();
+        if is_alone || self.deadline.is_none() {
+            self.deadline = Some(o.expiry(now, self.rto.timeout()));
+        }
+        out.push(Segment { sequence, is_retransmission, cwr });
+    }
+}

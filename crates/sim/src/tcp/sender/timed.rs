@@ -1,0 +1,325 @@
+//! Loss detection by time (RACK-TLP, RFC 8985) as Linux does it: the sender is in one of four phases, sends
+//! whenever fewer packets are on their way than the window allows, lost ones first, and so needs no
+//! inflation, no limited transmit and no going back.
+//!
+//! The timer serves three ends: to look again at packets that may only be late, to probe for a lost tail
+//! after two round trips without an acknowledgement, and to time out.
+
+use super::{Ack, Segment, Sender, Signal};
+use crate::tcp::{
+    options::{Recovery, TcpOptions, Timer},
+    rack::Rack,
+};
+
+/// What the receiver may wait with the acknowledgement of a single packet (WCDelAckT).
+const DELAYED: u64 = 200_000_000;
+/// Linux adds so many ticks to the short timers.
+const SLACK: u64 = 2;
+
+/// How things stand, with Linux's names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing was lost or marked lately.
+    #[default]
+    Open,
+    /// The window comes down for a mark.
+    Cwr,
+    /// It comes down for a loss, and holes are repaired.
+    Recovery,
+    /// After a time-out.
+    Loss,
+}
+
+/// What the timer is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Due {
+    #[default]
+    Timeout,
+    Probe,
+    Reorder,
+}
+
+/// A tail loss probe on its way: the end of what was sent then, when it went, and whether it was a copy.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    high: u32,
+    at: u64,
+    is_copy: bool,
+}
+
+/// The state of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Timed {
+    pub(super) rack: Rack,
+    pub(super) phase: Phase,
+    /// The phase ends once all packets below are acknowledged.
+    high: u32,
+    due: Due,
+    probe: Option<Probe>,
+    /// The first hole was just sent again: the time-out starts anew.
+    repaired_first: bool,
+}
+
+impl Timed {
+    /// Packet `sequence` leaves.
+    pub(super) fn sent(&mut self, sequence: u32, una: u32, now: u64, is_retransmission: bool) {
+        self.rack.sent(sequence, now);
+        self.repaired_first |= is_retransmission && sequence == una;
+    }
+
+    fn is_reducing(&self) -> bool {
+        matches!(self.phase, Phase::Cwr | Phase::Recovery)
+    }
+}
+
+impl Sender {
+    fn timed(&mut self) -> &mut Timed {
+        self.timed.as_deref_mut().expect("only a sender with RACK comes here")
+    }
+
+    pub(super) fn on_ack_timed(
+        &mut self,
+        o: &TcpOptions,
+        window: u32,
+        ack: Ack,
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
+        let advances = ack.next > self.una;
+        let was_syn = advances && o.syn && self.una == 0;
+        let flight = self.timed().rack.pipe();
+        let delivery = self.timed().rack.acknowledge(ack.next, &ack.sack, now);
+        self.una = ack.next;
+        if let Some(sent) = delivery.sample {
+            self.rto.measured(sent, now, self.una, self.top);
+        }
+        self.control.acknowledged(delivery.packets, ack.echo, self.una, self.nxt);
+        self.answer_probe(o, now);
+        self.leave_phase();
+        let again = self.look_for_losses(o, now, ack.echo);
+        let is_safe = advances && !matches!(again, Look::Lost);
+        if was_syn && self.lost_syn {
+            self.cwnd = 1.0;
+            self.rto.after_lost_syn();
+        } else if was_syn {
+            self.cwnd = f64::from(window);
+        } else if self.timed().is_reducing() {
+            self.bring_down(o, delivery.packets, is_safe);
+        } else if advances && !ack.echo && self.is_limited(flight) {
+            self.grow(o, delivery.packets, now);
+        }
+        if self.is_done() {
+            self.deadline = None;
+            return;
+        }
+        let before = self.tally.sent;
+        self.send_timed(o, now, out);
+        self.arm(o, now, advances, self.tally.sent > before, again);
+    }
+
+    /// The timer is due: what for?
+    pub(super) fn on_timeout_timed(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        match self.timed().due {
+            Due::Reorder => {
+                let again = self.look_for_losses(o, now, false);
+                if self.timed().is_reducing() {
+                    self.bring_down(o, 1, false);
+                }
+                self.send_timed(o, now, out);
+                self.arm(o, now, true, false, again);
+            }
+            Due::Probe => self.send_probe(o, now, out),
+            Due::Timeout => self.time_out(o, now, out),
+        }
+    }
+
+    fn time_out(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        self.tally.timeouts += 1;
+        self.lost_syn |= o.syn && self.una == 0;
+        let (una, top) = (self.una, self.top);
+        let is_first = !self.rto.is_backed_off();
+        let timed = self.timed();
+        let is_news = match timed.phase {
+            Phase::Open => true,
+            Phase::Loss => is_first || timed.high <= una,
+            Phase::Cwr | Phase::Recovery => timed.high <= una,
+        };
+        timed.rack.lose_all(now);
+        (timed.phase, timed.high, timed.probe) = (Phase::Loss, top, None);
+        if is_news {
+            self.cut_ssthresh(o, Signal::Timeout);
+            self.tally.cuts += 1;
+        }
+        self.in_recovery = false;
+        self.cwr = true;
+        self.cwnd = f64::from(self.timed().rack.pipe()) + 1.0;
+        self.rto.back_off();
+        self.send_timed(o, now, out);
+        self.timed().due = Due::Timeout;
+        self.deadline = Some(o.expiry(now, self.rto.timeout()));
+    }
+
+    /// A lost tail shows by nothing but silence: send one packet more, so that an acknowledgement comes.
+    fn send_probe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
+        let last = self.timed().rack.last();
+        if may_send_new {
+            self.emit(o, self.nxt, now, out);
+            self.nxt += 1;
+        } else if let Some(last) = last {
+            self.emit(o, last, now, out);
+        }
+        let high = self.top;
+        let timed = self.timed();
+        timed.probe = Some(Probe { high, at: now, is_copy: !may_send_new });
+        timed.due = Due::Timeout;
+        let sent = timed.rack.head_sent().unwrap_or(now);
+        self.deadline = Some(o.expiry(sent, self.rto.timeout()).max(now + 1));
+    }
+
+    /// The probe was acknowledged: if it was a copy and its answer took a round trip, the packet itself had
+    /// been lost, which costs a cut (RFC 8985, 7.4; there a duplicate SACK tells).
+    fn answer_probe(&mut self, o: &TcpOptions, now: u64) {
+        let una = self.una;
+        let timed = self.timed();
+        let Some(probe) = timed.probe.filter(|probe| una >= probe.high) else { return };
+        timed.probe = None;
+        let was_lost = probe.is_copy && timed.rack.min_rtt().is_some_and(|least| now - probe.at >= least);
+        if was_lost && timed.phase == Phase::Open {
+            self.begin(o, Phase::Cwr, Signal::Loss);
+            self.cwnd = self.ssthresh;
+            self.timed().phase = Phase::Open;
+        }
+    }
+
+    /// A phase ends when what was sent before it is acknowledged; after a mark one packet more, so that the
+    /// receiver has heard of the cut.
+    fn leave_phase(&mut self) {
+        let una = self.una;
+        let timed = self.timed();
+        let is_over = match timed.phase {
+            Phase::Open => false,
+            Phase::Cwr => una > timed.high,
+            Phase::Recovery | Phase::Loss => una >= timed.high,
+        };
+        if is_over {
+            if timed.is_reducing() {
+                self.cwnd = self.ssthresh;
+            }
+            self.timed().phase = Phase::Open;
+            self.in_recovery = false;
+        }
+    }
+
+    /// Find what is lost by now, and begin to repair it or to answer a mark.
+    fn look_for_losses(&mut self, o: &TcpOptions, now: u64, echo: bool) -> Look {
+        let srtt = self.rto.srtt();
+        let timed = self.timed();
+        let is_repairing = matches!(timed.phase, Phase::Recovery | Phase::Loss);
+        let (found, again) = timed.rack.detect(is_repairing, srtt, now);
+        match timed.phase {
+            Phase::Open if found > 0 => self.begin(o, Phase::Recovery, Signal::Loss),
+            // Already cut for a mark of this window.
+            Phase::Cwr if found > 0 => timed.phase = Phase::Recovery,
+            Phase::Open if echo => self.begin(o, Phase::Cwr, Signal::Mark),
+            _ => {}
+        }
+        self.in_recovery = self.timed().phase == Phase::Recovery;
+        match (found, again) {
+            (1.., _) => Look::Lost,
+            (_, Some(at)) => Look::Again(at),
+            _ => Look::Fine,
+        }
+    }
+
+    fn begin(&mut self, o: &TcpOptions, phase: Phase, signal: Signal) {
+        let (cwnd, top) = (self.cwnd, self.top);
+        self.reduce(o, signal);
+        // Comes down by and by, or at once.
+        self.cwnd = if o.recovery == Recovery::Prr { cwnd } else { self.ssthresh };
+        let timed = self.timed();
+        (timed.phase, timed.high, timed.probe) = (phase, top, None);
+    }
+
+    fn bring_down(&mut self, o: &TcpOptions, delivered: u32, is_safe: bool) {
+        if o.recovery == Recovery::Prr && delivered > 0 {
+            let pipe = self.timed().rack.pipe();
+            self.cwnd = self.prr.window(pipe, self.ssthresh, delivered, is_safe);
+        }
+    }
+
+    /// Whether the window was what held the sender back; in slow start half of it may be unused.
+    fn is_limited(&self, flight: u32) -> bool {
+        let flight = f64::from(flight);
+        flight >= libm::floor(self.cwnd) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * flight
+    }
+
+    /// Lost packets, then new ones, while the pipe has room.
+    pub(super) fn send_timed(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        let window = self.cwnd as u32;
+        if self.timed().rack.pipe() >= window || self.holds_back(o, now) {
+            return;
+        }
+        while self.timed().rack.pipe() < window {
+            if let Some(hole) = self.timed().rack.next_lost() {
+                self.emit(o, hole, now, out);
+            } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
+                self.emit(o, self.nxt, now, out);
+                self.nxt += 1;
+            } else {
+                break;
+            }
+        }
+    }
+
+    /// Set the timer: to look again, to probe, to time out.
+    pub(super) fn arm(&mut self, o: &TcpOptions, now: u64, advances: bool, has_sent: bool, look: Look) {
+        if self.una == self.top {
+            self.deadline = None; // nothing is on its way
+            return;
+        }
+        let timeout = self.rto.timeout();
+        let srtt = self.rto.srtt();
+        let is_alone = self.top - self.una == 1;
+        let is_set = self.deadline.is_some();
+        let timed = self.timed();
+        let restarts = std::mem::take(&mut timed.repaired_first) || advances;
+        let slack = if o.timer == Timer::Linux { SLACK * o.granularity } else { 0 };
+        if let Look::Again(at) = look {
+            timed.due = Due::Reorder;
+            self.deadline = Some(o.expiry(now, at.saturating_sub(now) + slack));
+            return;
+        }
+        if !restarts && !has_sent && timed.due != Due::Reorder && is_set {
+            return;
+        }
+        let since = if restarts { now } else { timed.rack.head_sent().unwrap_or(now) };
+        let may_probe = !matches!(timed.phase, Phase::Recovery | Phase::Loss);
+        let probe = (may_probe && timed.probe.is_none() && srtt > 0.0).then(|| {
+            let wait = 2 * srtt as u64 + if is_alone { DELAYED } else { slack };
+            o.expiry(now, wait)
+        });
+        let expires = o.expiry(since, timeout).max(now + 1);
+        match (probe.filter(|probe| *probe < expires), timed.due) {
+            (Some(probe), _) => {
+                timed.due = Due::Probe;
+                self.deadline = Some(probe);
+            }
+            (None, Due::Timeout) if !restarts && is_set => {}
+            (None, _) => {
+                self.timed().due = Due::Timeout;
+                self.deadline = Some(expires);
+            }
+        }
+    }
+}
+
+/// What a look at the packets on their way found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    Fine,
+    /// Some are lost.
+    Lost,
+    /// Some may be; look again then.
+    Again(u64),
+}
