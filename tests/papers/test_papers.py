@@ -217,3 +217,15 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
     for row in paper.table("published"):
         beside = paper.cell(row)
         assert beside is None or beside.term.sources <= arms, row
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_arms(name: str):
+    paper = find(name)
+    primary = {(e.id, arm.name): (arm.spec, arm.scenario) for e in paper.experiments for arm in e.arms}
+    for reading in paper.readings:
+        changed = [(e.id, arm) for e in paper.experiments for arm in reading.arms(e)]
+        solved = [model for e in paper.experiments for model in reading.models(e)]
+        assert changed or solved or reading.metrics, reading.id
+        for experiment, arm in changed:
+            assert (arm.spec, arm.scenario) != primary[experiment, arm.name], (reading.id, arm.name)

@@ -144,16 +144,3 @@ def test_what_does_not_exist_is_refused(paper: Paper, tmp_path: Path):
     with pytest.raises(InputError, match="raqm2005"):
         find("raqm2006")
     assert not list(tmp_path.iterdir())
-
-
-def test_every_reading_changes_something_and_keeps_the_names_of_arms():
-    paper = find("raqm2005")
-    for reading in paper.readings:
-        changed = [
-            (experiment.id, arm) for experiment in paper.experiments for arm in reading.arms(experiment)
-        ]
-        assert changed or reading.metrics, reading.id
-        originals = {(e.id, arm.name): arm for e in paper.experiments for arm in e.arms}
-        for experiment, arm in changed:
-            original = originals[experiment, arm.name]
-            assert (arm.spec, arm.scenario) != (original.spec, original.scenario), reading.id

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 
+import polars as pl
+
 from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
 from sojourn.papers.terms import Source
 from sojourn.study.execute import Progress, Reduce, execute
@@ -109,6 +111,12 @@ class Campaign:
                     self.observations.add(reading, (experiment, model.name), seed, metrics)
                     self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
                     self.solved += 1
+
+    def trace(self, arm: Arm) -> pl.DataFrame | None:
+        """Return the samples over time of an arm's first seed, if they were kept."""
+        stored = self.tracing.read(Point(arm.scenario, arm.spec, 1).run_id)
+        frame = stored.record.series() if stored is not None else None
+        return frame if frame is not None and frame.height else None
 
     def _batch(self, wanted: dict[str, list[Job]], store: Store, on_progress: Progress | None) -> None:
         points = [group[0].point for group in wanted.values()]

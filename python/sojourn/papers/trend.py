@@ -1,4 +1,7 @@
-"""A metric that rises, or falls, along a parameter: "RED's throughput rises with the queue"."""
+"""A metric that rises, or falls, along a parameter: "RED's throughput rises with the queue".
+
+`Trend` looks at each step, `RankCorrelation` at the order of all settings.
+"""
 
 from __future__ import annotations
 
@@ -72,6 +75,64 @@ class Trend:
         return replace(
             finding, verdict=verdict, effect=ends.mean, low=ends.low, high=ends.high, p=ends.p, reason=reason
         )
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's correlation of a number with its setting is at least `least`.
+
+    Decided on means over seeds: a fall from one setting to the next that is smaller than one half-width of
+    the 95 % interval counts as a tie. The interval shown is that of single seeds.
+
+    Attributes
+    ----------
+    what : str
+        The setting and the number: ``D_target and delay``.
+    terms : tuple of Term
+        The number at each setting, settings in increasing order.
+    least : float
+        The claimed correlation.
+    seeds : int
+        Fewest seeds.
+    """
+
+    what: str
+    terms: tuple[Term, ...]
+    least: float
+    seeds: int = 10
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of all terms."""
+        return union(term.sources for term in self.terms)
+
+    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+        """Return nothing: no inequality between samples."""
+        return frozenset()
+
+    def judge(self, samples: Samples, /) -> Finding:
+        """Return the finding on the means."""
+        total, rows = complete(samples, self.terms)
+        measure = f"Spearman correlation of {self.what}"
+        finding = Finding(U, n=len(rows), measure=measure, claimed=f">= {self.least:g}")
+        if len(rows) < 2:
+            return replace(finding, reason=too_few(total, len(rows), self.terms))
+        order = list(range(len(self.terms)))
+        whole = stats.spearman(order, self._means(rows))
+        each, half, _ = stats.mean_ci([stats.spearman(order, row) for row in rows])
+        low, high = (None, None) if each is None or half is None else (each - half, each + half)
+        verdict = R if whole >= self.least else N
+        reason = "on means over seeds at each setting"
+        return replace(finding, verdict=verdict, effect=whole, low=low, high=high, reason=reason)
+
+    def _means(self, rows: list[list[float]]) -> list[float]:
+        """Return the mean at each setting, small falls made ties."""
+        flat: list[float] = []
+        for column in zip(*rows, strict=True):
+            mean, half, _ = stats.mean_ci(column)
+            falls = bool(flat) and mean is not None and 0 < flat[-1] - mean < (half or 0.0)
+            flat.append(flat[-1] if falls else mean or 0.0)
+        return flat
 
 
 def _side(effect: stats.Effect) -> int:

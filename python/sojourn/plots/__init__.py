@@ -4,6 +4,7 @@ One figure kind a file; colours, dashes, markers and short names of algorithms c
 (`sojourn.plots.theme`), so that an algorithm looks the same in every figure.
 """
 
+from sojourn.plots.agreement import agreement
 from sojourn.plots.bars import bars
 from sojourn.plots.canvas import HALF, WIDTH, drawing, figure, to_svg
 from sojourn.plots.contours import contours
@@ -25,6 +26,7 @@ __all__ = [
     "Mark",
     "Rule",
     "Style",
+    "agreement",
     "bars",
     "bifurcation",
     "block_means",

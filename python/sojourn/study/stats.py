@@ -179,6 +179,28 @@ def sign_test(differences: Sequence[float]) -> float:
     return min(1.0, 2 * sum(math.comb(n, k) for k in range(tail + 1)) / 2.0**n)
 
 
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return Spearman's rank correlation, ties at their mean rank; 0 if one side is constant.
+
+    Examples
+    --------
+    >>> spearman([1, 2, 3, 4], [10, 20, 40, 30]), spearman([1, 2, 3], [5, 5, 5])
+    (0.8, 0.0)
+    """
+    x, y = _ranks(a), _ranks(b)
+    centre = mean(x)
+    products = math.fsum((p - centre) * (q - centre) for p, q in zip(x, y, strict=True))
+    squares = [math.fsum((rank - centre) ** 2 for rank in ranks) for ranks in (x, y)]
+    return products / math.sqrt(squares[0] * squares[1]) if all(squares) else 0.0
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2
+        for value in values
+    ]
+
+
 def share_interval(wins: int, n: int, level: float = 0.95) -> tuple[float, float]:
     """Return the exact (Clopper-Pearson) interval of a share.
 

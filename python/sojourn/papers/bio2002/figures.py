@@ -11,7 +11,6 @@ import polars as pl
 from sojourn import plots
 from sojourn.papers.bio2002 import curves, diffserv
 from sojourn.papers.bio2002.experiments import TRACED
-from sojourn.papers.experiment import Arm
 from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, select
 
@@ -52,7 +51,7 @@ def along_size(result: Reproduction, experiment: str, metric: str, label: str) -
 def queues(result: Reproduction, experiment: str) -> str | None:
     """Draw the queues of RED and BLUE over time, with RED's average."""
     arms = [arm for arm in result.paper.experiment(experiment).arms if arm.name.endswith(f" {TRACED}p")]
-    frames = [(arm, trace(result, arm)) for arm in arms]
+    frames = [(arm, result.campaign.trace(arm)) for arm in arms]
     known = [frame.with_columns(aqm=pl.lit(arm.spec)) for arm, frame in frames if frame is not None]
     if len(known) < len(arms):
         return None
@@ -63,7 +62,7 @@ def queues(result: Reproduction, experiment: str) -> str | None:
 def profiles(result: Reproduction) -> str | None:
     """Draw the queues of BIO and RIO over time (Figs. 18 and 19)."""
     arms = {arm.name: arm for arm in result.paper.experiment(diffserv.ID).arms}
-    frames = {name: trace(result, arms[name]) for name in ("BIO", "RIO", diffserv.SLOW)}
+    frames = {name: result.campaign.trace(arms[name]) for name in ("BIO", "RIO", diffserv.SLOW)}
     parts = [
         frame.select(pl.col("time_s"), pl.col("queue_packets").cast(pl.Float64), aqm=pl.lit(arms[name].spec))
         for name, frame in frames.items()
@@ -99,17 +98,8 @@ def nodes(result: Reproduction) -> str | None:
 def states(result: Reproduction, experiment: str, name: str, probes: list[str]) -> str | None:
     """Draw the queue of one algorithm with what it thinks."""
     arm = next(a for a in result.paper.experiment(experiment).arms if a.name == name)
-    frame = trace(result, arm)
+    frame = result.campaign.trace(arm)
     if frame is None:
         return None
     frame = frame.rename({diffserv.OUT_COLUMN: "out packets"}, strict=False)
     return plots.probes(frame, arm.algorithm, names=probes)
-
-
-def trace(result: Reproduction, arm: Arm) -> pl.DataFrame | None:
-    """Return the samples over time of an arm's first seed, if they were kept."""
-    from sojourn.study.plan import Point
-
-    stored = result.campaign.tracing.read(Point(arm.scenario, arm.spec, 1).run_id)
-    frame = stored.record.series() if stored is not None else None
-    return frame if frame is not None and frame.height else None

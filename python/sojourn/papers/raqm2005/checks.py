@@ -292,8 +292,8 @@ class RankCorrelation:
         blank = Finding(Verdict.UNDECIDED, n=len(rows), measure=measure, claimed=claimed)
         if len(rows) < 2:
             return replace(blank, reason=too_few(total, len(rows)))
-        whole = curves.rank_correlation(*curves.pooled(rows, self.sign))
-        each, half, _ = stats.mean_ci([curves.rank_correlation(*curves.halves(row)) for row in rows])
+        whole = stats.spearman(*curves.pooled(rows, self.sign))
+        each, half, _ = stats.mean_ci([stats.spearman(*curves.halves(row)) for row in rows])
         low, high = (None, None) if each is None or half is None else (each - half, each + half)
         verdict = Verdict.REPRODUCED if self.sign * whole >= self.least else Verdict.NOT_REPRODUCED
         reason = "on means over seeds at each target"

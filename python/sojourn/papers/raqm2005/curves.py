@@ -92,18 +92,3 @@ def pooled(rows: Sequence[Sequence[float]], sign: int) -> tuple[list[float], lis
         if 0 < sign * (flat[place - 1] - flat[place]) < errors[i]:
             flat[place] = flat[place - 1]
     return [queues[i] for i in order], flat
-
-
-def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return Spearman's correlation, ties at their mean rank; 0 if one side is constant."""
-    ranks = [np.array(_ranks(side)) for side in (a, b)]
-    if any(np.ptp(side) == 0 for side in ranks):
-        return 0.0
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    return [
-        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2
-        for value in values
-    ]

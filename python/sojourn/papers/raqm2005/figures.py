@@ -212,13 +212,8 @@ def gains(result: Reproduction) -> str | None:
 
 def _trace(result: Reproduction, arm: Arm) -> pl.DataFrame | None:
     """Return the queue over time of an arm's first seed, if it was kept."""
-    from sojourn.study.plan import Point
-
-    stored = result.campaign.tracing.read(Point(arm.scenario, arm.spec, 1).run_id)
-    if stored is None:
-        return None
-    frame = stored.record.series()
-    return frame.select("time_s", pl.col("queue_packets").cast(pl.Float64)) if frame.height else None
+    frame = result.campaign.trace(arm)
+    return None if frame is None else frame.select("time_s", pl.col("queue_packets").cast(pl.Float64))
 
 
 def _joined(frames: list[tuple[str, pl.DataFrame | None]]) -> pl.DataFrame | None:
