@@ -95,7 +95,6 @@ def _out(table: pl.DataFrame) -> dict[str, float | None]:
     if "p_out" in table.columns and table.height:
         found["p_out_min"] = float(str(table["p_out"].min()))
         found["p_out_mean"] = float(str(table["p_out"].mean()))
-        found["p_out_last"] = float(table["p_out"][-1])
     if OUT_COLUMN in table.columns and table.height:
         found["out_queue_mean"] = float(str(table[OUT_COLUMN].mean()))
     return found

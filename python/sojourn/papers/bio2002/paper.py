@@ -81,7 +81,7 @@ def cell(row: Mapping[str, str]) -> Cell | None:
 BESIDE = {
     (diffserv.ID, "RIO", "loss_rate"): ("drop_ratio", "RIO"),
     (diffserv.ID, "BIO", "loss_rate"): ("drop_ratio", "BIO"),
-    (diffserv.ID, "BIO", "p_m_out"): ("p_out_last", "BIO"),
+    (diffserv.ID, "BIO", "p_m_out"): ("p_out_mean", "BIO"),
     (diffserv.ID, "BIO", "queue_length"): ("queue_max[0,66]", "BIO"),
     ("bio-case1", "BLUE", "link_utilisation"): ("utilization", f"BLUE {SIZES[-1]}p"),
     ("bio-case1", "BLUE", "drop_rate"): ("drop_ratio", f"BLUE {SIZES[-1]}p"),
