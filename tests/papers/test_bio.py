@@ -1,8 +1,8 @@
 """The BIO paper: claims complete, checks made of arms that exist, curves those of the library, a short run.
 
 Mutants (each was seen to fail a test here): RED's line without its lower threshold; the share of drops by
-overflow taken of arrivals; "near full" measured from empty; flows given to the wrong node, or to the other kind
-of node; another max_p for out packets; all packets counted as out.
+overflow taken of arrivals; "near full" measured from empty; flows given to the wrong node, or to the other
+kind of node; another max_p for out packets; all packets counted as out.
 """
 
 from __future__ import annotations
