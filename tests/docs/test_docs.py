@@ -47,7 +47,8 @@ def test_the_examples_of_the_algorithms_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.chdir(ROOT)
-    pages = [ROOT / f"docs/algorithms/{one['name']}.md" for one in _core.algorithms()]
+    everything = (*_core.algorithms(), *_core.schedulers())
+    pages = [ROOT / f"docs/algorithms/{one['name']}.md" for one in everything]
     for page in pages:
         (code,) = blocks(page, "python")
         exec(compile(code, str(page), "exec"), {})
