@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.units import Wrong, draw, ends, frequency, number
+from sojourn.capacity import capacity
+from sojourn.units import Wrong, draw, ends, frequency, mean, number
 
 if TYPE_CHECKING:
     from sojourn.scenario import HostLinks, Queue, Scenario, TcpOnOff, TcpTraffic, Traffic, UdpOnOff, Web
@@ -137,9 +138,13 @@ def _check_traffic(scenario: Scenario, traffic: Traffic, place: str, duration: i
         word = getattr(traffic, key, None)
         if word is None or (is_tcp(traffic) and key == "size"):
             continue
-        size = number("bytes", word)
-        if size != int(size) or not least <= size <= 65535:
-            raise Wrong(f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}")
+        sizes = draw(word, "bytes")
+        least = least if "constant" in sizes else 0
+        for value in ends(sizes):
+            if ("constant" in sizes and value != int(value)) or not least <= value <= 65535:
+                raise Wrong(
+                    f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
+                )
     size = getattr(traffic, "size", None)
     if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
         raise Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
@@ -258,7 +263,8 @@ def plan(scenario: Scenario, spec: str | None = None) -> dict[str, Any]:
     name = measured(scenario)
     specs = {key: queue.aqm for key, queue in queues(scenario).items()}
     if spec is not None:
-        specs[name] = spec
+        everywhere = scenario.measure is not None and scenario.measure.aqms == "everywhere"
+        specs.update(dict.fromkeys(specs if everywhere else [name], spec))
     ecn = any(queue.ecn for queue in queues(scenario).values())
     ecn = ecn or any(_core.spec_info(one)["ecn"] for one in specs.values())
     resolved = {key: _queue(queue, specs[key]) for key, queue in queues(scenario).items()}
@@ -297,6 +303,7 @@ def _dumbbell(scenario: Scenario, resolved: dict[str, dict[str, Any]]) -> dict[s
     table = {
         "rate": number("rate", dumbbell.rate),
         "delay": number("span", dumbbell.delay),
+        "capacity": capacity(dumbbell.capacity, scenario.where, "dumbbell.capacity"),
         "access": _hosts(dumbbell.access, None),
         "server": _hosts(dumbbell.server, 1),
         "queue": resolved[FORWARD],
@@ -307,10 +314,12 @@ def _dumbbell(scenario: Scenario, resolved: dict[str, dict[str, Any]]) -> dict[s
 
 def _graph(scenario: Scenario, resolved: dict[str, dict[str, Any]]) -> dict[str, Any]:
     links = []
-    for link in scenario.link:
-        ends = [(link.from_, link.to), (link.to, link.from_)]
-        for a, b in ends[: 2 if link.duplex else 1]:
+    for i, link in enumerate(scenario.link):
+        varying = capacity(link.capacity, scenario.where, f"link[{i + 1}].capacity")
+        pairs = [(link.from_, link.to, varying), (link.to, link.from_, None)]
+        for a, b, changing in pairs[: 2 if link.duplex else 1]:
             one = {"from": a, "to": b, "rate": number("rate", link.rate), "delay": number("span", link.delay)}
+            one["capacity"] = changing
             links.append({**one, "queue": resolved.get(f"{a}-{b}")})
     return {"graph": links}
 
@@ -326,6 +335,8 @@ def _traffic(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dic
         "to": _listed(traffic.to),
         "start": draw(traffic.start, "span"),
         "stagger": _stagger(traffic),
+        "pareto": getattr(traffic, "pareto", None),
+        "sizes": _sizes(traffic),
         "stop": number("span", traffic.stop) if traffic.stop is not None else None,
         "class": traffic.class_,
         "marker": traffic.marker,
@@ -383,5 +394,11 @@ def _web(web: Web) -> dict[str, Any]:
     }
 
 
+def _sizes(traffic: Traffic) -> dict[str, Any] | None:
+    """Return what the sizes of datagrams are drawn from, if they differ."""
+    drawn = None if is_tcp(traffic) else draw(traffic.size, "bytes")  # type: ignore[union-attr,arg-type]
+    return None if drawn is None or "constant" in drawn else drawn
+
+
 def _datagrams(rate: str, size: str) -> dict[str, int]:
-    return {"rate": number("rate", rate), "size": int(number("bytes", size))}
+    return {"rate": number("rate", rate), "size": max(1, round(mean(draw(size, "bytes"))))}

@@ -32,6 +32,7 @@ from sojourn.refuse import refusal
 from sojourn.units import (
     Amount,
     Bytes,
+    Capacity,
     Frequency,
     HowMany,
     Limit,
@@ -114,11 +115,36 @@ class Queue(_Table):
     ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
 
 
+class Varying(_Table):
+    """A rate that changes with time: drawn anew at regular times, or read from a file.
+
+    A ``.csv`` file has lines ``time,rate`` in seconds and bit/s, from time 0 on; the last rate stays.
+    Any other file has mahimahi's format: lines with the millisecond of each chance to send 1504 bytes,
+    over and over.
+    """
+
+    every: Period | None = Field(None, description="how often the rate is drawn")
+    rate: Capacity | None = Field(None, description="what it is drawn from")
+    file: str | None = Field(None, description="a trace, from the scenario's folder")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        drawn = self.every is not None and self.rate is not None
+        if drawn == (self.file is not None) or (self.every is None) != (self.rate is None):
+            raise Wrong("needs either every and rate, or file", "one of the two")
+        return self
+
+
 class Dumbbell(_Table):
     """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
 
     rate: Rate = Field(description="of the bottleneck")
     delay: Span = Field(description="of the bottleneck, one way")
+    capacity: Varying | None = Field(
+        None,
+        description="what R1-R2 carries, where that changes with time; `rate` then is what algorithms "
+        "that ask for the link's rate are told at first, and the rate of R2-R1",
+    )
     access: HostLinks = Field(description="client side; unless told otherwise one host for each flow")
     server: HostLinks = Field(description="server side; unless told otherwise one host for all")
     reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: never full")
@@ -131,6 +157,9 @@ class Link(_Table):
     to: Word = Field(description="node where it ends")
     rate: Rate
     delay: Span = Field(description="propagation, one way")
+    capacity: Varying | None = Field(
+        None, description="what it carries from its start to its end, where that changes with time"
+    )
     queue: Queue | None = Field(None, description="absent: never full")
     duplex: bool = Field(True, description="the other direction exists too, with the same rate and delay")
     reverse_queue: Queue | None = Field(None, description="of the other direction; absent: never full")
@@ -215,6 +244,9 @@ class TcpOnOff(_TcpTraffic):
     rate: Rate = Field(description="of each source while on, headers included")
     on: Period = Field(description="mean on time")
     off: Period = Field(description="mean off time")
+    pareto: Annotated[float, Field(strict=False, gt=1, le=100)] | None = Field(
+        None, description="shape of Pareto on and off times; absent: they are exponential"
+    )
 
 
 class Web(_TcpTraffic):
@@ -252,7 +284,7 @@ class UdpCbr(_Datagrams):
 
     kind: Literal["udp-cbr"]
     rate: Rate = Field(description="of each source")
-    size: Bytes = Field(description="on the wire")
+    size: Amount = Field(description="on the wire, drawn for each packet; the rate stays")
     jitter: Annotated[float, Field(strict=False, ge=0, lt=1)] = Field(
         0.0, description="each gap is multiplied by uniform(1 - jitter, 1 + jitter)"
     )
@@ -263,9 +295,12 @@ class UdpOnOff(_Datagrams):
 
     kind: Literal["udp-onoff"]
     rate: Rate = Field(description="of each source while on")
-    size: Bytes = Field(description="on the wire")
+    size: Amount = Field(description="on the wire, drawn for each packet; bursts are counted in its mean")
     on: Period = Field(description="mean on time")
     off: Period = Field(description="mean off time")
+    pareto: Annotated[float, Field(strict=False, gt=1, le=100)] | None = Field(
+        None, description="shape of Pareto on and off times; absent: they are exponential"
+    )
 
 
 TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
@@ -276,6 +311,9 @@ class Measure(_Table):
     """Which queue the metrics are about."""
 
     queue: str = Field(description="its link, like R3-R4")
+    aqms: Literal["here", "everywhere"] = Field(
+        "here", description="where the algorithm of a run (--aqm) goes: to this queue, or to every one"
+    )
 
 
 class Trace(_Table):

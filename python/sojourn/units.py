@@ -21,6 +21,7 @@ HINTS = {
     "limit": "packets (100p) or bytes (120kB)",
     "start": "a time (0s), 'uniform 0s 1s', 'exponential 1s', 'pareto 1s 1.5' or 'lomax 1s 1.5'",
     "amount": "a size (20kB), 'uniform 1kB 20kB', 'exponential 20kB', 'pareto 12kB 1.2' or 'lomax 12kB 1.2'",
+    "capacity": "a rate (10Mbit/s), 'uniform 1Mbit 10Mbit', 'exponential 5Mbit', 'pareto 5Mbit 1.5'",
     "howmany": "a number (4), 'uniform 1 7', 'exponential 4', 'pareto 4 1.2' or 'lomax 4 1.2'",
     "frequency": "events per time, like 10/s or 0.5/s",
 }
@@ -76,7 +77,7 @@ _MOST = {"span": (3600 * 24 * 10**9, "24h"), "bytes": (1e12, "1000GB"), "rate": 
 
 SHAPES = {"constant": 1, "uniform": 2, "exponential": 1, "pareto": 2, "lomax": 2}
 TAILED = ("pareto", "lomax")
-_HINT_OF = {"span": "start", "bytes": "amount", "howmany": "howmany"}
+_HINT_OF = {"span": "start", "bytes": "amount", "howmany": "howmany", "rate": "capacity"}
 
 
 def _plain_number(word: str) -> float:
@@ -142,6 +143,14 @@ def ends(shape: dict[str, Any]) -> list[float]:
     return [0.0, values[0]] if name == "lomax" else list(values)
 
 
+def mean(shape: dict[str, Any]) -> float:
+    """Return the mean of a draw."""
+    ((name, values),) = shape.items()
+    if name == "uniform":
+        return float(sum(values)) / 2
+    return float(values[0] if isinstance(values, list) else values)
+
+
 def _draw(kind: str) -> AfterValidator:
     def canonical(one: str) -> str:
         return f"{number(kind, one):g}" if kind == "howmany" else _core.canonical_unit(kind, one)
@@ -193,4 +202,5 @@ Limit = Annotated[
 Start = Annotated[str, _text("start"), _draw("span"), _schema("start")]
 Amount = Annotated[str, _text("amount"), _draw("bytes"), _schema("amount")]
 HowMany = Annotated[str, _text("howmany"), _draw("howmany"), _schema("howmany")]
+Capacity = Annotated[str, _text("capacity"), _draw("rate"), _schema("capacity")]
 Frequency = Annotated[str, _text("frequency"), AfterValidator(_frequency), _schema("frequency")]

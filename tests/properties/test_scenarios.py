@@ -19,6 +19,7 @@ from sojourn.study.execute import execute
 from sojourn.study.plan import points
 
 SIZES = st.integers(40, 1500).map("{}B".format)
+DATAGRAMS = st.one_of(SIZES, st.sampled_from(["uniform 40B 1500B", "exponential 400B"]))
 RATES = st.floats(0.05, 20).map("{:.3f}Mbit/s".format)
 DELAYS = st.integers(0, 200_000).map("{}us".format)
 STARTS = st.sampled_from(["0s", "1s", "uniform 0s 2s", "exponential 500ms"])
@@ -103,7 +104,7 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
                 "kind": st.just("udp-cbr"),
                 "count": st.integers(1, 3),
                 "rate": RATES,
-                "size": SIZES,
+                "size": DATAGRAMS,
                 "jitter": st.floats(0, 0.99),
             }
         ),
@@ -113,7 +114,8 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
                 "kind": st.just("udp-onoff"),
                 "count": st.integers(1, 3),
                 "rate": RATES,
-                "size": SIZES,
+                "size": DATAGRAMS,
+                "pareto": st.sampled_from([None, 1.5]),
                 "on": st.sampled_from(["10ms", "500ms"]),
                 "off": st.sampled_from(["10ms", "500ms"]),
             }
@@ -125,6 +127,8 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
 def scenarios(draw: st.DrawFn) -> sojourn.Scenario:
     queue = st.fixed_dictionaries({"limit": LIMITS, "ecn": st.booleans()})
     dumbbell = {"rate": draw(RATES), "delay": draw(DELAYS), "access": draw(hosts()), "server": draw(hosts())}
+    if draw(st.integers(0, 3)) == 0:
+        dumbbell["capacity"] = {"every": "33ms", "rate": f"uniform 10kbit {dumbbell['rate']}"}
     if draw(st.booleans()):
         dumbbell["reverse_queue"] = {**draw(queue), "aqm": draw(SPECS)}
     return sojourn.Scenario(

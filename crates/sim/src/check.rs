@@ -2,7 +2,7 @@
 
 use crate::{
     error::PlanError,
-    plan::{Access, Draw, Kind, Plan, Tcp, Topology, Web},
+    plan::{Access, Capacity, Draw, Kind, Plan, Tcp, Topology, Web},
 };
 
 /// More sources than this in one run is surely a slip of the pen.
@@ -16,7 +16,7 @@ const FARTHEST: f64 = 37.0;
 /// A link's delay, a timer: a day.
 const LONGEST_DELAY: u64 = LONGEST / 200;
 /// Largest packet.
-const LARGEST: u64 = 1 << 24;
+pub(crate) const LARGEST: u64 = 1 << 24;
 
 /// The first thing that is wrong with the numbers of `plan` (names and routes are checked when the
 /// network is built).
@@ -47,6 +47,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             return Err(PlanError::new(format!("{key}.count"), "is zero").allowed("1 or more"));
         }
         draw(&format!("{key}.start"), group.start, false)?;
+        if group.pareto.is_some_and(|shape| !(shape > 1.0 && shape <= 100.0)) {
+            return Err(
+                PlanError::new(format!("{key}.pareto"), "is out of range").allowed("1 < shape <= 100")
+            );
+        }
+        if let Some(sizes) = group.sizes {
+            draw(&format!("{key}.size"), sizes, true)?;
+        }
         if let Some(stagger) = &group.stagger {
             draw(&format!("{key}.stagger.every"), stagger.every, false)?;
             if stagger.by == 0 {
@@ -105,13 +113,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     match &plan.topology {
         Topology::Dumbbell(d) => {
             delay("dumbbell.delay", d.delay)?;
+            capacity("dumbbell.capacity", d.capacity.as_ref(), plan.duration)?;
             access("dumbbell.access", &d.access)?;
             access("dumbbell.server", &d.server)
         }
-        Topology::Graph(links) => links
-            .iter()
-            .enumerate()
-            .try_for_each(|(i, link)| delay(&format!("link {}.delay", i + 1), link.delay)),
+        Topology::Graph(links) => links.iter().enumerate().try_for_each(|(i, link)| {
+            delay(&format!("link {}.delay", i + 1), link.delay)?;
+            capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)
+        }),
     }
 }
 
@@ -135,6 +144,30 @@ fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
         }
     }
     Ok(())
+}
+
+fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(), PlanError> {
+    match capacity {
+        None => Ok(()),
+        Some(Capacity::Redraw { every, rate }) => {
+            if *every == 0 || duration / every > MOST_SAMPLES {
+                return Err(PlanError::new(format!("{key}.every"), "is zero or absurdly short")
+                    .allowed("more than duration / 50000000"));
+            }
+            draw(&format!("{key}.rate"), *rate, true)
+        }
+        Some(Capacity::Steps { steps, repeats }) => {
+            let goes_on =
+                if *repeats { steps.iter().any(|s| s.1 > 0) } else { steps.last().is_some_and(|s| s.1 > 0) };
+            let lasts = steps.iter().try_fold(0u64, |sum, s| sum.checked_add(s.0));
+            let possible = steps.iter().all(|s| s.0 > 0) && lasts.is_some_and(|span| span <= LONGEST);
+            if goes_on && possible {
+                return Ok(());
+            }
+            Err(PlanError::new(key, "ends in nothing, or has an empty or absurdly long step")
+                .allowed("steps of some time, and a rate that is not 0"))
+        }
+    }
 }
 
 fn delay(key: &str, delay: u64) -> Result<(), PlanError> {

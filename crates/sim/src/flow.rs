@@ -3,7 +3,7 @@
 use crate::{
     error::PlanError,
     net::{Body, Packet, Route},
-    plan::{self, Kind, Tcp, Traffic, Web},
+    plan::{self, Draw, Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
@@ -27,6 +27,9 @@ pub(crate) struct Group {
     pub(crate) senders: u32,
     pub(crate) requests: u32,
     pub(crate) responds_late: bool,
+    /// Shape of its on and off times, sizes of its datagrams.
+    pub(crate) pareto: Option<f64>,
+    pub(crate) sizes: Option<Draw>,
     is_request: bool,
     /// Nothing new is sent from here on.
     pub(crate) stop: u64,
@@ -56,6 +59,8 @@ impl Group {
             senders,
             requests: 0,
             responds_late: false,
+            pareto: plan.pareto,
+            sizes: plan.sizes,
             is_request: false,
             class: Class(plan.class),
             ecn: match plan.ecn {

@@ -3,6 +3,7 @@
 //! The half of the simulation that is about ends; [`crate::simulation`] is about what lies between.
 
 use crate::{
+    check::LARGEST,
     engine::{Event, Kind},
     flow::{Agent, Connection, Flow, Row, Task},
     net::{Body, Packet},
@@ -228,18 +229,23 @@ impl Simulation {
             return;
         }
         if let Agent::Udp { source, size, sent } = &mut flow.agent {
+            let bytes = group.sizes.map_or(*size, |sizes| {
+                let index = u64::from(self.rows[flow.row as usize].index);
+                let own = group.demand.stream("size").indexed(index);
+                sizes.count(&mut own.indexed(*sent)).min(LARGEST) as u32
+            });
             let body = Body::Datagram { sequence: *sent as u32 };
             let mut packet = Packet {
                 flow: number,
                 step: flow.route.forward,
-                bytes: *size,
+                bytes,
                 ecn: group.ecn,
                 class: group.class,
                 sent: now,
                 body,
             };
             *sent += 1;
-            let next = source.next(now, *sent);
+            let next = source.next(now, *sent, bytes);
             flow.mark(now, &mut packet);
             self.heap.push(Event::new(next, next - now, Kind::Source, number));
             return self.carry(now, now, packet);
@@ -247,10 +253,11 @@ impl Simulation {
         let mut is_first = true;
         if let Agent::Tcp(Connection { writer: Some((source, written)), sender, .. }) = &mut flow.agent {
             is_first = *written == 0;
-            let syn = group.tcp().is_some_and(|tcp| tcp.options.syn);
+            let (syn, bytes) =
+                group.tcp().map_or((false, 0), |tcp| (tcp.options.syn, tcp.payload + tcp.header));
             sender.write(1 + u32::from(is_first && syn));
             *written += 1;
-            let next = source.next(now, *written);
+            let next = source.next(now, *written, bytes);
             self.heap.push(Event::new(next, next - now, Kind::Source, number));
         }
         if is_first {
@@ -306,7 +313,10 @@ impl Simulation {
     pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
         let group = &mut self.groups[number as usize];
         let route = group.routes[index as usize % group.routes.len()];
-        let agent = match (group.tcp(), Datagrams::new(&group.kind, &group.demand, index, start)) {
+        let paced = Datagrams::new(&group.kind, &group.demand, index, start).map(|(source, size)| {
+            (group.pareto.map_or(source.clone(), |shape| source.with_pareto(shape)), size)
+        });
+        let agent = match (group.tcp(), paced) {
             (Some(tcp), Some((writer, _))) => {
                 Agent::Tcp(Connection::written(tcp, &group.demand, u64::from(index), writer))
             }

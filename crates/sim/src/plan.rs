@@ -55,6 +55,7 @@ pub struct Trace {
 }
 
 /// The graph, or a builder of it.
+#[allow(clippy::large_enum_variant, reason = "there is one in a run")]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topology {
@@ -76,6 +77,9 @@ pub struct Dumbbell {
     pub access: Access,
     /// Server side.
     pub server: Access,
+    /// What R1 -> R2 can carry, where that changes with time: instead of `rate`.
+    #[serde(default)]
+    pub capacity: Option<Capacity>,
     /// The queue R1 -> R2.
     pub queue: Queue,
     /// The queue R2 -> R1; absent: never full.
@@ -108,9 +112,32 @@ pub struct Link {
     pub rate: u64,
     /// Its propagation delay.
     pub delay: u64,
+    /// What it can carry, where that changes with time: instead of `rate`.
+    #[serde(default)]
+    pub capacity: Option<Capacity>,
     /// A queue with a limit; absent: the link never loses a packet.
     #[serde(default)]
     pub queue: Option<Queue>,
+}
+
+/// A rate that changes with time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Capacity {
+    /// Drawn anew at regular times.
+    Redraw {
+        /// How often.
+        every: u64,
+        /// In bit/s.
+        rate: Draw,
+    },
+    /// One rate after the other.
+    Steps {
+        /// How long each lasts, and bit/s.
+        steps: Vec<(u64, u64)>,
+        /// From the beginning again after the last; else that one stays.
+        repeats: bool,
+    },
 }
 
 /// A finite queue and its algorithm.
@@ -152,6 +179,12 @@ pub struct Traffic {
     pub to: Vec<String>,
     /// When each source starts.
     pub start: Draw,
+    /// On and off times are Pareto with this shape; absent: exponential.
+    #[serde(default)]
+    pub pareto: Option<f64>,
+    /// Sizes on the wire of datagrams, drawn for each; absent: the one of its kind.
+    #[serde(default)]
+    pub sizes: Option<Draw>,
     /// Starts are spread in steps: a ramp.
     #[serde(default)]
     pub stagger: Option<Stagger>,

@@ -211,6 +211,7 @@ impl Simulation {
                 }
             },
             Kind::AqmTimer => {
+                self.note_rate(number, now);
                 let port = &mut self.network.ports[number as usize];
                 port.on_timer(now);
                 match port.next_timer() {
@@ -313,7 +314,16 @@ impl Simulation {
         Some((arrival, packet))
     }
 
+    /// Tell a queue what its link carries now, if that changes with time.
+    fn note_rate(&mut self, port: u32, now: u64) {
+        let queue = &mut self.network.ports[port as usize];
+        if let Some(rate) = self.network.links[queue.link as usize].rate_at(now) {
+            queue.set_link_rate(rate);
+        }
+    }
+
     fn offer(&mut self, port: u32, now: u64, packet: Packet) {
+        self.note_rate(port, now);
         let is_measured = port == self.measured;
         if is_measured && self.counting {
             self.flows[packet.flow as usize].counts.queue_arrivals += 1;
@@ -335,6 +345,7 @@ impl Simulation {
 
     /// Let the transmitter of `port` take its next packet: (end of transmission, arrival, packet).
     fn serve(&mut self, port: u32, now: u64) -> Option<(u64, u64, Packet)> {
+        self.note_rate(port, now);
         let is_measured = port == self.measured;
         let queue = &mut self.network.ports[port as usize];
         let mut witness = Witness {

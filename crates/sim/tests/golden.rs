@@ -41,6 +41,7 @@ fn parking_lot() -> Plan {
         to: to.to_owned(),
         rate,
         delay: 5 * MS,
+        capacity: None,
         queue,
     };
     let mut links = Vec::new();

@@ -8,7 +8,9 @@ use proptest::{collection::vec, option, prelude::*, sample::select};
 use sojourn_aqm::registry;
 use sojourn_sim::{
     Plan,
-    plan::{Access, Draw, Dumbbell, Ecn, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web},
+    plan::{
+        Access, Capacity, Draw, Dumbbell, Ecn, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web,
+    },
 };
 
 /// A plan of 1 to 3 s.
@@ -224,18 +226,23 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
     let every = select(vec![Draw::Constant(10.0 * MS as f64), Draw::Exponential(100.0 * MS as f64)]);
     let stagger = option::weighted(0.2, (every, 1u32..3).prop_map(|(every, by)| Stagger { every, by }));
     let ecn = select(vec![Ecn::Off, Ecn::Off, Ecn::Ect0, Ecn::Ect1]);
-    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger, ecn)).prop_map(
-        |(kind, count, start, stop, reverse, (class, marker, stagger, ecn))| Traffic {
-            start,
-            stagger,
-            stop,
-            reverse,
-            class,
-            marker,
-            ecn,
-            ..traffic("", count, kind)
-        },
-    )
+    let pareto = option::weighted(0.3, Just(1.5));
+    let sizes = option::weighted(0.3, Just(Draw::Uniform(1.0, 1000.0)));
+    (any_kind(), 1u32..5, start, stop, any::<bool>(), (0u8..5, any_marker(), stagger, ecn, pareto, sizes))
+        .prop_map(|(kind, count, start, stop, reverse, (class, marker, stagger, ecn, pareto, sizes))| {
+            Traffic {
+                start,
+                pareto,
+                sizes,
+                stagger,
+                stop,
+                reverse,
+                class,
+                marker,
+                ecn,
+                ..traffic("", count, kind)
+            }
+        })
 }
 
 fn several() -> impl Strategy<Value = Vec<Traffic>> {
@@ -250,6 +257,8 @@ fn several() -> impl Strategy<Value = Vec<Traffic>> {
 fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
     let dumbbell = (rate(), delay(), any_access(), any_access(), any_queue(), option::of(any_queue()))
         .prop_map(|(rate, delay, access, server, queue, reverse_queue)| Dumbbell {
+            capacity: (rate == MBIT)
+                .then_some(Capacity::Redraw { every: 7 * MS, rate: Draw::Uniform(0.0, 2.0 * MBIT as f64) }),
             rate,
             delay,
             access,
@@ -265,6 +274,11 @@ fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
             (Topology::Dumbbell(dumbbell), groups)
         })
         .boxed()
+}
+
+/// 10 ms at 1 Mbit/s, a pause, a burst; a packet of 1000 bytes takes 8 ms at 1 Mbit/s.
+fn changing() -> Capacity {
+    Capacity::Steps { steps: vec![(10 * MS, MBIT), (3 * MS, 0), (4 * MS, 4 * MBIT)], repeats: true }
 }
 
 /// Two directions between two nodes.
@@ -283,7 +297,8 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
         .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
             let mut links = Vec::new();
             let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, u64, Option<Queue>)| {
-                links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, queue });
+                let capacity = (rate == MBIT).then(changing);
+                links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, capacity, queue });
             };
             let routers = row.len() + 1;
             for (i, [mut there, back]) in row.into_iter().enumerate() {

@@ -32,6 +32,7 @@ fn graph() -> Plan {
         to: to.to_owned(),
         rate: 10 * MBIT,
         delay: MS,
+        capacity: None,
         queue: None,
     };
     let mut links = vec![link("a", "R1"), link("R1", "R2"), link("R2", "b"), link("b", "R2")];

@@ -57,6 +57,8 @@ pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
         from: Vec::new(),
         to: Vec::new(),
         start: Draw::Constant(0.0),
+        pareto: None,
+        sizes: None,
         stagger: None,
         stop: None,
         class: 0,
@@ -71,6 +73,7 @@ pub(crate) fn dumbbell(queue: Queue) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
         delay: 15 * MS,
+        capacity: None,
         access: access(100 * MBIT, &[5 * MS]),
         server: access(100 * MBIT, &[5 * MS]),
         queue,

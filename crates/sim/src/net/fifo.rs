@@ -94,6 +94,10 @@ impl Fifo {
         }
     }
 
+    pub(super) fn set_link_rate(&mut self, rate: u64) {
+        self.link_rate = rate;
+    }
+
     /// Packets and bytes that wait.
     pub(super) fn backlog(&self) -> (u32, u64) {
         (self.waiting.len(), self.bytes)

@@ -4,7 +4,7 @@
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
 //! a [`super::Port`] is served by that port instead and only adds its delay.
 
-use super::Packet;
+use super::{Capacity, Packet};
 use std::collections::VecDeque;
 
 /// A packet on the wire: when it arrives, how long that was certain, its place in a burst.
@@ -29,6 +29,8 @@ pub(crate) struct Link {
     fraction: u64,
     /// Whole nanoseconds and fraction for the size seen last.
     last: (u32, u64, u64),
+    /// What it can carry instead of `rate`, where that changes.
+    capacity: Option<Box<Capacity>>,
     /// Packets sent before the one transmitted last since the link was idle.
     place: u32,
     /// Packets whose arrival at the end is an event.
@@ -45,19 +47,41 @@ impl Link {
             free: 0,
             fraction: 0,
             last: (0, 0, 0),
+            capacity: None,
             place: 0,
             in_flight: VecDeque::new(),
             port: None,
         }
     }
 
+    /// Let its rate change with time.
+    pub(crate) fn vary(&mut self, capacity: Capacity) {
+        self.capacity = Some(Box::new(capacity));
+    }
+
     pub(crate) fn rate(&self) -> u64 {
         self.rate
+    }
+
+    /// Its rate at `at`, if that changes with time.
+    pub(crate) fn rate_at(&mut self, at: u64) -> Option<u64> {
+        self.capacity.as_mut().map(|capacity| capacity.rate(at))
+    }
+
+    /// Bits that it can carry from `from` to `to`.
+    pub(crate) fn bits(&mut self, from: u64, to: u64) -> f64 {
+        match &mut self.capacity {
+            Some(capacity) => capacity.bits(from, to),
+            None => self.rate as f64 * ((to - from) as f64 * 1e-9),
+        }
     }
 
     /// Hand over `bytes` at time `at`; returns when the transmitter is done with them.
     pub(crate) fn transmit(&mut self, at: u64, bytes: u32) -> u64 {
         if self.last.0 != bytes {
+            if self.capacity.is_some() {
+                return self.transmit_varying(at, bytes); // and the size seen last stays 0
+            }
             let bits = u128::from(bytes) * 8_000_000_000;
             let rate = u128::from(self.rate);
             self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
@@ -75,6 +99,16 @@ impl Link {
             self.fraction -= self.rate;
             self.free += 1;
         }
+        self.free
+    }
+
+    fn transmit_varying(&mut self, at: u64, bytes: u32) -> u64 {
+        let Some(capacity) = &mut self.capacity else { return at };
+        let follows = at <= self.free;
+        let start = at.max(self.free);
+        self.place = if follows { self.place.saturating_add(1) } else { 0 };
+        self.free = capacity.send(start, bytes, follows);
+        self.last.1 = self.free - start;
         self.free
     }
 

@@ -1,5 +1,6 @@
 //! The network: packets, links, queues, and the graph that joins them.
 
+mod capacity;
 mod fifo;
 mod link;
 mod packet;
@@ -7,6 +8,7 @@ mod port;
 mod scheduled;
 mod topology;
 
+pub(crate) use capacity::Capacity;
 pub(crate) use link::{InFlight, Link};
 pub(crate) use packet::{Body, Packet, Sack};
 pub(crate) use port::{Decider, Offer, Port};

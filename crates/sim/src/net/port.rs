@@ -86,6 +86,13 @@ impl Port {
         }
     }
 
+    /// The link's rate has changed.
+    pub(crate) fn set_link_rate(&mut self, rate: u64) {
+        if let Queue::One(fifo) = &mut self.queue {
+            fifo.set_link_rate(rate);
+        }
+    }
+
     /// Account for the time up to `now`.
     pub(crate) fn pass(&mut self, now: u64) {
         let (packets, bytes) = self.backlog();

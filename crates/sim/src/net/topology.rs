@@ -5,7 +5,7 @@
 //! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
 //! that answers at once. Where two feeds meet, or a queue decides, the packet waits for its time.
 
-use super::{Decider, Link, Port};
+use super::{Capacity, Decider, Link, Port};
 use crate::{
     error::PlanError,
     plan::{self, Plan, Topology, Traffic},
@@ -69,6 +69,7 @@ impl Network {
                         link.queue.clone(),
                         &format!("link {}", i + 1),
                     )?;
+                    graph.capacities.extend(link.capacity.clone().map(|capacity| (i as u32, capacity)));
                 }
                 plan.traffic.iter().map(|t| graph.ends(t)).collect::<Result<_, _>>()?
             }
@@ -127,6 +128,7 @@ struct Graph {
     links: Vec<(u32, u32, Link)>,
     pairs: BTreeSet<(u32, u32)>,
     queues: Vec<(u32, plan::Queue)>,
+    capacities: Vec<(u32, plan::Capacity)>,
     out: Vec<Vec<u32>>,
 }
 
@@ -179,6 +181,7 @@ impl Graph {
     /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
     fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
         self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
+        self.capacities.extend(d.capacity.clone().map(|capacity| (0, capacity)));
         self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
@@ -314,6 +317,11 @@ impl Graph {
             routes.push(of_group);
         }
         let mut links: Vec<Link> = self.links.iter().map(|(_, _, link)| link.clone()).collect();
+        for (id, capacity) in &self.capacities {
+            let (from, to, _) = &self.links[*id as usize];
+            let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
+            links[*id as usize].vary(Capacity::new(capacity, &name, seed));
+        }
         let ports = self.ports(plan, &mut links, seed)?;
         if !plain {
             let follows = |link: u32, next: u32| {

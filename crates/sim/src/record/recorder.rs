@@ -94,7 +94,6 @@ impl Recorder {
 impl Parts {
     /// The record of the run.
     pub(crate) fn record(mut self, events: u64) -> Record {
-        let window = (self.window.1 - self.window.0) as f64 * 1e-9;
         let mut order: Vec<usize> = (0..self.network.ports.len()).collect();
         order.sort_by_key(|i| *i as u32 != self.measured);
         let mut record = Record { window: self.window, events, ..Record::default() };
@@ -109,7 +108,7 @@ impl Parts {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = self.network.links[port.link as usize].rate() as f64 * window;
+            queue.capacity_bits = self.network.links[port.link as usize].bits(self.window.0, self.window.1);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut watched.series));
         }

@@ -98,21 +98,22 @@ fn pareto(scale: f64, shape: f64, stream: &mut Stream) -> f64 {
 pub(crate) enum Datagrams {
     /// Constant rate, with optional jitter of the gaps.
     Cbr {
-        /// Nanoseconds between packets, times `rate`.
-        gap: u128,
         rate: u64,
         jitter: f64,
         /// Time of the packet before, times `rate`: rounding errors do not add up.
         last: u128,
         gaps: Stream,
     },
-    /// Bursts of packets one interval apart (ns-2's EXPOO): their lengths and the idle times between
-    /// them are exponential.
+    /// Bursts of packets one interval apart: their lengths and the idle times between them are exponential
+    /// (ns-2's EXPOO) or Pareto (its POO).
     OnOff {
+        rate: u64,
+        /// The size that bursts are counted in, and how long it takes.
+        size: u32,
         interval: u64,
-        /// Mean packets a burst, mean idle time.
-        mean_burst: f64,
-        mean_idle: f64,
+        /// Packets a burst, idle time.
+        length: Draw,
+        idle: Draw,
         bursts: Stream,
         idles: Stream,
         /// Number of the burst; packets left in it.
@@ -128,9 +129,8 @@ impl Datagrams {
         let own = |purpose: &str| demand.stream(purpose).indexed(u64::from(index));
         match *kind {
             Kind::UdpCbr { rate, size, jitter } => {
-                let gap = u128::from(size) * 8_000_000_000;
                 let last = u128::from(start) * u128::from(rate);
-                Some((Datagrams::Cbr { gap, rate, jitter, last, gaps: own("gap") }, size))
+                Some((Datagrams::Cbr { rate, jitter, last, gaps: own("gap") }, size))
             }
             Kind::UdpOnoff { rate, size, on, off } => {
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
@@ -146,7 +146,20 @@ impl Datagrams {
     fn on_off(rate: u64, size: u32, on: u64, off: u64, bursts: Stream, idles: Stream) -> Datagrams {
         let interval = (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
         let mean_burst = on as f64 / interval as f64;
-        Datagrams::OnOff { interval, mean_burst, mean_idle: off as f64, bursts, idles, burst: 0, left: 0 }
+        let (length, idle) = (Draw::Exponential(mean_burst), Draw::Exponential(off as f64));
+        Datagrams::OnOff { rate, size, interval, length, idle, bursts, idles, burst: 0, left: 0 }
+    }
+
+    /// The same with Pareto on and off times of this shape.
+    pub(crate) fn with_pareto(mut self, shape: f64) -> Datagrams {
+        if let Datagrams::OnOff { length, idle, .. } = &mut self {
+            for draw in [length, idle] {
+                if let Draw::Exponential(mean) = *draw {
+                    *draw = Draw::Pareto(mean, shape);
+                }
+            }
+        }
+        self
     }
 
     /// When the first packet leaves, if the source starts at `start`: a constant source at once, an
@@ -158,36 +171,38 @@ impl Datagrams {
         }
     }
 
-    /// When the packet after the one at `now` leaves; `count` packets have left.
-    pub(crate) fn next(&mut self, now: u64, count: u64) -> u64 {
+    /// When the packet after the one of `bytes` at `now` leaves; `count` packets have left.
+    pub(crate) fn next(&mut self, now: u64, count: u64, bytes: u32) -> u64 {
+        let work = u128::from(bytes) * 8_000_000_000;
         match self {
-            Datagrams::Cbr { gap, rate, jitter, last, gaps } => {
-                let mut step = *gap;
+            Datagrams::Cbr { rate, jitter, last, gaps } => {
+                let mut step = work;
                 if *jitter > 0.0 {
                     let factor = 1.0 + *jitter * (2.0 * gaps.indexed(count).uniform() - 1.0);
-                    step = (*gap as f64 * factor) as u128;
+                    step = (work as f64 * factor) as u128;
                 }
                 *last += step;
                 (*last / u128::from(*rate)) as u64
             }
-            Datagrams::OnOff { interval, left, .. } => {
+            Datagrams::OnOff { rate, size, interval, left, .. } => {
+                let lasts = if bytes == *size { *interval } else { (work / u128::from(*rate)) as u64 };
+                let next = now + lasts;
                 if *left > 0 {
                     *left -= 1;
-                    return now + *interval;
+                    return next;
                 }
-                let next = now + *interval;
                 self.begin_burst(next)
             }
         }
     }
 
     fn begin_burst(&mut self, at: u64) -> u64 {
-        let Datagrams::OnOff { mean_burst, mean_idle, bursts, idles, burst, left, .. } = self else {
+        let Datagrams::OnOff { length, idle, bursts, idles, burst, left, .. } = self else {
             return at;
         };
-        let length = exponential(*mean_burst, &mut bursts.indexed(*burst));
+        let length = length.value(&mut bursts.indexed(*burst));
         *left = ((length + 0.5) as u64).max(1) - 1;
-        let idle = exponential(*mean_idle, &mut idles.indexed(*burst)) as u64;
+        let idle = idle.span(&mut idles.indexed(*burst));
         *burst += 1;
         at + idle
     }
@@ -204,7 +219,7 @@ mod tests {
         let (mut source, size) = Datagrams::new(&kind, &Demand::new(1, "cbr"), 0, 7).unwrap();
         let mut at = source.first(7);
         for count in 1..=1000 {
-            at = source.next(at, count);
+            at = source.next(at, count, 573);
         }
         assert_eq!((at, size), (7 + 18_336_000_000, 573));
     }
@@ -219,7 +234,7 @@ mod tests {
             let mut at = source.first(0);
             while at < 100 * second {
                 packets += 1;
-                at = source.next(at, packets);
+                at = source.next(at, packets, 500);
             }
         }
         // 200 sources x 100 s x 40 kbit/s, less the interval that each cycle adds to its idle time.
@@ -247,6 +262,30 @@ mod tests {
         let least =
             (0..20_000).map(|i| Draw::Pareto(50.0, 2.0).value(&mut Stream::new(1, "least").indexed(i)));
         assert!(least.fold(f64::MAX, f64::min) >= 25.0);
+    }
+
+    /// The idle times of a Pareto source: the same mean, never below a third of it for a shape of 1.5.
+    #[test]
+    fn pareto_on_and_off_times_have_the_same_means_and_a_least() {
+        let second = 1_000_000_000;
+        let kind = Kind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
+        let (mut shares, mut least) = (0.0, u64::MAX);
+        for index in 0..300 {
+            let demand = Demand::new(1, "poo");
+            let mut source = Datagrams::new(&kind, &demand, index, 0).unwrap().0.with_pareto(1.5);
+            let (mut at, mut packets) = (source.first(0), 0u64);
+            while at < 100 * second {
+                packets += 1;
+                let next = source.next(at, packets, 500);
+                if next - at > 10_000_000 {
+                    least = least.min(next - at - 10_000_000);
+                }
+                at = next;
+            }
+            shares += packets as f64 / 10_000.0 / 300.0;
+        }
+        assert!((shares - 0.5).abs() < 0.05, "{shares}");
+        assert!((333_333_333..340_000_000).contains(&least), "{least}");
     }
 
     #[test]
