@@ -346,6 +346,10 @@ def test_explain_shows_every_parameter(cli: Cli, algorithm: dict[str, object]) -
     assert "When it decides" in done.stdout
 
 
+def test_explain_says_where_a_marker_stands(cli: Cli) -> None:
+    assert 'marker = "srtcm ..." in a [[traffic]] table' in cli("explain", "srtcm").stdout
+
+
 def test_a_scheduler_runs_where_an_algorithm_does(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     nested = "prio classes 2 aqm_1 (fq_codel flows 16) evict lowest"
     done = cli(

@@ -80,7 +80,7 @@ def _algorithm(console: Console, one: dict[str, Any]) -> None:
         for probe in one["probes"]:
             table.add_row(probe["name"], probe["unit"] or "-", probe["doc"])
         console.print(table)
-    console.print(_use(one["name"]))
+    console.print(_use(one["name"]), markup=False)
 
 
 def _use(name: str) -> str:
@@ -88,7 +88,7 @@ def _use(name: str) -> str:
     from sojourn import _core
 
     if name in [one["name"] for one in _core.markers()]:
-        return f'Use it: marker = "{name} ..." in a [[traffic]] table.'.replace("[[", "\\[[")
+        return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     return f'Use it: sojourn run FILE --aqm "{name}"; limit and overflow are the queue\'s.'
 
 
