@@ -177,7 +177,9 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, packet: PacketView) {
+    /// A packet arrives, now.
+    pub fn arrive(&mut self, packet: PacketView) {
+        let packet = PacketView { arrived: self.now, ..packet };
         self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
         if !self.fits(&packet) {
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));

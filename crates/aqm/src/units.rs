@@ -153,7 +153,11 @@ pub fn size(word: &str) -> Result<Size, String> {
         "GiB" => 1024.0 * 1024.0 * 1024.0,
         _ => return Err(format!("has the unknown unit {unit:?} (p, B, kB, KiB, MB)")),
     };
-    if x < 0.0 { Err("is negative".to_owned()) } else { Ok(Size::Bytes(x * factor)) }
+    let bytes = x * factor;
+    if bytes < 0.0 {
+        return Err("is negative".to_owned());
+    }
+    if bytes.is_finite() { Ok(Size::Bytes(bytes)) } else { Err("is too large".to_owned()) }
 }
 
 /// A buffer limit: at least one packet or one byte, whole.

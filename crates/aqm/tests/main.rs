@@ -10,6 +10,7 @@ mod codel;
 mod contract;
 mod feng_ared;
 mod fred;
+mod fuzz;
 mod ldc;
 mod marker;
 mod nlred;

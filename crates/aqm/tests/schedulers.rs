@@ -3,17 +3,21 @@
 use crate::support::{Scripted, at, context, near, packet};
 use sojourn_aqm::{
     Cause, Class, Context, DefaultValue, Ecn, Fate, FlowId, Kind, Limit, PacketView, Random, Scheduler, Span,
-    Spec, Stream, Time, Token, registry,
+    Spec, SpecError, Stream, Time, Token, registry,
 };
 use std::collections::BTreeMap;
 
+fn try_build(spec: &str, context: Context) -> Result<Box<dyn Scheduler>, SpecError> {
+    Spec::parse_scheduler(spec).and_then(|s| s.schedule(context))
+}
+
 fn build(spec: &str, context: Context) -> Box<dyn Scheduler> {
-    Spec::parse_scheduler(spec).and_then(|s| s.schedule(context)).unwrap_or_else(|e| panic!("{spec}: {e}"))
+    try_build(spec, context).unwrap_or_else(|e| panic!("{spec}: {e}"))
 }
 
 /// A world around a scheduler that keeps the packets and checks every step.
 #[derive(Clone)]
-struct World {
+pub(crate) struct World {
     spec: String,
     scheduler: Box<dyn Scheduler>,
     limit: Limit,
@@ -26,14 +30,14 @@ struct World {
     last: BTreeMap<(u32, u8), u64>,
     traffic: Stream,
     rng: Stream,
-    log: Vec<(u64, &'static str)>,
+    pub(crate) log: Vec<(u64, &'static str)>,
 }
 
 impl World {
-    fn new(spec: &str, context: Context, seed: u64) -> World {
-        World {
+    pub(crate) fn new(spec: &str, context: Context, seed: u64) -> Result<World, SpecError> {
+        Ok(World {
             spec: spec.to_owned(),
-            scheduler: build(spec, context),
+            scheduler: try_build(spec, context)?,
             limit: context.limit,
             packet_ns: context.packet_time().0 as f64,
             now: Time::ZERO,
@@ -43,7 +47,7 @@ impl World {
             traffic: Stream::new(seed, "traffic"),
             rng: Stream::new(seed, "scheduler"),
             log: Vec::new(),
-        }
+        })
     }
 
     fn told(
@@ -67,7 +71,7 @@ impl World {
         }
     }
 
-    fn arrive(&mut self, view: PacketView) {
+    pub(crate) fn arrive(&mut self, view: PacketView) {
         let token = self.next;
         self.next += 1;
         let view = PacketView { arrived: self.now, ..view };
@@ -79,7 +83,7 @@ impl World {
         self.check();
     }
 
-    fn depart(&mut self) -> bool {
+    pub(crate) fn depart(&mut self) -> bool {
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
@@ -124,7 +128,7 @@ impl World {
         });
     }
 
-    fn advance(&mut self, span: Span) {
+    pub(crate) fn advance(&mut self, span: Span) {
         self.now += span;
         if let Some(due) = self.scheduler.next_timer().filter(|due| *due <= self.now) {
             self.scheduler.on_timer(self.now);
@@ -170,9 +174,10 @@ fn check(spec: &str) {
     let canonical = Spec::parse_scheduler(spec).unwrap_or_else(|e| panic!("{spec}: {e}")).to_string();
     assert_eq!(Spec::parse_scheduler(&canonical).expect("it reads back").to_string(), canonical);
     for context in contexts() {
-        let mut world = World::new(spec, context, 1);
+        let built = |spec: &str| World::new(spec, context, 1).unwrap_or_else(|e| panic!("{spec}: {e}"));
+        let mut world = built(spec);
         world.run(400, 0.5);
-        let (mut copy, mut again) = (world.clone(), World::new(&canonical, context, 1));
+        let (mut copy, mut again) = (world.clone(), built(&canonical));
         again.run(400, 0.5);
         assert_eq!(again.log, world.log, "{spec}: same seed, same decisions");
         world.run(200, 0.5);

@@ -3,6 +3,7 @@
 //! `MUTANTS.md` lists deliberate mistakes in the simulator and which of these tests found each.
 
 mod classes;
+mod fuzz;
 mod golden;
 mod ns2_single_flow;
 mod oracle;
