@@ -46,8 +46,9 @@ docs: build ## Write what is generated: parameter tables, metrics, the schema of
 	@$(BIN)/python docs/pictures.py
 	@$(BIN)/python docs/generate.py
 
-validate: build ## Compare 40 scenarios with the recorded results of ns-2 (about five minutes)
+validate: build ## Compare with recorded results of ns-2 (about five minutes) and of Linux
 	$(BIN)/python -m validation.run
+	$(BIN)/python -m validation.linux.run
 
 setup: $(STAMPS)/packages ## Python packages into .venv, at the versions of constraints.txt
 build: $(STAMPS)/core ## Compile the core into .venv
