@@ -1,8 +1,8 @@
 """Operating points and margins against published numbers, closed forms and the nonlinear equations.
 
-Mutants (each was put into ``fluid/linear.py``, ``design.py`` or a law's ``rest`` and seen to fail here):
-2N/(RC) for 2N/(R^2 C); W^2/R for W^2/2R; the queue's own delay left out; exp(sR) for exp(-sR); half the
-hold left out; RED's p for p_b; the winding counted with its sign only at the first frequency.
+Mutants (each was put into ``fluid/linear.py`` or a law's ``rest`` and seen to fail here): W^2/R for
+W^2/2R; the queue's own delay left out; its feedback through R left out; exp(sR) for exp(-sR); the hold
+left out; RED's p for p_b; every loop whose gain is finite called stable.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_what_is_done_is_not_run_again_and_opens_again(small: sojourn.Scenario, 
 
 
 def test_few_packets_a_window_are_doubted(small: sojourn.Scenario):
-    crowd = sojourn.Scenario.from_toml(SMALL.replace("count = 6", "count = 60"))
+    crowd = sojourn.Scenario.from_toml(SMALL.replace("count = 6", "count = 24"))
     assert any("mean window" in warning for warning in fluid(crowd).warnings)
     assert not any("mean window" in warning for warning in fluid(small).warnings)
 

@@ -1,7 +1,7 @@
 """The rule for "oscillates" on signals that are known, and the recorded table against today's linear loop.
 
 Mutants (each was seen to fail here): the peak of the spectrum not multiplied by frequency; "or" for
-"and"; the noise of the queue alone; a band of a factor 2.
+"and"; a band of a factor 2.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -64,6 +65,7 @@ def checks() -> dict[str, Check]:
     }
 
 
+@cache
 def rests_at_the_closed_form() -> Finding:
     """Judge AVQ-37: the queue rests at tau / (1 - tau), the utilisation at tau u."""
     systems = [replace(AVQRED3, tau=tau, least=1.0, churn=0.0) for tau in TARGETS]
@@ -84,6 +86,7 @@ def rests_at_the_closed_form() -> Finding:
     )
 
 
+@cache
 def arrivals_follow_the_square_root() -> Finding:
     """Judge AVQ-38: lambda = (m/R) sqrt(2 (1 - p)/p) with constant u and no churn."""
     systems = [replace(one, least=1.0, churn=0.0, max_p=1.0) for one in (RED2, ARED1, AVQRED3)]
