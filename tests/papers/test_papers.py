@@ -189,8 +189,15 @@ def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert answer(R, R) == "Yes."
     assert answer(N) == "No."
     assert answer(R, N) == "In part: 1 of 2 claims hold."
-    assert answer(R, U) == "Yes. (1 of 2 undecided.)"
+    assert answer(R, U) == "As far as it is decided (1 of 2 claims are not): Yes."
     assert answer(U) == "Not decided."
+
+
+def test_the_summary_has_a_row_a_claim_and_world(result: Reproduction):
+    text = (result.directory / "summary.md").read_text("utf-8")
+    assert text.count("\n| X-") == len(result.judged)
+    assert "| X-1 | real | undecided | needs the real world |" in text
+    assert "Of 4 claims: 3 reproduced" in text
 
 
 def test_the_index_links_every_report_and_says_what_was_learned(result: Reproduction):

@@ -50,7 +50,7 @@ class Lesson:
             return "Not decided."
         text = self.fails if not yes else self.holds if not no else self.mixed
         text = text or f"In part: {yes} of {yes + no} claims hold."
-        return f"{text} ({open_} of {len(judged)} undecided.)" if open_ else text
+        return f"As far as it is decided ({open_} of {len(judged)} claims are not): {text}" if open_ else text
 
 
 def learned(result: Reproduction) -> str:

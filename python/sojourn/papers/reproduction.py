@@ -1,9 +1,9 @@
 """Re-running a paper: runs what is needed, judges every claim, writes claims, metrics and report.
 
-One call of `reproduce` makes four files in the output folder: ``claims.csv`` (a row for every claim and
+One call of `reproduce` makes five files in the output folder: ``claims.csv`` (a row for every claim and
 world, whatever was run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
-(one row a run and use) and ``report.html``. Every finished run is kept under the same folder, so that the
-same call continues where it was stopped.
+(one row a run and use), ``summary.md`` and ``report.html``. Every finished run is kept under the same folder,
+so that the same call continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -297,6 +297,7 @@ def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool
 
 
 def _write(result: Reproduction) -> None:
+    from sojourn.papers.markdown import summary
     from sojourn.papers.report import page
 
     frame = result.metrics
@@ -307,6 +308,7 @@ def _write(result: Reproduction) -> None:
         write_whole(result.directory / "metrics.parquet", buffer.getvalue())
         write_whole(result.directory / "claims.csv", text.encode())
         write_whole(result.directory / "published.csv", result.published.write_csv().encode())
+        write_whole(result.directory / "summary.md", summary(result).encode())
         write_whole(result.report, page(result).encode())
         finish(result)
     except OSError as error:

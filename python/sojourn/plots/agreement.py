@@ -7,7 +7,7 @@ from math import ceil, floor, log10
 import polars as pl
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
-from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
 from sojourn.plots.theme import MUTED, pale, styles
 
 
@@ -101,7 +101,8 @@ def agreement(
                 axis.set_major_formatter(FuncFormatter(lambda value, _place: f"{value:g}"))
         for axes in grid[-1, :]:
             axes.set_xlabel(x_label)
-        y_title(grid[0, 0], y_label)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(y_label)
         fig.legend(loc="outside upper right", ncols=min(len(looks), 8))
         return to_svg(fig, title)
 

@@ -92,7 +92,7 @@ def arm(title: str, where: Scenario, algorithm: str, /, **parameters: str) -> Ar
 
 def experiments() -> list[Experiment]:
     """Return every experiment of the paper, computed ones first."""
-    return [*_computed(), _complexity(), *_traces(), _web(), _gfc2(), _weights(), _sensitivity()]
+    return [*_computed(), _gfc2(), _web(), _weights(), _sensitivity(), *_traces(), _complexity()]
 
 
 def _computed() -> list[Experiment]:

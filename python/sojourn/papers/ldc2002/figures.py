@@ -24,6 +24,24 @@ TABLE3 = {
     "drop_ratio_udp": ("UDP drop ratio", "%"),
 }
 
+#: Panels of the comparison with printed cells.
+HEADINGS = {
+    "http_response_time_mean": "response time (s)",
+    "http_response_time_max": "longest response (s)",
+    "udp_delay_mean": "UDP delay (s)",
+    "udp_delay_max": "longest UDP delay (s)",
+    "throughput_http": "web (Mbit/s)",
+    "throughput_udp": "UDP (Mbit/s)",
+    "throughput_ftp": "FTP (Mbit/s)",
+    "drop_ratio_http": "web drops (%)",
+    "drop_ratio_udp": "UDP drops (%)",
+    "drop_ratio_ftp": "FTP drops (%)",
+    "drop_ratio_total": "drops (%)",
+    "packet_delay": "delay (s)",
+    "throughput": "throughput (Mbit/s)",
+    "drop_ratio": "drops (%)",
+}
+
 
 def picture(result: Reproduction, experiment: str, names: list[str], **options: object) -> str | None:
     """Draw the queue of an experiment's one run with what its algorithm thinks."""
@@ -51,7 +69,7 @@ def delay(result: Reproduction) -> str | None:
     frame = result.campaign.trace(arm)
     if frame is None:
         return None
-    columns = {"LDC: queue / C": "queue_bytes", "LDC: averaged queue / C": "q_avg"}
+    columns = {"queue / C": "queue_bytes", "averaged queue / C": "q_avg"}
     rate = 100_000
     parts = [
         frame.select("time_s", aqm=pl.lit(f"ldc {name}"), delay=pl.col(column).cast(pl.Float64) * 8 / rate)
@@ -72,7 +90,7 @@ def delay(result: Reproduction) -> str | None:
 def function() -> str:
     """Draw Fig. 6 as curves: P against the averaged queue for several loads."""
     q = np.linspace(0, 1.5, 301)
-    loads = (0.0, 0.5, 0.75, 1.0)
+    loads = (0.0, 0.75, 1.0)
     lines = [[sum(analytic.probability(x, r)) for x in q] for r in loads]
     points = [p for p in analytic.table()["points"] if p["q_ratio"] <= 1.5 and p["r_ratio"] in loads]
     return plots.curve(
@@ -80,13 +98,12 @@ def function() -> str:
         np.concatenate([np.append(line, np.nan) for line in lines]),
         x_label="Q_avg / Q_target",
         y_label="P",
-        title="Eq. 3 for loads of 0, 1/2, 3/4 and 1 times the target",
+        title="Eq. 3 for loads of 0, 3/4 and 1 times the target",
         vertical=[plots.Rule(1, "target")],
         points=([p["q_ratio"] for p in points], [p["P_34_14"] for p in points]),
         points_label="tabulated",
         marks=[
-            plots.Mark(1.45, line[-1], f"load {r:g}", (-24, -11))
-            for r, line in zip(loads, lines, strict=True)
+            plots.Mark(1.45, line[-1], f"load {r:g}", (-40, 5)) for r, line in zip(loads, lines, strict=True)
         ],
         y_limits=(0, 1.1),
     )
@@ -97,7 +114,11 @@ def bars(result: Reproduction, experiment: str, metrics: dict[str, tuple[str, st
     table = estimates(select(result.metrics, experiment), list(metrics))
     if not table.height:
         return None
-    frame = long(table, {name: unit for name, (_, unit) in metrics.items()}).with_columns(name=pl.col("arm"))
+    frame = long(table, {name: unit for name, (_, unit) in metrics.items()}).with_columns(
+        name=pl.when(pl.col("arm").str.starts_with("("))
+        .then(pl.lit("ldc ") + pl.col("arm"))
+        .otherwise(pl.col("arm").str.to_lowercase())
+    )
     titles = {name: title for name, (title, _) in metrics.items()}
     return plots.bars(frame, list(metrics), by="name", titles=titles, title=experiment)
 
@@ -110,7 +131,7 @@ def cells(result: Reproduction, table: str, margin: float) -> str | None:
     weights = pl.col("parameter_set").str.replace("weights=", "ldc ")
     name = pl.when(pl.col("algorithm") == "LDC") if table == "Table 5" else None
     by = name.then(weights).otherwise(weights) if name is not None else pl.col("algorithm").str.to_lowercase()
-    frame = frame.with_columns(aqm=by, metric=pl.col("metric").str.replace_all("_", " "))
+    frame = frame.with_columns(aqm=by, metric=pl.col("metric").replace(HEADINGS))
     return plots.agreement(frame, margin=margin, title=f"{table}: ours against published")
 
 

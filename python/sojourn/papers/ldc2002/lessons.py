@@ -8,7 +8,7 @@ LESSONS = (
     Lesson(
         "Does load beside delay shorten web response times against drop tail, the paper's main claim?",
         ("LDC-03", "LDC-47"),
-        "Yes, in GFC-2 and in the single bottleneck.",
+        "Yes.",
         "No.",
     ),
     Lesson(
@@ -22,7 +22,6 @@ LESSONS = (
         ("LDC-01", "LDC-02"),
         "Yes.",
         "No.",
-        "In part: FRED is the fastest, but LDC is not ahead of all others; or the other way round.",
     ),
     Lesson(
         "Is the price throughput?",
@@ -33,7 +32,7 @@ LESSONS = (
     Lesson(
         "Does LDC give UDP the shortest delays?",
         ("LDC-17", "LDC-18"),
-        "Yes, both the mean and the longest.",
+        "Yes.",
         "No: an algorithm with a fixed target in packets has shorter ones.",
     ),
     Lesson(
@@ -41,7 +40,8 @@ LESSONS = (
         ("LDC-19", "LDC-25"),
         "Yes.",
         "No: it controls an average, and bursts go beyond.",
-        "On one link with room for bursts; not where the target is a sixth of the buffer.",
+        "The one longest UDP delay stays below, the queue of Fig. 8 does not: LDC controls an average, and "
+        "bursts go beyond it.",
     ),
     Lesson(
         "Does the table of weights (Table 5) come out?",

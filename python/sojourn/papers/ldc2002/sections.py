@@ -91,11 +91,11 @@ def _gfc2(result: Reproduction) -> Iterator[Block]:
         "FTP flow over R4-R5; every router port has the algorithm. The printed longest response times, "
         "932 s to 1178 s, are longer than the run of 900 s: no run of that length can give them."
     )
-    yield Figure(svg, "Table 3, ours", "ldc-tab3-4-gfc2, means over seeds with 95 % intervals")
+    yield Figure(svg, "Table 3, ours.", "ldc-tab3-4-gfc2, means over seeds with 95 % intervals")
     for table, margin in (("Table 3", 0.3), ("Table 4", 0.0)):
         svg = figures.cells(result, table, margin)
         if svg is not None:
-            band = "; the band is 30 % around equality" if margin else " (standard deviations over runs)"
+            band = "; the band is 30 % around equality." if margin else " (standard deviations over runs)."
             yield Figure(svg, f"{table}, each cell: ours against the printed number{band}", "ldc-tab3-4-gfc2")
 
 
@@ -110,10 +110,10 @@ def _weights(result: Reproduction) -> Iterator[Block]:
     svg = figures.bars(result, "ldc-tab5-ftp-weights", FTP)
     if svg is None:
         return
-    yield Figure(svg, "Table 5, ours, and a target of 0.8 s", "ldc-tab5-ftp-weights, 95 % intervals")
+    yield Figure(svg, "Table 5, ours, and a target of 0.8 s.", "ldc-tab5-ftp-weights, 95 % intervals")
     svg = figures.cells(result, "Table 5", 0.2)
     if svg is not None:
-        caption = "Table 5, each cell: ours against the printed number; the band is 20 % around equality"
+        caption = "Table 5, each cell: ours against the printed number; the band is 20 % around equality."
         yield Figure(svg, caption, "ldc-tab5-ftp-weights")
 
 
