@@ -1,7 +1,4 @@
-"""Rates that change with time: traces as they are read, and what a link then carries.
-
-Mutants seen to fail: a millisecond of mahimahi counted from 0; a last line of a CSV file that lasts no time.
-"""
+"""Rates that change with time: traces as they are read, and what a link then carries."""
 
 from __future__ import annotations
 

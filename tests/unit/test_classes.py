@@ -1,6 +1,6 @@
 """Traffic classes: markers give them, queues count them, metrics and tables show them.
 
-Mutants seen to fail: no marker in the plan; class 0 counted as the total; no samples of classes.
+A mutant seen to fail: no marker in the plan.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
 //! Web traffic: response times that can be computed by hand, and what sessions want under any algorithm.
-//!
-//! Mutants seen to fail: pages that begin while objects are still under way; a gap counted from the wrong
-//! end of the page before; an answer that waits for the acknowledgement where it should not; goodput that
-//! counts requests; sizes drawn by the order of requests.
 
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
