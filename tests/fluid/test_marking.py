@@ -8,6 +8,7 @@ max_th; RAQM's exponent without eps; AVQ's drift with C for gamma C; idle and ov
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,6 +160,10 @@ def test_avq_signals_what_the_virtual_link_cannot_carry():
     assert avq.drift([np.array([0.8])], now(arrivals=C))[0][0] == pytest.approx(0.15 * (0.98 - 1))
 
 
+def _parameters(name: str) -> list[dict[str, Any]]:
+    return next(one["params"] for one in _core.algorithms() if one["name"] == name)
+
+
 @pytest.mark.parametrize("name", [one["name"] for one in _core.algorithms()])
 def test_every_algorithm_has_a_law_or_is_refused_with_the_reason(name: str):
     if name in LAWS:
@@ -176,5 +181,9 @@ def test_presets_and_units_reach_the_law():
     assert law("pi", at(), 500).values["f_s"] == 160
     assert law("pi", at(), 500, "ns2").values["f_s"] == 170
     assert law("red", at(), 500, "ns2").rule == "wait"  # type: ignore[attr-defined]
+    changed = [p for p in _parameters("pie") if p["linux"] and p["kind"] == "span"]
+    for one in changed:
+        found = law("pie", at(), 500, "linux").values[one["name"]]
+        assert found == pytest.approx(_core.parse_unit("span", one["linux"]) / 1e9)
     assert law("red min_th 5kB max_th 15kB", at(), 500).values["max_th"] == 30
     assert law("ared target_delay 40ms", at(), 500).values["min_th"] == pytest.approx(0.04 * C / 2)

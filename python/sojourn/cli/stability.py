@@ -62,7 +62,7 @@ def stability(
         print_json(found)
         return
     for name, value in found.items():
-        print(f"{name:<14}{value:.4g}" if isinstance(value, float) else f"{name:<14}{value}")
+        print(f"{name:<17}{value:.4g}" if isinstance(value, float) else f"{name:<17}{value}")
 
 
 def _number(kind: str, word: str, option: str) -> float:

@@ -97,11 +97,11 @@ def parameters(
 ) -> dict[str, Any]:
     """Return every parameter of an algorithm in packets, seconds and packets/s."""
     (entry,) = [one for one in _core.algorithms() if one["name"] == name]
-    column = {"ns2": "ns2", "ns2-2004": "ns2", "ns2-2001": "ns2_2001"}.get(conventions)
+    columns = {"ns2": ("ns2",), "ns2-2004": ("ns2",), "ns2-2001": ("ns2_2001", "ns2"), "linux": ("linux",)}
     values: dict[str, Any] = {}
     later = []
     for one in entry["params"]:
-        preset = (one[column] or one["ns2"]) if column else None
+        preset = next((one[name] for name in columns.get(conventions, ()) if one[name]), None)
         word = chosen.get(one["name"], preset or (None if one["derived"] else one["default"]))
         if word is None:
             later.append(one["name"])
