@@ -20,9 +20,9 @@ HEAD = """<!-- Written by docs/results.py; do not edit. -->
 
 # Results of the papers, re-run
 
-Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and the
-verdict under each other reading; `published.csv` has every number that the paper prints with ours beside it; the
-summary names version and command.
+Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and
+the verdict under each other reading; `published.csv` has every number that the paper prints with ours beside
+it; the summary names version and command.
 
 | paper | reproduced | not reproduced | undecided | summary |
 |---|---|---|---|---|

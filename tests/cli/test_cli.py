@@ -141,6 +141,20 @@ def test_compare_refuses(cli: Cli, small_file: Path, tmp_path: Path, words: list
     assert not (tmp_path / "results").exists()
 
 
+def test_all_papers_that_have_a_world_are_re_run_and_listed(cli: Cli, tmp_path: Path) -> None:
+    done = cli("reproduce", "all", "--world", "analytic", "--out", "all", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    names = [one["paper"] for one in found["papers"]]
+    assert {"raqm2005", "ldc2002"} <= set(names)
+    page = (tmp_path / found["index"]).read_text("utf-8")
+    assert all(f'href="./{name}/report.html"' in page for name in names)
+    assert "sojourn reproduce all --world analytic" in page
+    wrong = cli("reproduce", "all", "--world", "analytical")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "did you mean analytic?" in wrong.stderr
+
+
 def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "idle.toml").write_text(
         SMALL.replace("count = 6", "count = 1\ntcp = { receiver_window = 1 }")

@@ -39,9 +39,10 @@ def reproduce(
     if paper not in (*PAPERS, "all"):
         raise unknown(paper, "a paper", [*PAPERS, "all"])
     several = paper == "all"
+    names = _holding(experiment, world) if several else [paper]
     results: list[Reproduction] = []
-    for name in PAPERS if several else [paper]:
-        title = f"{name} ({len(results) + 1} of {len(PAPERS)})" if several else name
+    for name in names:
+        title = f"{name} ({len(results) + 1} of {len(names)})" if several else name
         with resumable(), progress(title) as move:
             results.append(
                 run_paper(
@@ -55,7 +56,7 @@ def reproduce(
                     announce=note,
                 )
             )
-    index = str(_index(results, out or Path("results"), quick)) if several else None
+    index = str(_index(results, out or Path("results"))) if several else None
     found = [_data(result) for result in results]
     if json:
         print_json({"papers": found, "index": index} if several else found[0])
@@ -66,13 +67,36 @@ def reproduce(
         print(f"index: {index}")
 
 
-def _index(results: list[Reproduction], directory: Path, quick: bool) -> Path:
+def _holding(experiment: str | None, world: str | None) -> list[str]:
+    """Return the papers that have an experiment and claims of a world; all of them if neither is given."""
+    from sojourn.errors import unknown
+    from sojourn.papers import PAPERS, find
+
+    papers = {name: find(name) for name in PAPERS}
+    for word, what, known in (
+        (
+            experiment,
+            "an experiment",
+            {n: [one.id for one in paper.experiments] for n, paper in papers.items()},
+        ),
+        (world, "a world", {name: paper.worlds for name, paper in papers.items()}),
+    ):
+        if word is None:
+            continue
+        if not any(word in some for some in known.values()):
+            raise unknown(word, what, dict.fromkeys(one for some in known.values() for one in some))
+        papers = {name: paper for name, paper in papers.items() if word in known[name]}
+    return list(papers)
+
+
+def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
     from sojourn.errors import disk
     from sojourn.papers.index import write
 
     try:
-        return write(results, "sojourn reproduce all" + (" --quick" if quick else ""), directory)
+        command = f"sojourn reproduce all {results[0].selection.options}".strip()
+        return write(results, command, directory)
     except OSError as error:
         raise disk(error, directory) from None
 
