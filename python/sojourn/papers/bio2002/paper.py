@@ -117,7 +117,7 @@ LESSONS = (
         "Does RIO keep its queue below the limit?",
         ("BIO-28",),
         "Yes.",
-        "No: it overflows like BIO's.",
+        "No: it overflows.",
     ),
     Lesson(
         "Does BIO overflow?",
@@ -150,9 +150,15 @@ LESSONS = (
         "No.",
     ),
     Lesson(
-        "The text says that neither wins in bandwidth, the abstract that BIO wastes some. Which?",
-        ("BIO-38", "BIO-39"),
-        "Both: BIO carries less, within 3 %.",
-        "Neither: BIO does not carry less, and the two differ by more than 3 %.",
+        "Do RIO and BIO carry the same, as the text says?",
+        ("BIO-38",),
+        "Yes, within 3 %.",
+        "No.",
+    ),
+    Lesson(
+        "Does BIO waste bandwidth, as the abstract says?",
+        ("BIO-39",),
+        "Yes, it carries less than RIO.",
+        "No, it carries more than RIO.",
     ),
 )
