@@ -24,6 +24,11 @@ impl Prr {
         self.out = self.out.saturating_add(1);
     }
 
+    /// Whether nothing was sent since it began.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.out == 0
+    }
+
     /// The window after an acknowledgement that says that `delivered` packets more have arrived while `pipe`
     /// are still out; `is_safe`: it acknowledges something new and shows no new loss.
     pub(crate) fn window(&mut self, pipe: u32, ssthresh: f64, delivered: u32, is_safe: bool) -> f64 {

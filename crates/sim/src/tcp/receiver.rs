@@ -149,6 +149,33 @@ mod tests {
         assert!(r.echo(), "a mark on the packet that carries CWR is news");
     }
 
+    /// RFC 8257, 3.2: the echo is that of the last packet, and a change is told at once.
+    #[test]
+    fn marks_are_echoed_one_by_one_for_dctcp() {
+        let set = [("variant".to_owned(), "dctcp".to_owned())];
+        let mut r = Receiver::new(&crate::tcp::schema::resolve("default", &set).unwrap());
+        let mut seen = Vec::new();
+        for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
+            let turns = r.turns(ce);
+            r.receive(sequence as u32, ce, false);
+            seen.push((turns, r.echo()));
+        }
+        assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
+        assert!(!Receiver::default().turns(true), "only there");
+    }
+
+    #[test]
+    fn the_first_acknowledgements_are_quick() {
+        let mut r = Receiver::new(&crate::tcp::schema::resolve("linux", &[]).unwrap());
+        for _ in 0..16 {
+            assert!(!r.may_delay());
+            r.acknowledges();
+        }
+        assert!(r.may_delay());
+        r.receive(0, true, false);
+        assert!(!r.may_delay(), "two after a mark");
+    }
+
     proptest! {
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),

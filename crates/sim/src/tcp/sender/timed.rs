@@ -242,8 +242,12 @@ impl Sender {
     }
 
     fn bring_down(&mut self, o: &TcpOptions, delivered: u32, is_safe: bool) {
-        if o.recovery == Recovery::Prr && delivered > 0 {
-            let pipe = self.timed().rack.pipe();
+        let pipe = self.timed().rack.pipe();
+        if o.recovery == Recovery::Window {
+            // The first repair goes at once, whatever is on its way (RFC 6675, 5, step 4.3).
+            let repairs = self.in_recovery && self.prr.is_silent();
+            self.cwnd = if repairs { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
+        } else if delivered > 0 {
             self.cwnd = self.prr.window(pipe, self.ssthresh, delivered, is_safe);
         }
     }

@@ -3,6 +3,7 @@
 mod ends;
 mod marks;
 mod model;
+mod rack;
 mod sack;
 mod timer;
 mod vectors;
