@@ -187,6 +187,16 @@ def test_the_highest_spread_is_counted_over_metrics():
     assert Highest(columns, "b").judge(samples).verdict is N
 
 
+def test_a_probability_that_never_moves_says_nothing_about_when_it_does():
+    check = find("ldc2002").checks["LDC-27"]
+
+    def judge(rises: int, wrong: int) -> Verdict:
+        columns = {("BLUE", "rises"): [float(rises)] * 10, ("BLUE", "rises_below_full"): [float(wrong)] * 10}
+        return check.judge(Made(columns)).verdict
+
+    assert [judge(3, 0), judge(3, 1), judge(0, 0)] == [R, N, U]
+
+
 def test_cells_are_met_within_the_tolerance_or_two_errors_and_missed_only_if_certain():
     samples = Made({("a", "m"): wave(1.25, 0.01), ("b", "m"): wave(1.5, 0.01), ("c", "m"): wave(1.5, 2)})
 

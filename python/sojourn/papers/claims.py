@@ -170,7 +170,7 @@ def claims_frame(judged: Iterable[Judged]) -> pl.DataFrame:
             "p_holm": item.p_holm,
             "holm_changes": item.holm_changes,
             "sensitivity": "; ".join(f"{name}: {verdict}" for name, verdict in item.sensitivity.items()),
-            "flips": " ".join(item.flips),
+            "flips": "; ".join(item.flips),
             "statement": item.claim.statement,
         }
         for item in judged

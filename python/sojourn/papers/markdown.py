@@ -24,8 +24,8 @@ def summary(result: Reproduction) -> str:
         "",
         f"{paper.citation}.",
         "",
-        f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs, "
-        f"{result.seconds:.0f} s of wall time.",
+        f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs"
+        + (f", {result.seconds:.0f} s of wall time." if result.campaign.fresh == runs else "."),
         "",
         f"Of {len(paper.claims)} claims: {words}.",
         "",

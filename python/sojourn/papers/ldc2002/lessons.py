@@ -40,8 +40,8 @@ LESSONS = (
         ("LDC-19", "LDC-25"),
         "Yes.",
         "No: it controls an average, and bursts go beyond.",
-        "The one longest UDP delay stays below, the queue of Fig. 8 does not: LDC controls an average, and "
-        "bursts go beyond it.",
+        "The longest UDP delay of GFC-2 stays below it, the queue of Fig. 8 does not: LDC controls an "
+        "average, and bursts go beyond it.",
     ),
     Lesson(
         "Does the table of weights (Table 5) come out?",
