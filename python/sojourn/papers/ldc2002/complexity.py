@@ -68,7 +68,7 @@ def frame() -> pl.DataFrame:
         packets, seconds = found["packets"], found["elapsed_ns"] / 1e9
         rows.append(
             {
-                "algorithm": name,
+                "algorithm": name.lower(),
                 "state (bytes)": found["state_bytes"],
                 "random numbers per packet": found["draws"] / packets,
                 "updates per packet": found["moves"] / packets,
