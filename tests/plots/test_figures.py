@@ -197,12 +197,12 @@ def test_different_figures_have_different_ids() -> None:
 
 
 def test_names_cannot_inject_markup() -> None:
-    evil = "mine.py:<script>alert(1)</script>&\"'"
+    evil = "mine.py:<script>alert</script>&\"'"
     frame = traces((evil,), samples=100)
     svg = plots.queue_traces(frame, notes={evil: "<b>bold</b>"}, title="<script>x</script>")
     assert "<script" not in svg
     assert "<b>" not in svg
-    assert "<script>alert(1)</script>&\"'" in texts(svg)
+    assert "<script>alert</script>&\"'" in texts(svg)
 
 
 def test_math_signs_are_text() -> None:

@@ -66,7 +66,12 @@ def test_keys_reach_scenario_traffic_and_algorithm(small: Scenario) -> None:
 def test_algorithms_can_be_the_axis(small: Scenario) -> None:
     found = cells(small, ["droptail"], [listed("aqm", "red,pie target 20ms")])
     assert [cell.specs for cell in found] == [("red",), ("pie target 20ms",)]
-    assert with_parameter("red ecn max_p 0.2", "max_p", "0.1") == sojourn.aqm("red", max_p=0.1, ecn=True)
+    assert with_parameter("red wait ecn w_q 0.1", "w_q", "0.2") == sojourn.aqm(
+        "red", w_q=0.2, wait=True, ecn=True
+    )
+    assert with_parameter("pie", "ecn", "off") == "pie ecn off"
+    nested = "prio aqm_0 (pie target 5ms ecn) aqm_1 fq_codel"
+    assert with_parameter(nested, "aqm_1", "droptail") == nested.replace("fq_codel", "droptail")
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def red(flows: float, capacity: float, rtt: float, min_th: float, max_th: float,
     Examples
     --------
     >>> red(60, 3750, 0.246, 150, 700)
-    'red min_th 150p max_th 700p w_q 7.12192876e-07'
+    'red min_th 150p max_th 700p max_p 0.1 w_q 0.000000712192876'
     """
     _check(flows=flows, capacity=capacity, rtt=rtt)
     if not 0 < min_th < max_th:

@@ -21,6 +21,8 @@ from sojourn.scenario import Scenario
 
 MOST_VALUES = 10_000
 _QUANTITY = re.compile(r"^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%/]*)$")
+#: A word of a spec; a spec within it, in parentheses, is one.
+_WORD = re.compile(r"\((?:[^()]|\([^()]*\))*\)|\S+")
 
 
 @dataclass(frozen=True)
@@ -152,16 +154,17 @@ def with_parameter(spec: str, name: str, value: str) -> str:
     --------
     >>> with_parameter("pie target 15ms", "target", "20ms")
     'pie target 20ms'
-    >>> with_parameter("pie", "ecn", "on")
-    'pie ecn on'
+    >>> with_parameter("red ecn max_p 0.2", "max_p", "0.1")
+    'red max_p 0.1 ecn'
     """
-    words = _canonical(spec).split()
-    if name in words[1::2]:
-        at = 2 + 2 * words[1::2].index(name)
-        words[at] = value
-    else:
-        words += [name, value]
-    return _canonical(" ".join(words))
+    words = _WORD.findall(_canonical(spec))
+    kept, rest = words[:1], iter(words[1:])
+    for word in rest:
+        # A flag that is on has no value in the canonical form.
+        flag = _core.spec_info(spec)["values"].get(word) is True
+        pair = [word] if flag else [word, next(rest, "")]
+        kept += pair if word != name else []
+    return _canonical(" ".join([*kept, name, value]))
 
 
 def _canonical(spec: str) -> str:
