@@ -10,8 +10,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from sojourn import _core
 from sojourn.papers import PAPERS, find, index
 from sojourn.papers.checks import Below, Computed
 from sojourn.papers.claims import Finding, Judged, Verdict
@@ -236,3 +238,26 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
         assert changed or solved or reading.metrics, reading.id
         for experiment, arm in changed:
             assert (arm.spec, arm.scenario) != primary[experiment, arm.name], (reading.id, arm.name)
+
+
+def test_other_algorithms_run_beside_the_papers_own(tmp_path):
+    """In the same scenarios, under the same seeds; no claim hears of them."""
+    options = {"experiment": "ldc-tab5-ftp-weights", "quick": True}
+    alone = reproduce(find("ldc2002"), out=tmp_path / "alone", **options)
+    joined = reproduce(
+        find("ldc2002"), out=tmp_path / "joined", aqms=["codel", "examples/own/red.py:RED"], **options
+    )
+    assert joined.claims.equals(alone.claims)
+    guests = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
+    assert set(guests["arm"]) == {"codel", "examples/own/red.py:RED"}
+    assert guests["drop_ratio"].min() > 0
+    assert "other algorithms in the scenarios of ldc-tab5-ftp-weights" in joined.report.read_text()
+    assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
+
+
+def test_guests_get_the_buffer_of_the_place_that_they_visit():
+    experiment = find("bio2002").experiment("bio-case1").guests(["codel", "pie limit 7p"])
+    limits = {_core.spec_info(arm.spec)["limit"] for arm in find("bio2002").experiment("bio-case1").arms}
+    assert len(limits) > 3
+    assert {_core.spec_info(arm.spec)["limit"] for arm in experiment.arms} == {*limits, "7p"}
+    assert len(experiment.arms) == 2 * len(limits)

@@ -27,6 +27,15 @@ def reproduce(
     world: Annotated[
         str | None, typer.Option("--world", metavar="W", help="Only this world.", show_default=False)
     ] = None,
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--aqm",
+            metavar="SPEC",
+            help="Run this algorithm beside the paper's, file.py:Class too; several.",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
     workers: Workers = None,
@@ -50,6 +59,7 @@ def reproduce(
                     experiment=experiment,
                     world=world,
                     quick=quick,
+                    aqms=aqm or (),
                     out=out / name if out is not None and several else out,
                     workers=workers,
                     progress=move,

@@ -122,6 +122,8 @@ class Experiment:
         What ``--quick`` runs in place of an arm; None leaves the arm out.
     models : tuple of Modelled
         What is solved; the arms of a fluid experiment.
+    beside : str
+        The experiment that it is run with, for one that no claim is about.
     """
 
     id: str
@@ -136,6 +138,24 @@ class Experiment:
     quick_seeds: int = QUICK_SEEDS
     short: Callable[[Arm], Arm | None] = lambda arm: arm
     models: tuple[Modelled, ...] = ()
+    beside: str = ""
+
+    def guests(self, specs: Sequence[str]) -> Experiment:
+        """Return an experiment with other algorithms in this one's scenarios; no claim is about it."""
+        # Some papers vary the buffer by the algorithm's own limit: it belongs to the place, too.
+        places = {
+            (arm.scenario.to_toml(), limit): arm.scenario
+            for arm in self.arms
+            for limit in [_core.spec_info(arm.spec)["limit"]]
+        }
+        arms = []
+        for i, ((_, limit), scenario) in enumerate(places.items(), 1):
+            for spec in specs:
+                own = spec if limit is None or _core.spec_info(spec)["limit"] else f"{spec} limit {limit}"
+                where = f", {scenario.name} {i}" if len(places) > 1 else ""
+                arms.append(Arm(own + where, scenario, own))
+        name, title = f"{self.id}+", f"other algorithms in the scenarios of {self.id}"
+        return replace(self, id=name, title=title, arms=tuple(arms), models=(), beside=self.id)
 
     @property
     def names(self) -> list[str]:

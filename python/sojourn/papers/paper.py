@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
@@ -74,6 +74,11 @@ class Paper:
     cell: Callable[[Mapping[str, str]], Cell | None] = lambda _row: None
     lessons: Sequence[Lesson] = ()
     columns: Mapping[str, tuple[str, str]] | None = None
+
+    def joined_by(self, specs: Sequence[str]) -> Paper:
+        """Return the paper with further algorithms in the scenarios of all its experiments."""
+        guests = {one.id: [one.guests(specs)] if one.arms else [] for one in self.experiments}
+        return replace(self, experiments=[e for one in self.experiments for e in (one, *guests[one.id])])
 
     @cached_property
     def claims(self) -> list[Claim]:

@@ -9,6 +9,7 @@ so that the same call continues where it was stopped.
 from __future__ import annotations
 
 import io
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.errors import disk, unknown
+from sojourn.own import Aqm
 from sojourn.papers.campaign import Campaign, Job, seeds_for
 from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
 from sojourn.papers.experiment import Arm, Modelled
@@ -29,6 +31,7 @@ from sojourn.papers.manifest import begin, command, finish
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import beside
 from sojourn.papers.terms import Source
+from sojourn.run import canonical
 from sojourn.study.execute import Progress
 from sojourn.study.plan import digest
 from sojourn.study.store import write_whole
@@ -44,22 +47,27 @@ class Selection:
         Only this one; None: all.
     quick : bool
         Few seeds, and no verdict that asks for more.
+    aqms : tuple of str
+        Further algorithms, run beside the paper's.
     """
 
     experiment: str | None = None
     world: str | None = None
     quick: bool = False
+    aqms: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """What is asked for, as part of a folder's name."""
-        return "-".join(filter(None, (self.experiment, self.world, "quick" if self.quick else "")))
+        words = (self.experiment, self.world, "quick" if self.quick else "", "with" if self.aqms else "")
+        return "-".join(filter(None, words))
 
     @property
     def options(self) -> str:
         """The same as options of the command."""
         words = [f"--experiment {self.experiment}"] if self.experiment else []
         words += [f"--world {self.world}"] if self.world else []
+        words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
@@ -138,6 +146,7 @@ def reproduce(
     experiment: str | None = None,
     world: str | None = None,
     quick: bool = False,
+    aqms: Sequence[str | Aqm | type[Aqm]] = (),
     out: str | PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -154,6 +163,8 @@ def reproduce(
     quick : bool
         Few seeds, and what an experiment shortens; claims that ask for more seeds stay undecided with the
         reason ``quick``.
+    aqms : sequence of str or Aqm
+        Further algorithms, run in every scenario beside the paper's: specs, or your own.
     out : path or None
         The output folder; ``results/<paper>-<id>`` if None.
     workers : int or None
@@ -166,12 +177,14 @@ def reproduce(
     Raises
     ------
     InputError
-        If there is no such experiment or world.
+        If there is no such experiment, world or algorithm.
     RunFailed
         If runs failed or the results cannot be written.
     """
     started, say = time.monotonic(), announce or (lambda _text: None)
-    selection = Selection(experiment, world, quick)
+    guests = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
+    selection = Selection(experiment, world, quick, guests)
+    paper = paper.joined_by(guests) if guests else paper
     claims = _selected(paper, selection)
     directory = Path(out) if out is not None else default_directory(paper, selection)
     campaign = Campaign(directory, paper.measure, workers, progress)
@@ -207,7 +220,8 @@ def default_directory(paper: Paper, selection: Selection) -> Path:
     """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
     name = "-".join(filter(None, (paper.id, selection.name)))
     version = getattr(paper.measure, "version", "")
-    return Path("results") / f"{name}-{digest(name, _core.CORE_VERSION, version, length=8)}"
+    parts = (name, *selection.aqms, _core.CORE_VERSION, version)
+    return Path("results") / f"{name}-{digest(*parts, length=8)}"
 
 
 def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
@@ -227,7 +241,7 @@ def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
 def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
     """Return the arms that claims look at, with all other arms of the claims' own experiments."""
     mine = {name for claim in paper.claims if claim.id in claims for name in claim.experiments}
-    whole = {(e.id, name) for e in paper.experiments if e.id in mine for name in e.names}
+    whole = {(e.id, name) for e in paper.experiments if {e.id, e.beside} & mine for name in e.names}
     return frozenset(whole).union(*(paper.checks[name].sources for name in claims))
 
 

@@ -20,6 +20,7 @@ from sojourn.record import Record
 
 Values = dict[str, float | None]
 
+USUAL_TARGET = 50.0
 #: When the extra traffic of Fig. 9 comes and goes.
 ARRIVAL, DEPARTURE = 50.0, 150.0
 #: Windows of the mean queue, and of its deviation.
@@ -30,7 +31,8 @@ DEVIATIONS = ((20, 200), (50, 200))
 def measure(record: Record) -> Values:
     """Return what the claims need of one run, beyond the library's metrics."""
     info, table = _core.spec_info(str(record.queues[0]["spec"])), record.series()
-    target = float(str(info["values"][TARGET[info["name"]]]).removesuffix("p"))
+    own = TARGET.get(info["name"])  # another's algorithm beside the paper's has none: the usual q_0
+    target = float(str(info["values"][own]).removesuffix("p")) if own else USUAL_TARGET
     values = _goodput(record)
     values |= _windows(table, target)
     values |= _transient(table, target, any(one["stop"] is not None for one in record.plan["traffic"]))
