@@ -84,8 +84,8 @@ With equal round-trip times it is a matter of phase who meets the full buffer; h
         text += """
 ## The same elsewhere on ns-2's clock
 
-ns-2 started later (family R 600 s, family B 200 s), where its clock, a double, rounds the time to send a
-packet to the other side. Nothing else differs from the tables above.
+ns-2 started later (families R and A 600 s, family B 200 s), where its clock, a double, rounds the time to
+send a packet to the other side. Nothing else differs from the tables above.
 
 """
         text += _clock(compared["clock"], cells)

@@ -1,6 +1,6 @@
 //! Tests of the simulator from outside: one binary, one module a file.
 //!
-//! `MUTANTS.md` lists deliberate mistakes in the simulator and which of these tests found each.
+//! Where deliberate mistakes were tried, the head of the file lists those that its tests found.
 
 mod classes;
 mod fuzz;

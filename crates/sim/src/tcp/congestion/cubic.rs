@@ -20,8 +20,9 @@ pub(crate) struct Cubic {
     k: f64,
     /// When this stage of congestion avoidance began; `None` before its first acknowledgement.
     epoch: Option<u64>,
-    /// Time of the last acknowledgement, and of what the window did not limit.
+    /// When the window last grew, and whether it has not limited the sender since.
     last: u64,
+    is_paused: bool,
     /// The window that Reno would have.
     w_est: f64,
     /// The window before the last cut.
@@ -46,7 +47,8 @@ impl Cubic {
             }
             now
         });
-        self.last = now;
+        let epoch = if core::mem::take(&mut self.is_paused) { epoch + (now - self.last) } else { epoch };
+        (self.epoch, self.last) = (Some(epoch), now);
         self.grow_estimate(cwnd, packets);
         let t = (now - epoch) as f64 * 1e-9;
         if self.w_cubic(t) < self.w_est {
@@ -70,14 +72,13 @@ impl Cubic {
             _ if cwnd < self.w_max => cwnd * (1.0 + BETA) / 2.0,
             _ => cwnd,
         };
-        self.epoch = None;
+        (self.epoch, self.is_paused) = (None, false);
         (BETA * amount).max(2.0)
     }
 
-    /// The window does not limit: t stands still (5.8).
+    /// The window does not limit: t stands still until it grows again (5.8).
     pub(super) fn pause(&mut self) {
-        self.epoch = None;
-        self.w_max = 0.0;
+        self.is_paused = self.epoch.is_some();
     }
 }
 
@@ -159,6 +160,19 @@ mod tests {
         first.avoid(30.0, 1.0, 5, 0.0);
         assert_eq!((first.k, first.w_max), (0.0, 30.0));
         assert_eq!(cut_at(100.0).cut(Signal::Loss, 1.0, 1.0), 2.0);
+    }
+
+    #[test]
+    fn time_stands_still_while_the_window_does_not_limit() {
+        let second = 1_000_000_000;
+        let (mut paused, mut steady) = (cut_at(100.0), cut_at(100.0));
+        for cubic in [&mut paused, &mut steady] {
+            cubic.avoid(70.0, 1.0, second, 1e8);
+            cubic.avoid(71.0, 1.0, 2 * second, 1e8);
+        }
+        paused.pause();
+        assert_eq!(paused.avoid(72.0, 1.0, 60 * second, 1e8), steady.avoid(72.0, 1.0, 2 * second, 1e8));
+        assert_eq!(paused.avoid(73.0, 1.0, 61 * second, 1e8), steady.avoid(73.0, 1.0, 3 * second, 1e8));
     }
 
     #[test]
