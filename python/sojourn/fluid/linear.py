@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sojourn.errors import InputError
-from sojourn.fluid.marking import Floats, Law, Now, Place, State
+from sojourn.fluid.marking import Floats, Law, NoRest, Now, Place, State
 from sojourn.fluid.settings import law
 
 Complex: TypeAlias = NDArray[np.complex128]
@@ -165,7 +165,7 @@ def loop(
     rule = law(spec, Place(c, np.full_like(c, limit), drops), packet)
     try:
         rule.rest(np.full_like(c, 0.01))
-    except NotImplementedError:
+    except NoRest:
         name = spec.split()[0]
         raise InputError(
             f"aqm {name!r}",

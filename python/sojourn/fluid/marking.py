@@ -57,6 +57,10 @@ class Place:
     drops: bool = True
 
 
+class NoRest(Exception):  # noqa: N818 - a fact about a law, not a failure
+    """A law has no point at which nothing moves, or none that the flows' `p` determines."""
+
+
 class Law:
     """DropTail: no state, no signal before the buffer. The base of the others.
 
@@ -98,10 +102,10 @@ class Law:
 
         Raises
         ------
-        NotImplementedError
+        NoRest
             If the law has no such point, or not one that depends on `p` alone.
         """
-        raise NotImplementedError
+        raise NoRest
 
     def clip(self, z: State) -> State:
         """Return the state within its bounds."""
@@ -194,7 +198,7 @@ class Ared(Red):
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
         """Refuse: max_p may rest anywhere in the band."""
-        raise NotImplementedError
+        raise NoRest
 
     def drift(self, z: State, now: Now) -> State:
         """Move the average; max_p stands still between ticks."""
@@ -254,7 +258,7 @@ class Rem(Law):
         """Return b* and the price of `p`, where REM cannot see its own drops (they would feed back on it)."""
         v = self.values
         if self.place.drops and v["form"] == "rate":
-            raise NotImplementedError
+            raise NoRest
         return v["b_star"] + 0 * p, [-np.log1p(-p) / math.log(v["phi"])]
 
     def drift(self, z: State, now: Now) -> State:
@@ -362,9 +366,9 @@ class Raqm(Law):
     def rest(self, p: Floats) -> tuple[Floats, State]:
         """Return q_0 p and p_k = 1: where it ends if the bytes that it drops count as arrivals."""
         if self.values["count"] != "arrived" or self.values["loss_corrected"] or not self.place.drops:
-            raise NotImplementedError
+            raise NoRest
         if self.values["mode"] == "independent" or self.values["gamma"] < 1:
-            raise NotImplementedError
+            raise NoRest
         zero = 0 * p
         return self.values["q_0"] * p, [zero + 1, zero, zero, zero, zero, zero]
 
