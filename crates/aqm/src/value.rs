@@ -89,15 +89,22 @@ impl fmt::Display for Value {
 /// What may be written for `param`, for error messages and tables.
 pub fn allowed(param: &Param) -> String {
     let r = &param.range;
-    let interval = match (r.min.is_finite(), r.max.is_finite()) {
+    let end = |x: f64| match param.kind {
+        Kind::Span => units::show_span(Span((x * 1e9) as u64)),
+        Kind::Rate => units::show_rate(x as u64),
+        _ => x.to_string(),
+    };
+    // No time, rate or size is below 0: that end says nothing.
+    let implied = matches!(param.kind, Kind::Span | Kind::Rate | Kind::Size) && r.min <= 0.0 && !r.above;
+    let interval = match (r.min.is_finite() && !implied, r.max.is_finite()) {
         (false, false) => String::new(),
-        (true, false) => format!(" {} {}", if r.above { ">" } else { ">=" }, r.min),
-        (false, true) => format!(" {} {}", if r.below { "<" } else { "<=" }, r.max),
+        (true, false) => format!(" {} {}", if r.above { ">" } else { ">=" }, end(r.min)),
+        (false, true) => format!(" {} {}", if r.below { "<" } else { "<=" }, end(r.max)),
         (true, true) => format!(
             " in {}{}, {}{}",
             if r.above { '(' } else { '[' },
-            r.min,
-            r.max,
+            end(r.min),
+            end(r.max),
             if r.below { ')' } else { ']' }
         ),
     };
@@ -105,9 +112,9 @@ pub fn allowed(param: &Param) -> String {
         Kind::Number => format!("a number{interval}"),
         Kind::Integer => format!("a whole number{interval}"),
         Kind::Flag => "on or off (the bare word means on)".to_owned(),
-        Kind::Span => "a time with its unit, like 15ms".to_owned(),
-        Kind::Rate => "a rate with its unit, like 10Mbit/s".to_owned(),
-        Kind::Size => "packets (15p) or bytes (15kB)".to_owned(),
+        Kind::Span => format!("a time{interval} with its unit, like 15ms"),
+        Kind::Rate => format!("a rate{interval} with its unit, like 10Mbit/s"),
+        Kind::Size => format!("packets (15p) or bytes (15kB){interval}"),
         Kind::Choice(words) => words.join(" | "),
         Kind::Spec => "an algorithm or scheduler, like codel or (codel target 10ms)".to_owned(),
     }

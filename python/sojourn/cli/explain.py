@@ -89,7 +89,10 @@ def _use(name: str) -> str:
 
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
-    return f'Use it: sojourn run FILE --aqm "{name}"; limit and overflow are the queue\'s.'
+    use = f'Use it: sojourn run FILE --aqm "{name}"'
+    if name in [one["name"] for one in _core.schedulers()]:
+        return f"{use}; limit is the one that its queues share."
+    return f"{use}; limit and overflow are the queue's."
 
 
 def readable(doc: str) -> str:
