@@ -356,7 +356,8 @@ def _kind(scenario: Scenario, traffic: Traffic, place: str, ecn: bool) -> dict[s
     if traffic.kind == "udp-onoff":
         return {"udp_onoff": {**_datagrams(traffic.rate, traffic.size), **_on_off(traffic)}}
     tcp = {
-        "payload": int(number("bytes", traffic.payload)),
+        "payload": _whole(traffic.payload),
+        "payloads": _drawn(traffic.payload),
         "header": int(number("bytes", traffic.header)),
         "ack": int(number("bytes", traffic.ack)),
         "max_rate": None if traffic.max_rate is None else number("rate", traffic.max_rate),
@@ -389,16 +390,24 @@ def _web(web: Web) -> dict[str, Any]:
         "object_gap": draw(web.object_gap, "span"),
         "size": draw(web.size, "bytes"),
         "patience": None if web.patience is None else draw(web.patience, "span"),
-        "request": int(number("bytes", web.request or web.payload)),
+        "request": _whole(web.request or web.payload),
         "respond_late": web.respond == "acknowledged",
     }
 
 
 def _sizes(traffic: Traffic) -> dict[str, Any] | None:
     """Return what the sizes of datagrams are drawn from, if they differ."""
-    drawn = None if is_tcp(traffic) else draw(traffic.size, "bytes")  # type: ignore[union-attr,arg-type]
-    return None if drawn is None or "constant" in drawn else drawn
+    return None if is_tcp(traffic) else _drawn(traffic.size)  # type: ignore[union-attr,arg-type]
+
+
+def _drawn(size: str) -> dict[str, Any] | None:
+    drawn = draw(size, "bytes")
+    return None if "constant" in drawn else drawn
+
+
+def _whole(size: str) -> int:
+    return max(1, round(mean(draw(size, "bytes"))))
 
 
 def _datagrams(rate: str, size: str) -> dict[str, int]:
-    return {"rate": number("rate", rate), "size": max(1, round(mean(draw(size, "bytes"))))}
+    return {"rate": number("rate", rate), "size": _whole(size)}

@@ -202,7 +202,7 @@ class _Traffic(_Table):
 
 class _TcpTraffic(_Traffic):
     variant: str | None = Field(None, description="congestion control; see 'sojourn explain tcp'")
-    payload: Bytes = Field(description="of a full packet, without headers")
+    payload: Amount = Field(description="of a full packet, without headers, drawn for each packet")
     header: Bytes = Field(description="added to every data packet on the wire")
     ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
     max_rate: Rate | None = Field(

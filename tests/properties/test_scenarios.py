@@ -59,7 +59,7 @@ def traffic(position: int) -> st.SearchStrategy[dict[str, Any]]:
     tcp = {
         **common,
         "variant": st.sampled_from(["reno", "newreno", "sack"]),
-        "payload": SIZES,
+        "payload": st.one_of(SIZES, st.just("uniform 100B 900B")),
         "header": st.sampled_from(["0B", "40B", "60B"]),
         "tcp": options,
     }

@@ -50,6 +50,12 @@ def test_the_example_of_the_readme_means_these_numbers() -> None:
     assert cbr["start"] == {"constant": 0}
 
 
+def test_payloads_that_differ_are_drawn_and_their_mean_is_known() -> None:
+    text = SMALL.replace('payload = "500B"', 'payload = "uniform 400B 600B"')
+    tcp = sojourn.Scenario.from_toml(text).plan()["traffic"][0]["kind"]["tcp"]
+    assert (tcp["payload"], tcp["payloads"]) == (500, {"uniform": [400, 600]})
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_what_is_written_reads_back_equal(path: Path) -> None:
     scenario = sojourn.load(path)

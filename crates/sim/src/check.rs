@@ -234,6 +234,9 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
             );
         }
     }
+    if let Some(payloads) = tcp.payloads {
+        draw(&format!("{key}.payload"), payloads, true)?;
+    }
     if tcp.max_rate == Some(0) {
         return Err(PlanError::new(format!("{key}.max_rate"), "is zero").allowed("at least 1bit/s"));
     }

@@ -1,13 +1,14 @@
 //! A flow: one source and its destination, TCP or datagrams.
 
 use crate::{
+    check::LARGEST,
     error::PlanError,
     net::{Body, Packet, Route},
     plan::{self, Draw, Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
-use sojourn_aqm::{Class, Ecn, Random};
+use sojourn_aqm::{Class, Ecn, Random, Stream};
 use std::collections::VecDeque;
 
 /// What the flows of one traffic group share.
@@ -84,7 +85,7 @@ impl Group {
         routes: Vec<Route>,
         seed: u64,
     ) -> Result<Group, PlanError> {
-        let tcp = Tcp { payload: web.request, ..web.tcp.clone() };
+        let tcp = Tcp { payload: web.request, payloads: None, ..web.tcp.clone() };
         let group = Group::new(plan, traffic, routes, 1, seed)?;
         Ok(Group {
             kind: Kind::Tcp(tcp.clone()),
@@ -169,12 +170,40 @@ pub(crate) struct Connection {
     pub(crate) delayed: Option<u64>,
     /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
     last: (u32, u32),
+    /// Where the payloads of its packets are drawn, if they differ.
+    payloads: Option<Box<Payloads>>,
     /// What waits for its end.
     pub(crate) task: Task,
     /// When the application writes packets, if it does so one by one, and how many it has written.
     pub(crate) writer: Option<(Datagrams, u64)>,
     /// What keeps its rate down.
     pub(crate) shaper: Option<Box<Shaper>>,
+}
+
+/// Payloads of full packets: of number, not of time, so that a packet sent again is the same.
+#[derive(Clone, Debug)]
+struct Payloads {
+    draw: Draw,
+    own: Stream,
+}
+
+impl Payloads {
+    fn of(&self, sequence: u32) -> u32 {
+        self.draw.count(&mut self.own.indexed(u64::from(sequence))).min(LARGEST) as u32
+    }
+
+    /// Number and payload of the last of the packets from `first` on that carry `bytes`.
+    fn last(&self, first: u32, bytes: u64) -> (u32, u32) {
+        let (mut sequence, mut left) = (first, bytes);
+        loop {
+            let full = self.of(sequence);
+            if left <= u64::from(full) || sequence == u32::MAX - 2 {
+                return (sequence, left.min(u64::from(full)) as u32);
+            }
+            left -= u64::from(full);
+            sequence += 1;
+        }
+    }
 }
 
 /// A shaper behind a sender: packets leave one after the other, each as long after the one before as that
@@ -250,9 +279,17 @@ impl Connection {
     pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u64, bytes: Option<u64>) -> Connection {
         let syn = u64::from(tcp.options.syn);
         let payload = u64::from(tcp.payload);
-        let (end, last) = match bytes {
-            None => (u32::MAX, (u32::MAX, tcp.payload)),
-            Some(bytes) => {
+        let payloads = tcp.payloads.map(|draw| {
+            let own = demand.stream("payload").indexed(index);
+            Box::new(Payloads { draw, own })
+        });
+        let (end, last) = match (bytes, &payloads) {
+            (None, _) => (u32::MAX, (u32::MAX, tcp.payload)),
+            (Some(bytes), Some(drawn)) => {
+                let last = drawn.last(syn as u32, bytes.max(1));
+                (last.0 + 1, last)
+            }
+            (Some(bytes), None) => {
                 let packets = bytes.div_ceil(payload).max(1);
                 let end = (packets + syn).min(u64::from(u32::MAX) - 1) as u32;
                 (end, (end - 1, (bytes.max(1) - (packets - 1) * payload) as u32))
@@ -266,6 +303,7 @@ impl Connection {
             filed: None,
             delayed: None,
             last,
+            payloads,
             task: Task::Nothing,
             writer: None,
             shaper: tcp.max_rate.map(|rate| Box::new(Shaper { rate, free: 0, waiting: VecDeque::new() })),
@@ -290,13 +328,16 @@ impl Connection {
         } else if sequence == self.last.0 {
             self.last.1
         } else {
-            tcp.payload
+            self.payloads.as_ref().map_or(tcp.payload, |drawn| drawn.of(sequence))
         }
     }
 
     /// Payload of everything that the sender has to send, once that is known.
     pub(crate) fn bytes(&self, tcp: &Tcp) -> u64 {
         let end = self.sender.end();
+        if self.payloads.is_some() {
+            return (0..end).map(|sequence| u64::from(self.payload(tcp, sequence))).sum();
+        }
         let packets = u64::from(end.saturating_sub(u32::from(tcp.options.syn)));
         let short = if end > self.last.0 { tcp.payload - self.last.1 } else { 0 };
         packets * u64::from(tcp.payload) - u64::from(short)
@@ -350,6 +391,7 @@ mod tests {
         let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
         Tcp {
             payload: 960,
+            payloads: None,
             header: 40,
             ack: 52,
             max_rate: None,
@@ -400,6 +442,27 @@ mod tests {
         let mut none = connection(&tcp, Some(5000));
         none.sender.stop();
         assert_eq!(none.bytes(&tcp), 0);
+    }
+
+    /// Packets of drawn sizes carry a transfer whole; a number has one size, sent again or for whoever.
+    #[test]
+    fn drawn_payloads_belong_to_the_packets_number() {
+        let drawn = Tcp { payloads: Some(Draw::Uniform(500.0, 1000.0)), ..tcp("default", &[]) };
+        let one = connection(&drawn, Some(50_000));
+        let end = one.sender.end();
+        let sizes: Vec<u32> = (0..end).map(|sequence| one.payload(&drawn, sequence)).collect();
+        assert_eq!((sizes[0], sizes.iter().sum::<u32>()), (0, 50_000));
+        assert_eq!(one.bytes(&drawn), 50_000);
+        let full = &sizes[1..sizes.len() - 1];
+        assert!(full.iter().all(|size| (500..=1000).contains(size)));
+        assert!((60..75).contains(&full.len()), "{} packets of 750 on average", full.len());
+        assert!(full.windows(2).any(|pair| pair[0] != pair[1]));
+        let sent_again = |s| sent(&drawn, s, true).bytes;
+        assert!((1..4).all(
+            |s| sent(&drawn, s, false).bytes == sent_again(s) && sent_again(s) == 40 + sizes[s as usize]
+        ));
+        let other = Connection::new(&drawn, &Demand::new(1, "a"), 1, None);
+        assert!((1..9).any(|s| other.payload(&drawn, s) != sizes[s as usize]));
     }
 
     /// An acknowledgement grows with the blocks that it reports.

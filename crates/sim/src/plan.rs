@@ -333,8 +333,11 @@ pub enum Ecn {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Payload of a full packet.
+    /// Payload of a full packet; the mean one where `payloads` says more.
     pub payload: u32,
+    /// Payload of full packets, drawn for each by its number in the flow; absent: all alike.
+    #[serde(default)]
+    pub payloads: Option<Draw>,
     /// Header of every data packet.
     pub header: u32,
     /// Size of a pure ACK or SYN on the wire.

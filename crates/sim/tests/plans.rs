@@ -103,7 +103,11 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
         select(vec!["2", "6", "20", "10000"]),
         select(vec!["on", "on", "off"]),
         select(vec!["0s", "0s", "0s", "2ms"]),
-        (select(vec![460, 960]), select(vec![None, None, None, Some(MBIT / 2), Some(5 * MBIT)])),
+        (
+            select(vec![460, 960]),
+            select(vec![None, None, None, Some(Draw::Uniform(100.0, 960.0))]),
+            select(vec![None, None, None, Some(MBIT / 2), Some(5 * MBIT)]),
+        ),
     )
         .prop_map(
             |(
@@ -114,7 +118,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                 window,
                 syn,
                 overhead,
-                (payload, max_rate),
+                (payload, payloads, max_rate),
             )| {
                 let set = [
                     ("variant", variant),
@@ -126,7 +130,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
                     (rule, word),
                     ("overhead", overhead),
                 ];
-                Tcp { max_rate, ..tcp(payload, options(preset, &set)) }
+                Tcp { max_rate, payloads, ..tcp(payload, options(preset, &set)) }
             },
         )
 }

@@ -33,7 +33,7 @@ pub(crate) fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
 
 /// A connection with 40 bytes of header and 40-byte acknowledgements.
 pub(crate) fn tcp(payload: u32, options: TcpOptions) -> Tcp {
-    Tcp { payload, header: 40, ack: 40, max_rate: None, options }
+    Tcp { payload, payloads: None, header: 40, ack: 40, max_rate: None, options }
 }
 
 /// A queue with a limit.
