@@ -2,7 +2,7 @@
 //!
 //! [`Plan`] says what to simulate, [`Simulation`] does it, [`Record`] is what it leaves behind. Inside:
 //! `engine` (what is due), `net` (links, queues, the graph), `tcp` and `traffic` (who sends), `record`
-//! (what is counted). The algorithms come from `sojourn-aqm` unchanged.
+//! (what is counted). [`queues`] are the queues alone, for a world of real packets. The algorithms come from `sojourn-aqm` unchanged.
 
 #![forbid(unsafe_code)]
 
@@ -13,6 +13,7 @@ mod flow;
 mod hosts;
 mod net;
 pub mod plan;
+pub mod queues;
 mod record;
 mod simulation;
 pub mod tcp;

@@ -11,5 +11,5 @@ mod topology;
 pub(crate) use capacity::Capacity;
 pub(crate) use link::{InFlight, Link};
 pub(crate) use packet::{Body, Packet, Sack};
-pub(crate) use port::{Decider, Offer, Port};
+pub(crate) use port::{Offer, Port, Setting};
 pub(crate) use topology::{Network, Route};

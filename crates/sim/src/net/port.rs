@@ -4,8 +4,8 @@
 //! The packet in transmission has left the queue.
 
 use super::{Packet, fifo::Fifo, scheduled::Scheduled};
-use crate::record::Counters;
-use sojourn_aqm::{Aqm, Cause, Ecn, Limit, Overflow, Scheduler, Time};
+use crate::{error::PlanError, plan, record::Counters};
+use sojourn_aqm::{Algorithm, Aqm, Cause, Context, Ecn, Limit, Overflow, Scheduler, Spec, Time, units};
 
 /// A waiting packet: when it came, and its number among all offered.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +24,18 @@ pub(crate) enum Offer {
     Marked,
 }
 
+/// What algorithms are told of the whole run.
+pub(crate) struct Setting<'a> {
+    pub(crate) mean_packet: u32,
+    pub(crate) ns2: bool,
+    pub(crate) ns2_2001: bool,
+    pub(crate) linux: bool,
+    /// Algorithms beside the registry's.
+    pub(crate) algorithms: &'a [&'static Algorithm],
+}
+
 /// Who decides about a queue.
-pub(crate) enum Decider {
+enum Decider {
     /// One algorithm about one line of packets, and who leaves when that is full.
     Aqm(Box<dyn Aqm>, Overflow),
     /// A scheduler.
@@ -51,7 +61,53 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    pub(crate) fn new(
+    /// The port that `queue`, at `key` of the plan, describes, in front of `link` with its rate.
+    ///
+    /// # Errors
+    /// A bad limit or spec.
+    pub(crate) fn of(
+        name: String,
+        key: &str,
+        queue: &plan::Queue,
+        (link, link_rate): (u32, u64),
+        setting: &Setting,
+        seed: u64,
+    ) -> Result<Port, PlanError> {
+        let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
+        let spec = Spec::parse_with(&queue.aqm, setting.algorithms).map_err(at_aqm)?;
+        let limit = match spec.limit {
+            Some(limit) => limit,
+            None => units::limit(&queue.limit).map_err(|why| {
+                PlanError::new(format!("{key}.limit"), format!("= {} {why}", queue.limit))
+                    .allowed("packets (100p) or bytes (120kB)")
+            })?,
+        };
+        // ns-2's limit counts the packet in service for some queues, so one fewer may wait.
+        let waiting = match limit {
+            Limit::Packets(n) if setting.ns2 && spec.algorithm.ns2_limit_counts_service => {
+                Limit::Packets((n - 1).max(1))
+            }
+            limit => limit,
+        };
+        let context = Context {
+            link_rate,
+            limit,
+            mean_packet: setting.mean_packet,
+            ecn: queue.ecn,
+            ns2: setting.ns2,
+            ns2_2001: setting.ns2_2001,
+            linux: setting.linux,
+        };
+        let decider = if spec.is_scheduler() {
+            Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
+        } else {
+            let overflow = spec.overflow.unwrap_or(Overflow::Tail);
+            Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
+        };
+        Ok(Port::new((name, spec.to_string()), (link, link_rate), waiting, decider, seed))
+    }
+
+    fn new(
         (name, spec): (String, String),
         (link, link_rate): (u32, u64),
         limit: Limit,

@@ -5,12 +5,12 @@
 //! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
 //! that answers at once. Where two feeds meet, or a queue decides, the packet waits for its time.
 
-use super::{Capacity, Decider, Link, Port};
+use super::{Capacity, Link, Port, Setting};
 use crate::{
     error::PlanError,
     plan::{self, Plan, Topology, Traffic},
 };
-use sojourn_aqm::{Context, Limit, Overflow, Spec, units};
+use sojourn_aqm::units;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// One link of a route.
@@ -344,7 +344,13 @@ impl Graph {
     }
 
     fn ports(&self, plan: &Plan, links: &mut [Link], seed: u64) -> Result<Vec<Port>, PlanError> {
-        let mean_packet = mean_packet(&plan.traffic);
+        let setting = Setting {
+            mean_packet: mean_packet(&plan.traffic),
+            ns2: plan.ns2,
+            ns2_2001: plan.ns2_2001,
+            linux: plan.linux,
+            algorithms: &plan.algorithms,
+        };
         let mut ports = Vec::new();
         for (id, queue) in &self.queues {
             let (from, to, link) = &self.links[*id as usize];
@@ -354,40 +360,9 @@ impl Graph {
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
-            let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
-            let spec = Spec::parse_with(&queue.aqm, &plan.algorithms).map_err(at_aqm)?;
-            let limit = match spec.limit {
-                Some(limit) => limit,
-                None => units::limit(&queue.limit).map_err(|why| {
-                    PlanError::new(format!("{key}.limit"), format!("= {} {why}", queue.limit))
-                        .allowed("packets (100p) or bytes (120kB)")
-                })?,
-            };
-            // ns-2's limit counts the packet in service for some queues, so one fewer may wait.
-            let waiting = match limit {
-                Limit::Packets(n) if plan.ns2 && spec.algorithm.ns2_limit_counts_service => {
-                    Limit::Packets((n - 1).max(1))
-                }
-                limit => limit,
-            };
-            let context = Context {
-                link_rate: link.rate(),
-                limit,
-                mean_packet,
-                ecn: queue.ecn,
-                ns2: plan.ns2,
-                ns2_2001: plan.ns2_2001,
-                linux: plan.linux,
-            };
-            let decider = if spec.is_scheduler() {
-                Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
-            } else {
-                let overflow = spec.overflow.unwrap_or(Overflow::Tail);
-                Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
-            };
+            let port = Port::of(name, &key, queue, (*id, link.rate()), &setting, seed)?;
             links[*id as usize].port = Some(ports.len() as u32);
-            let names = (name, spec.to_string());
-            ports.push(Port::new(names, (*id, link.rate()), waiting, decider, seed));
+            ports.push(port);
         }
         if ports.is_empty() {
             return Err(PlanError::new("link", "no link has a queue")

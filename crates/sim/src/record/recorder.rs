@@ -4,7 +4,7 @@ use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
     flow::{Agent, Connection, Flow},
-    net::{Network, Port, Route},
+    net::{Link, Network, Port, Route},
     simulation::Parts,
 };
 use sojourn_aqm::Limit;
@@ -89,18 +89,22 @@ impl Recorder {
             });
         }
     }
-}
 
-impl Parts {
-    /// The record of the run.
-    pub(crate) fn record(mut self, events: u64) -> Record {
-        let mut order: Vec<usize> = (0..self.network.ports.len()).collect();
-        order.sort_by_key(|i| *i as u32 != self.measured);
-        let mut record = Record { window: self.window, events, ..Record::default() };
-        record.series.interval = self.recorder.interval;
+    /// The columns of every queue over `window`, the `measured` one first.
+    pub(crate) fn columns(
+        &mut self,
+        window: (u64, u64),
+        measured: usize,
+        ports: &[Port],
+        links: &mut [Link],
+    ) -> Record {
+        let mut order: Vec<usize> = (0..ports.len()).collect();
+        order.sort_by_key(|i| *i != measured);
+        let mut record = Record { window, ..Record::default() };
+        record.series.interval = self.interval;
         for i in order {
-            let port = &self.network.ports[i];
-            let watched = &mut self.recorder.queues[i];
+            let port = &ports[i];
+            let watched = &mut self.queues[i];
             let mut queue = port.counters.since(&watched.at_start);
             queue.name.clone_from(&port.name);
             queue.spec.clone_from(&port.spec);
@@ -108,19 +112,31 @@ impl Parts {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = self.network.links[port.link as usize].bits(self.window.0, self.window.1);
+            queue.capacity_bits = links[port.link as usize].bits(window.0, window.1);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut watched.series));
         }
         if record.series.interval == 0 {
             record.series = Series::default();
         }
-        record.flows = flow_columns(&self);
-        record.objects = self.objects;
-        record.pages = self.pages;
-        record.drops = self.drops;
-        record.cwnd = self.cwnd;
         record
+    }
+}
+
+impl Parts {
+    /// The record of the run.
+    pub(crate) fn record(mut self, events: u64) -> Record {
+        let Network { ports, links, .. } = &mut self.network;
+        let record = self.recorder.columns(self.window, self.measured as usize, ports, links);
+        Record {
+            events,
+            flows: flow_columns(&self),
+            objects: self.objects,
+            pages: self.pages,
+            drops: self.drops,
+            cwnd: self.cwnd,
+            ..record
+        }
     }
 }
 
@@ -188,16 +204,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
 
 /// Whether every packet is accounted for, at every queue and for every flow.
 pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunError> {
-    for port in &network.ports {
-        let c = &port.counters;
-        let known = c.departures + c.total_drops() + port.waiting().count() as u64;
-        if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
-            return Err(RunError::Conservation(format!(
-                "queue {}: {} arrived, {known} left, were dropped or wait",
-                port.name, c.arrivals
-            )));
-        }
-    }
+    network.ports.iter().try_for_each(port_conserves)?;
     let mut on_the_way = vec![0u64; flows.len()];
     let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|flying| &flying.packet));
     for packet in
@@ -220,6 +227,19 @@ pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunErro
                 "flow {number}: {sent} sent, {known} received, dropped or on the way"
             )));
         }
+    }
+    Ok(())
+}
+
+/// Whether every packet is accounted for at one queue.
+pub(crate) fn port_conserves(port: &Port) -> Result<(), RunError> {
+    let c = &port.counters;
+    let known = c.departures + c.total_drops() + port.waiting().count() as u64;
+    if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
+        return Err(RunError::Conservation(format!(
+            "queue {}: {} arrived, {known} left, were dropped or wait",
+            port.name, c.arrivals
+        )));
     }
     Ok(())
 }

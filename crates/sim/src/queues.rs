@@ -1,0 +1,219 @@
+//! Queues and their links without a network around them: for a world that has senders and a clock of its own.
+//!
+//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is virtual
+//! here as everywhere: whoever comes late serves what was due in the order in which it was due.
+
+use crate::{
+    error::{PlanError, RunError},
+    net::{Body, Capacity, Link, Offer, Packet, Port, Setting},
+    plan,
+    record::{Record, Recorder},
+};
+use sojourn_aqm::{Algorithm, Cause, Class, Ecn};
+
+/// A packet as a queue knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    /// The caller's name for it.
+    pub token: u32,
+    /// Its flow: dense small numbers.
+    pub flow: u32,
+    /// Size on the wire.
+    pub bytes: u32,
+    /// ECN field; marked ones come out as [`Ecn::Ce`].
+    pub ecn: Ecn,
+    /// Traffic class.
+    pub class: Class,
+}
+
+/// What a queue did to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Dropped it, why, and how many had been offered before it.
+    Dropped(Cause, u64),
+    /// Marked it.
+    Marked,
+}
+
+/// A transmission that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// What is sent, marks included.
+    pub parcel: Parcel,
+    /// When the transmitter is done and the link must be served again.
+    pub end: u64,
+    /// When it reaches the other end.
+    pub arrival: u64,
+}
+
+/// Links, and the queues in front of them.
+pub struct Queues {
+    links: Vec<Link>,
+    ports: Vec<Port>,
+    recorder: Recorder,
+}
+
+/// What all queues share.
+#[derive(Clone, Debug)]
+pub struct Common<'a> {
+    /// Size on the wire that algorithms count in.
+    pub mean_packet: u32,
+    /// Samples this often; 0: none.
+    pub interval: u64,
+    /// Whether algorithms default to the settings of ns-2, of that of before late 2001, of Linux.
+    pub ns2: bool,
+    /// See `ns2`.
+    pub ns2_2001: bool,
+    /// See `ns2`.
+    pub linux: bool,
+    /// Algorithms beside the registry's.
+    pub algorithms: &'a [&'static Algorithm],
+    /// Of their random numbers.
+    pub seed: u64,
+}
+
+impl Queues {
+    /// One queue for each of `links`, which are called `FROM-TO`.
+    ///
+    /// # Errors
+    /// A link without rate or queue, a bad spec or limit.
+    pub fn new(links: &[plan::Link], common: &Common) -> Result<Queues, PlanError> {
+        let setting = Setting {
+            mean_packet: common.mean_packet,
+            ns2: common.ns2,
+            ns2_2001: common.ns2_2001,
+            linux: common.linux,
+            algorithms: common.algorithms,
+        };
+        let mut queues = Queues {
+            links: Vec::new(),
+            ports: Vec::new(),
+            recorder: Recorder::new(common.interval, links.len()),
+        };
+        for (i, one) in links.iter().enumerate() {
+            let name = format!("{}-{}", one.from, one.to);
+            let key = format!("link.{name}");
+            if one.rate == 0 {
+                return Err(
+                    PlanError::new(format!("{key}.rate"), "is zero").allowed("a rate of at least 1bit/s")
+                );
+            }
+            let Some(queue) = &one.queue else {
+                return Err(PlanError::new(format!("{key}.queue"), "is missing"));
+            };
+            let mut link = Link::new(one.rate, one.delay);
+            if let Some(capacity) = &one.capacity {
+                link.vary(Capacity::new(capacity, &name, common.seed));
+            }
+            let key = format!("{key}.queue");
+            queues.ports.push(Port::of(name, &key, queue, (i as u32, one.rate), &setting, common.seed)?);
+            queues.links.push(link);
+        }
+        Ok(queues)
+    }
+
+    /// A packet reaches the queue of `link`. If that is idle then, it must be served at once.
+    pub fn offer(&mut self, link: usize, now: u64, parcel: Parcel, told: &mut impl FnMut(u32, Fate)) {
+        self.note_rate(link, now);
+        let packet = Packet {
+            flow: parcel.flow,
+            step: 0,
+            bytes: parcel.bytes,
+            ecn: parcel.ecn,
+            class: parcel.class,
+            sent: now,
+            body: Body::Datagram { sequence: parcel.token },
+        };
+        self.ports[link].offer(now, packet, &mut |packet, offer| told(packet.sequence(), fate(offer)));
+    }
+
+    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`: it is
+    /// idle from now on.
+    pub fn serve(&mut self, link: usize, now: u64, told: &mut impl FnMut(u32, Fate)) -> Option<Sending> {
+        self.note_rate(link, now);
+        let port = &mut self.ports[link];
+        let was_busy = port.busy;
+        let packet = port.take(now, &mut |packet, offer| told(packet.sequence(), fate(offer)));
+        let Some(packet) = packet else {
+            if was_busy {
+                port.on_idle(now);
+            }
+            return None;
+        };
+        let link = &mut self.links[link];
+        let end = link.transmit(now, packet.bytes);
+        let parcel = Parcel {
+            token: packet.sequence(),
+            flow: packet.flow,
+            bytes: packet.bytes,
+            ecn: packet.ecn,
+            class: packet.class,
+        };
+        Some(Sending { parcel, end, arrival: link.arrival(end) })
+    }
+
+    /// Whether `link` transmits something.
+    pub fn is_busy(&self, link: usize) -> bool {
+        self.ports[link].busy
+    }
+
+    /// Packets and bytes that wait for `link`.
+    pub fn backlog(&self, link: usize) -> (u32, u64) {
+        self.ports[link].backlog()
+    }
+
+    /// When the algorithm of `link` wants [`Queues::on_timer`].
+    pub fn next_timer(&self, link: usize) -> Option<u64> {
+        self.ports[link].next_timer().map(|time| time.0)
+    }
+
+    /// That time has come.
+    pub fn on_timer(&mut self, link: usize, now: u64) {
+        self.note_rate(link, now);
+        self.ports[link].on_timer(now);
+    }
+
+    /// Statistics start.
+    pub fn open_window(&mut self, now: u64) {
+        self.pass(now);
+        self.recorder.open_window(&mut self.ports);
+    }
+
+    /// Take a sample.
+    pub fn sample(&mut self, now: u64) {
+        self.recorder.sample(now, &mut self.ports);
+    }
+
+    /// The columns of the queues over `window`, the `measured` one first.
+    ///
+    /// # Errors
+    /// Packets that appeared or vanished.
+    pub fn record(mut self, window: (u64, u64), measured: usize) -> Result<Record, RunError> {
+        self.pass(window.1);
+        for port in &mut self.ports {
+            port.counters.close();
+            crate::record::port_conserves(port)?;
+        }
+        Ok(self.recorder.columns(window, measured, &self.ports, &mut self.links))
+    }
+
+    fn pass(&mut self, now: u64) {
+        for port in &mut self.ports {
+            port.pass(now);
+        }
+    }
+
+    /// Tell a queue what its link carries now, if that changes with time.
+    fn note_rate(&mut self, link: usize, now: u64) {
+        if let Some(rate) = self.links[link].rate_at(now) {
+            self.ports[link].set_link_rate(rate);
+        }
+    }
+}
+
+fn fate(offer: Offer) -> Fate {
+    match offer {
+        Offer::Dropped(cause, number) => Fate::Dropped(cause, number),
+        Offer::Marked => Fate::Marked,
+    }
+}
