@@ -67,6 +67,7 @@ TYPES: dict[str, dict[str, str]] = {
         "mean_square_packets": "d",
         "arrivals": "I",
         "drops": "I",
+        "departed_bytes": "Q",
     },
     "queue": {
         **dict.fromkeys(("delay_edges_ns", "delay_counts", "run_lengths", "run_counts"), "Q"),
@@ -95,6 +96,7 @@ _SERIES_NAMES = {
     "mean_square_packets": "queue_mean_square",
     "arrivals": "arrivals",
     "drops": "drops",
+    "departed_bytes": "departed_bytes",
 }
 
 

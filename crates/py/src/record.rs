@@ -151,7 +151,11 @@ fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, 
 }
 
 fn series_dict<'py>(py: Python<'py>, series: &QueueSeries) -> PyResult<Bound<'py, PyDict>> {
-    let dict = columns!(py, series, [packets, bytes, mean_packets, mean_square_packets, arrivals, drops]);
+    let dict = columns!(
+        py,
+        series,
+        [packets, bytes, mean_packets, mean_square_packets, arrivals, drops, departed_bytes]
+    );
     let probes = PyDict::new(py);
     for (class, packets) in &series.class_packets {
         let packets: Vec<f64> = packets.iter().map(|n| f64::from(*n)).collect();

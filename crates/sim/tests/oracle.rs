@@ -535,6 +535,7 @@ fn samples_add_up_to_the_counters() {
     assert_eq!(series.packets.len(), 1000);
     assert_eq!(series.arrivals.iter().map(|n| u64::from(*n)).sum::<u64>(), queue.arrivals);
     assert_eq!(series.drops.iter().map(|n| u64::from(*n)).sum::<u64>(), queue.drops.iter().sum::<u64>());
+    assert_eq!(series.departed_bytes.iter().sum::<u64>(), queue.departed_bytes);
     let mean: f64 = series.mean_packets.iter().map(|mean| mean * 1e7).sum();
     let square: f64 = series.mean_square_packets.iter().map(|mean| mean * 1e7).sum();
     assert!((mean / queue.packet_ns - 1.0).abs() < 1e-6, "{mean} {}", queue.packet_ns);

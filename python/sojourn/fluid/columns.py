@@ -55,8 +55,7 @@ def _queue(found: Setting, solution: Solution) -> dict[str, Any]:
     seconds = found.seconds[1] - found.seconds[0]
     h = seconds / len(q)
     dropped = refused + early
-    accepted = arrivals - dropped
-    out = np.where(q > 0, rate, np.minimum(accepted, rate))
+    out = _out(q, arrivals - dropped, rate)
     delay = q / rate
 
     def total(values: Floats) -> float:
@@ -88,6 +87,12 @@ def _queue(found: Setting, solution: Solution) -> dict[str, Any]:
         "delay_sum_ns": total(out * delay) * 1e9,
         "delay_squared_ns": total(out * delay**2) * 1e18,
     }
+
+
+def _out(queue: Floats, accepted: Floats, rate: float) -> Floats:
+    """Return what leaves (packets/s): all that the link can send while something waits."""
+    leaving: Floats = np.where(queue > 0, rate, np.minimum(accepted, rate))
+    return leaving
 
 
 def _flows(found: Setting, solution: Solution) -> dict[str, bytes]:
@@ -154,6 +159,7 @@ def _series(found: Setting, solution: Solution) -> dict[str, Any]:
 
     arrivals, _, early, refused = _through(found, solution)
     q, seconds = solution.queue[:, 0], interval / 1e9
+    out = _out(q, arrivals - early - refused, float(np.asarray(found.link.rate)))
     table = {
         "packets": np.rint(now(q)).astype("<u4"),
         "bytes": np.rint(now(q) * found.packet).astype("<u8"),
@@ -161,6 +167,7 @@ def _series(found: Setting, solution: Solution) -> dict[str, Any]:
         "mean_square_packets": means(q * q),
         "arrivals": np.rint(means(arrivals) * seconds).astype("<u4"),
         "drops": np.rint(means(early + refused) * seconds).astype("<u4"),
+        "departed_bytes": np.rint(means(out) * seconds * found.packet).astype("<u8"),
     }
     states = {name: values[:, 0] for name, values in solution.states.items()}
     probes = {**states, "p": solution.signal[:, 0], "window": solution.window[:, 0]}

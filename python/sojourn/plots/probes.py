@@ -14,7 +14,7 @@ from sojourn.report.numbers import scale
 
 _NOT_PROBES = frozenset({
     "aqm", "seed", "run_id", "time_s", "queue", "queue_packets", "queue_bytes", "queue_mean",
-    "queue_mean_square", "arrivals", "drops", "marks",
+    "queue_mean_square", "arrivals", "drops", "marks", "departed_bytes",
 })  # fmt: skip
 
 

@@ -172,6 +172,8 @@ pub struct QueueSeries {
     pub arrivals: Vec<u32>,
     /// Packets dropped since the previous sample.
     pub drops: Vec<u32>,
+    /// Bytes handed to the transmitter since the previous sample.
+    pub departed_bytes: Vec<u64>,
     /// Waiting packets at the sample of each class that has occurred; nothing if all are of class 0.
     pub class_packets: Vec<(u8, Vec<u32>)>,
     /// The algorithm's probes: name and values.

@@ -22,6 +22,7 @@ struct Watched {
     integrals: (u128, u128),
     arrivals: u64,
     drops: u64,
+    departed_bytes: u64,
 }
 
 impl Recorder {
@@ -60,6 +61,7 @@ impl Recorder {
             series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
             series.arrivals.push((port.counters.arrivals - watched.arrivals) as u32);
             series.drops.push((port.counters.total_drops() - watched.drops) as u32);
+            series.departed_bytes.push(port.counters.departed_bytes - watched.departed_bytes);
             for (class, waiting) in port.counters.waiting_by_class(waiting) {
                 let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
                     Some(column) => column,
@@ -79,6 +81,7 @@ impl Recorder {
             watched.integrals = (packets, squared);
             watched.arrivals = port.counters.arrivals;
             watched.drops = port.counters.total_drops();
+            watched.departed_bytes = port.counters.departed_bytes;
             let mut column = 0;
             port.probe(&mut |name, value| {
                 if column == series.probes.len() {
