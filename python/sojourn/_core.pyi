@@ -40,6 +40,7 @@ __all__ = [
     "check",
     "run",
     "Batch",
+    "Gateway",
 ]
 
 VERSION: str
@@ -304,3 +305,24 @@ class Batch:
     @property
     def finished(self) -> bool:
         """Whether every job has finished and been handed over or is waiting to be."""
+
+@final
+class Gateway:
+    """Real packets through the simulator's queues, in a native thread that holds no GIL."""
+
+    def __new__(cls, plan_json: str) -> Gateway:
+        """Start it; `plan_json` is the plan of `crates/gateway`, with the descriptors of open devices."""
+
+    def live(self) -> dict[str, Any] | None:
+        """How it stands: ``now_ns``, ``queues`` (forward, backward), counts outside the queues."""
+
+    def stop(self) -> None:
+        """Ask it to end now."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended."""
+
+    def finish(self) -> dict[str, Any]:
+        """Wait for its end; returns the record (as a simulation's, with ``lateness_edges_ns``,
+        ``lateness_counts`` and ``tally``)."""

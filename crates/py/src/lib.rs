@@ -7,6 +7,7 @@
 mod batch;
 mod errors;
 mod exam;
+mod gateway;
 mod inspect;
 mod own;
 mod python_aqm;
@@ -54,5 +55,6 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MARK", views::MARK)?;
     module.add("DROP", views::DROP)?;
     module.add_class::<exam::Exam>()?;
+    module.add_class::<gateway::Gateway>()?;
     module.add_class::<batch::Batch>()
 }

@@ -7,7 +7,7 @@ use pyo3::{
 use sojourn_sim::{QueueRecord, QueueSeries, Record};
 
 /// A number with a fixed little-endian form.
-trait Scalar: Copy {
+pub(crate) trait Scalar: Copy {
     const SIZE: usize;
     fn write(self, to: &mut [u8]);
 }
@@ -24,7 +24,7 @@ macro_rules! scalar {
 }
 scalar!(u8, u32, u64, f64);
 
-fn column<'py, T: Scalar>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
+pub(crate) fn column<'py, T: Scalar>(py: Python<'py>, values: &[T]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, values.len() * T::SIZE, |bytes| {
         for (value, slot) in values.iter().zip(bytes.chunks_exact_mut(T::SIZE)) {
             value.write(slot);

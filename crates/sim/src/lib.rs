@@ -23,7 +23,7 @@ mod web;
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
-    ClassColumns, CwndColumns, DropColumns, FlowColumns, ObjectColumns, PageColumns, QueueRecord,
+    ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
     QueueSeries, Record, Series,
 };
 pub use simulation::{Control, Simulation};

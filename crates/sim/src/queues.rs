@@ -53,6 +53,40 @@ pub struct Queues {
     recorder: Recorder,
 }
 
+/// What happened at a queue since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Packets dropped, every cause.
+    pub drops: u64,
+    /// Packets marked, every cause.
+    pub marks: u64,
+    /// Packets handed to the transmitter.
+    pub departures: u64,
+    /// Bytes handed to the transmitter.
+    pub departed_bytes: u64,
+    /// Sum of the times that they waited, ns.
+    pub delay_sum: u128,
+    /// Packets that wait now.
+    pub waiting: u32,
+}
+
+/// A link that never loses a packet: its queue has no end.
+pub struct Wire(Link);
+
+impl Wire {
+    /// A link of `rate` bit/s.
+    pub fn new(rate: u64) -> Wire {
+        Wire(Link::new(rate.max(1), 0))
+    }
+
+    /// Hand over `bytes` at `now`, which is no earlier than before; when they have been sent.
+    pub fn transmit(&mut self, now: u64, bytes: u32) -> u64 {
+        self.0.transmit(now, bytes)
+    }
+}
+
 /// What all queues share.
 #[derive(Clone, Debug)]
 pub struct Common<'a> {
@@ -157,9 +191,10 @@ impl Queues {
         self.ports[link].busy
     }
 
-    /// Packets and bytes that wait for `link`.
-    pub fn backlog(&self, link: usize) -> (u32, u64) {
-        self.ports[link].backlog()
+    /// What happened at the queue of `link` since the start.
+    pub fn totals(&self, link: usize) -> Totals {
+        let port = &self.ports[link];
+        Totals { waiting: port.backlog().0, ..port.counters.totals() }
     }
 
     /// When the algorithm of `link` wants [`Queues::on_timer`].

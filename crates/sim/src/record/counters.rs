@@ -2,6 +2,7 @@
 //! asks what time it is.
 
 use super::{QueueRecord, classes::Classes, histogram::Histogram};
+use crate::queues::Totals;
 use sojourn_aqm::{Cause, Class};
 
 /// Counters since the start of the run, and exact integrals of the queue over time.
@@ -84,6 +85,19 @@ impl Counters {
             self.packet_squared_ns += span * packets_wide * packets_wide;
             self.byte_ns += span * u128::from(bytes);
             self.max_packets = self.max_packets.max(packets);
+        }
+    }
+
+    /// What happened since the start.
+    pub(crate) fn totals(&self) -> Totals {
+        Totals {
+            arrivals: self.arrivals,
+            drops: self.total_drops(),
+            marks: self.marks.iter().sum(),
+            departures: self.departures,
+            departed_bytes: self.departed_bytes,
+            delay_sum: self.delay_sum,
+            waiting: 0,
         }
     }
 

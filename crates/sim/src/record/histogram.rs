@@ -5,12 +5,13 @@ const PER_OCTAVE: u64 = 1 << BITS;
 
 /// Counts of whole numbers.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     counts: Vec<u64>,
 }
 
 impl Histogram {
-    pub(crate) fn add(&mut self, value: u64) {
+    /// Count `value`.
+    pub fn add(&mut self, value: u64) {
         let bucket = bucket(value);
         if bucket >= self.counts.len() {
             self.counts.resize(bucket + 1, 0);
@@ -19,7 +20,7 @@ impl Histogram {
     }
 
     /// Lower edges and counts of the buckets that gained something since `earlier`.
-    pub(crate) fn since(&self, earlier: &Histogram) -> (Vec<u64>, Vec<u64>) {
+    pub fn since(&self, earlier: &Histogram) -> (Vec<u64>, Vec<u64>) {
         let before = |bucket: usize| earlier.counts.get(bucket).copied().unwrap_or(0);
         self.counts
             .iter()

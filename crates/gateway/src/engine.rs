@@ -1,0 +1,467 @@
+//! The gateway in virtual time: what was read at one moment is due at another.
+//!
+//! A packet crosses the link of the host that sent it, the bottleneck's queue and link, and the link of the host that
+//! gets it. When each of these ends is computed, not measured, and events are handled in that order however late the
+//! caller is; so rates are exact, and the algorithms see what they would see in the simulator. No clock, no file
+//! descriptor: time and packets come in as arguments.
+
+use crate::{
+    flows::{Flows, Prefix},
+    packet::{self, Header, Malformed, Tcp},
+    plan::{Host, Plan, Side},
+    segment::{self, OFFLOAD, Offload},
+};
+use sojourn_aqm::{Class, Ecn, Random, Stream};
+use sojourn_sim::{
+    DropColumns, Histogram, PlanError, Record, RunError,
+    queues::{Common, Fate, Parcel, Queues, Wire},
+};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// What a gateway leaves behind.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// As a simulation's; time-outs and window cuts are the hosts' own business and 0 here.
+    pub record: Record,
+    /// How late packets were written in the window: lower edges of buckets, ns...
+    pub lateness_edges_ns: Vec<u64>,
+    /// ...and how many fell into each.
+    pub lateness_counts: Vec<u64>,
+    /// What happened to packets outside the queues, over the whole run.
+    pub tally: Tally,
+}
+
+/// Packets outside the queues, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Read from devices; of a super-packet, its segments.
+    pub read: u64,
+    /// Written to devices.
+    pub delivered: u64,
+    /// Dropped by the queues.
+    pub dropped: u64,
+    /// Lost behind the bottleneck, as the plan has it.
+    pub lost: u64,
+    /// Could not be routed: too short, not IP, lengths that contradict each other.
+    pub malformed: u64,
+    /// To an address that is not on the other side.
+    pub unroutable: u64,
+    /// A device refused them, or was gone.
+    pub undelivered: u64,
+    /// Forwarded although their transport's header makes no sense.
+    pub odd: u64,
+    /// Super-packets that were cut up.
+    pub super_packets: u64,
+}
+
+/// What is due; of equal times, in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Warmup,
+    /// A link has sent a packet.
+    Departure,
+    Timer,
+    /// A packet reaches the bottleneck's queue.
+    Arrival,
+    /// A packet reaches the host that gets it.
+    Delivery,
+    Sample,
+}
+
+/// A packet in the gateway.
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// With the ten bytes in front that a device wants.
+    bytes: Vec<u8>,
+    ecn: Ecn,
+    class: Class,
+    flow: u32,
+    read: u64,
+    link: u8,
+    to: u32,
+    tcp: Option<Tcp>,
+    payload: u32,
+}
+
+/// A host's link, both ways.
+struct Access {
+    device: u32,
+    side: Side,
+    up: Option<Wire>,
+    down: Option<Wire>,
+    delay: u64,
+}
+
+/// The gateway without devices.
+pub struct Engine {
+    queues: Queues,
+    hosts: Vec<Access>,
+    /// Longest first.
+    routes: Vec<(Prefix, u32)>,
+    flows: Flows,
+    classes: [u8; 64],
+    loss: [f64; 2],
+    luck: [Stream; 2],
+    overhead: u32,
+    heap: BinaryHeap<Reverse<(u64, Kind, u64, u32)>>,
+    /// Events so far: equal ones stay in order.
+    filed: u64,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    interval: u64,
+    warmup: u64,
+    is_counting: bool,
+    measured: Option<u8>,
+    now: u64,
+    drops: DropColumns,
+    lateness: Histogram,
+    tally: Tally,
+}
+
+impl Engine {
+    /// Check `plan` and set everything up.
+    ///
+    /// # Errors
+    /// The first key that makes it impossible.
+    pub fn new(plan: &Plan) -> Result<Engine, PlanError> {
+        let common = Common {
+            mean_packet: plan.mean_packet,
+            interval: plan.interval,
+            ns2: plan.ns2,
+            ns2_2001: plan.ns2_2001,
+            linux: plan.linux,
+            algorithms: &plan.algorithms,
+            seed: plan.seed,
+        };
+        let queues = Queues::new(&[plan.forward.clone(), plan.backward.clone()], &common)?;
+        let mut routes = Vec::new();
+        for (number, host) in plan.hosts.iter().enumerate() {
+            if host.device as usize >= plan.devices.len() {
+                let key = format!("host.{}.device", host.name);
+                return Err(refusal(
+                    key,
+                    format!("= {} is not there", host.device),
+                    "the number of a device",
+                ));
+            }
+            let key = format!("host.{}", host.name);
+            routes.extend(prefixes(&key, &host.addresses)?.into_iter().map(|p| (p, number as u32)));
+        }
+        routes.sort_by_key(|(prefix, _)| Reverse(prefix.length));
+        let mut rules = Vec::new();
+        for rule in &plan.rules {
+            rules.push((rule.clone(), prefixes(&format!("traffic.{}", rule.name), &rule.addresses)?));
+        }
+        if rules.is_empty() {
+            return Err(refusal("rules".into(), "is empty".into(), "a last rule that fits everything"));
+        }
+        if let Some(share) = plan.loss.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+            return Err(refusal("loss".into(), format!("= {share} is out of range"), "0 to 1"));
+        }
+        let mut classes = [0; 64];
+        for (dscp, class) in &plan.classes {
+            match classes.get_mut(usize::from(*dscp)) {
+                Some(place) => *place = *class,
+                None => return Err(refusal("classes".into(), format!("{dscp} is no code point"), "0 to 63")),
+            }
+        }
+        let luck = |link: &str| Stream::new(plan.seed, &format!("link/{link}/loss"));
+        let mut engine = Engine {
+            queues,
+            hosts: plan.hosts.iter().map(Access::new).collect(),
+            routes,
+            flows: Flows::new(rules),
+            classes,
+            loss: plan.loss,
+            luck: [luck("forward"), luck("backward")],
+            overhead: plan.overhead,
+            heap: BinaryHeap::new(),
+            filed: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            interval: plan.interval,
+            warmup: plan.warmup,
+            is_counting: plan.warmup == 0,
+            measured: plan.measured,
+            now: 0,
+            drops: DropColumns::default(),
+            lateness: Histogram::default(),
+            tally: Tally::default(),
+        };
+        if plan.warmup > 0 {
+            engine.file(plan.warmup, Kind::Warmup, 0);
+        }
+        if plan.interval > 0 {
+            engine.file(plan.interval, Kind::Sample, 0);
+        }
+        for link in 0..2 {
+            if let Some(time) = engine.queues.next_timer(link) {
+                engine.file(time, Kind::Timer, link as u32);
+            }
+        }
+        Ok(engine)
+    }
+
+    /// Bytes as a device gave them at `now`: one packet, or a super-packet.
+    pub fn take(&mut self, now: u64, bytes: &[u8]) {
+        let now = now.max(self.now);
+        let mut way = None;
+        let mut count = 0u64;
+        let outcome = segment::split(bytes, |header, offload, head, body| {
+            count += 1;
+            let way = *way.get_or_insert_with(|| self.way(now, header));
+            match way {
+                Some(way) => self.enter(now, way, header, offload, [head, body]),
+                None => self.tally.unroutable += 1,
+            }
+        });
+        self.tally.super_packets += u64::from(count > 1);
+        self.tally.read += count;
+        if let Err(Malformed::Short | Malformed::NotIp | Malformed::Length | Malformed::Offload) = outcome {
+            self.tally.read += 1;
+            self.tally.malformed += 1;
+        }
+    }
+
+    /// Flow, sender and receiver of a packet, if it goes from one side to the other.
+    fn way(&mut self, now: u64, header: &Header) -> Option<(u32, u32, u32)> {
+        let (from, to) = (self.host(header.source)?, self.host(header.destination)?);
+        let is_across = self.hosts[from as usize].side != self.hosts[to as usize].side;
+        is_across.then(|| (self.flows.of(now, header), from, to))
+    }
+
+    /// One packet crosses the link of its sender.
+    fn enter(
+        &mut self,
+        now: u64,
+        (flow, from, to): (u32, u32, u32),
+        header: &Header,
+        offload: Offload,
+        parts: [&[u8]; 2],
+    ) {
+        self.tally.odd += u64::from(header.is_odd);
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
+            self.slots.len() as u32 - 1
+        });
+        let access = &mut self.hosts[from as usize];
+        let slot = &mut self.slots[number as usize];
+        slot.bytes.clear();
+        slot.bytes.extend_from_slice(&offload.bytes());
+        slot.bytes.extend_from_slice(parts[0]);
+        slot.bytes.extend_from_slice(parts[1]);
+        slot.ecn = header.ecn;
+        slot.flow = flow;
+        slot.read = now;
+        slot.link = u8::from(access.side == Side::Right);
+        slot.to = to;
+        slot.tcp = header.tcp;
+        slot.payload = header.payload as u32;
+        slot.class = Class(self.flows.class(flow).unwrap_or(self.classes[usize::from(header.dscp)]));
+        let way = self.flows.way(flow);
+        way.link = slot.link;
+        way.sends(header);
+        let bytes = (slot.bytes.len() - OFFLOAD) as u32 + self.overhead;
+        let sent = access.up.as_mut().map_or(now, |wire| wire.transmit(now, bytes));
+        let arrival = sent + access.delay;
+        self.file(arrival, Kind::Arrival, number);
+    }
+
+    /// The host that has an address.
+    fn host(&self, address: u128) -> Option<u32> {
+        self.routes.iter().find(|(prefix, _)| prefix.holds(address)).map(|(_, host)| *host)
+    }
+
+    /// When something is due next.
+    pub fn next_due(&self) -> Option<u64> {
+        self.heap.peek().map(|Reverse((time, ..))| *time)
+    }
+
+    /// Handle what is due up to `now`. `write` gets a device's number, the bytes for it, and when they were due;
+    /// it says how late they were, or nothing if the device did not take them.
+    pub fn advance(&mut self, now: u64, write: &mut impl FnMut(u32, &[u8], u64) -> Option<u64>) {
+        while let Some(Reverse((time, kind, _, number))) = self.heap.peek().copied()
+            && time <= now
+        {
+            self.heap.pop();
+            self.now = time;
+            match kind {
+                Kind::Warmup => {
+                    self.is_counting = true;
+                    self.queues.open_window(time);
+                    self.flows.open_window();
+                    self.lateness = Histogram::default();
+                }
+                Kind::Departure => self.serve(number as usize, time),
+                Kind::Timer => {
+                    let link = number as usize;
+                    self.queues.on_timer(link, time);
+                    if let Some(next) = self.queues.next_timer(link) {
+                        self.file(next.max(time + 1), Kind::Timer, number);
+                    }
+                }
+                Kind::Arrival => self.offer(number, time),
+                Kind::Delivery => self.deliver(number, time, write),
+                Kind::Sample => {
+                    self.queues.sample(time);
+                    self.file(time + self.interval, Kind::Sample, 0);
+                }
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn file(&mut self, time: u64, kind: Kind, number: u32) {
+        self.filed += 1;
+        self.heap.push(Reverse((time, kind, self.filed, number)));
+    }
+
+    /// A packet reaches the bottleneck's queue.
+    fn offer(&mut self, number: u32, now: u64) {
+        let slot = &self.slots[number as usize];
+        let (link, flow) = (usize::from(slot.link), slot.flow);
+        let bytes = (slot.bytes.len() - OFFLOAD) as u32 + self.overhead;
+        let parcel = Parcel { token: number, flow, bytes, ecn: slot.ecn, class: slot.class };
+        self.flows.way(flow).counts.offered += 1;
+        let mut witness = Witness {
+            slots: &self.slots,
+            flows: &mut self.flows,
+            free: &mut self.free,
+            tally: &mut self.tally,
+        };
+        self.queues.offer(link, now, parcel, &mut |token, fate| witness.tell(token, fate));
+        if !self.queues.is_busy(link) {
+            self.serve(link, now);
+        }
+    }
+
+    /// A link may send its next packet.
+    fn serve(&mut self, link: usize, now: u64) {
+        let mut witness = Witness {
+            slots: &self.slots,
+            flows: &mut self.flows,
+            free: &mut self.free,
+            tally: &mut self.tally,
+        };
+        let sending = self.queues.serve(link, now, &mut |token, fate| witness.tell(token, fate));
+        let Some(sending) = sending else { return };
+        self.file(sending.end, Kind::Departure, link as u32);
+        let number = sending.parcel.token;
+        let slot = &mut self.slots[number as usize];
+        if sending.parcel.ecn == Ecn::Ce && slot.ecn != Ecn::Ce {
+            packet::mark(&mut slot.bytes[OFFLOAD..]);
+        }
+        if self.loss[link] > 0.0 && self.luck[link].uniform() < self.loss[link] {
+            self.tally.lost += 1;
+            self.flows.way(slot.flow).counts.lost += 1;
+            self.free.push(number);
+            return;
+        }
+        let access = &mut self.hosts[slot.to as usize];
+        let bytes = sending.parcel.bytes;
+        let sent = access.down.as_mut().map_or(sending.arrival, |wire| wire.transmit(sending.arrival, bytes));
+        let due = sent + access.delay;
+        self.file(due, Kind::Delivery, number);
+    }
+
+    fn deliver(&mut self, number: u32, due: u64, write: &mut impl FnMut(u32, &[u8], u64) -> Option<u64>) {
+        let slot = &self.slots[number as usize];
+        match write(self.hosts[slot.to as usize].device, &slot.bytes, due) {
+            Some(late) => {
+                self.tally.delivered += 1;
+                self.lateness.add(late);
+                self.flows.way(slot.flow).receives(slot.tcp, slot.payload, due - slot.read);
+            }
+            None => self.tally.undelivered += 1,
+        }
+        self.free.push(number);
+    }
+
+    /// What happened so far outside the queues.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// The queues, for a look while it runs.
+    pub fn queues(&self) -> &Queues {
+        &self.queues
+    }
+
+    /// It is over: the record up to `end`, up to which everything was handled.
+    ///
+    /// # Errors
+    /// Packets that appeared or vanished.
+    pub fn finish(mut self, end: u64) -> Result<Outcome, RunError> {
+        let inside = (self.slots.len() - self.free.len()) as u64;
+        let t = self.tally;
+        let known = t.delivered + t.dropped + t.lost + t.malformed + t.unroutable + t.undelivered + inside;
+        if t.read != known {
+            return Err(RunError::Conservation(format!("gateway: {} read, {known} accounted for", t.read)));
+        }
+        let measured = self.measured.unwrap_or_else(|| {
+            let carried = |link| self.queues.totals(link).departed_bytes;
+            u8::from(carried(1) > carried(0))
+        });
+        let window = (self.warmup.min(end), end);
+        let flows = self.flows.columns(measured);
+        if !self.is_counting {
+            self.queues.open_window(end);
+        }
+        let record = Record {
+            flows,
+            drops: self.drops,
+            events: self.filed,
+            ..self.queues.record(window, usize::from(measured))?
+        };
+        let (lateness_edges_ns, lateness_counts) = self.lateness.since(&Histogram::default());
+        Ok(Outcome { record, lateness_edges_ns, lateness_counts, tally: self.tally })
+    }
+}
+
+/// Counts what a queue does to packets, and clears away those that it drops.
+struct Witness<'a> {
+    slots: &'a [Slot],
+    flows: &'a mut Flows,
+    free: &'a mut Vec<u32>,
+    tally: &'a mut Tally,
+}
+
+impl Witness<'_> {
+    fn tell(&mut self, token: u32, fate: Fate) {
+        let counts = &mut self.flows.way(self.slots[token as usize].flow).counts;
+        match fate {
+            Fate::Marked => counts.marked += 1,
+            Fate::Dropped(..) => {
+                counts.dropped += 1;
+                self.tally.dropped += 1;
+                self.free.push(token);
+            }
+        }
+    }
+}
+
+impl Access {
+    fn new(host: &Host) -> Access {
+        let wire = || host.rate.map(Wire::new);
+        Access { device: host.device, side: host.side, up: wire(), down: wire(), delay: host.delay }
+    }
+}
+
+fn prefixes(key: &str, words: &[String]) -> Result<Vec<Prefix>, PlanError> {
+    words
+        .iter()
+        .map(|word| {
+            Prefix::read(word).ok_or_else(|| {
+                refusal(
+                    format!("{key}.addresses"),
+                    format!("= {word:?} is no address"),
+                    "10.0.0.1, 10.0.0.0/24, fd00::/8",
+                )
+            })
+        })
+        .collect()
+}
+
+fn refusal(key: String, problem: String, allowed: &str) -> PlanError {
+    PlanError { key, problem, allowed: allowed.to_owned(), nearest: None }
+}

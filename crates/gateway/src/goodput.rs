@@ -1,0 +1,85 @@
+//! Which payload bytes of a TCP connection arrive for the first time: what a receiver counts as goodput.
+
+/// Holes that are remembered; beyond, the oldest is taken as filled.
+const MOST_HOLES: usize = 4096;
+
+/// What has arrived of one direction: everything below `next`, except the holes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrived {
+    /// The first byte, then counted on without wrapping; nothing has come before that.
+    next: Option<u64>,
+    holes: Vec<(u64, u64)>,
+}
+
+impl Arrived {
+    /// `bytes` from `sequence` on arrive; returns how many of them are new.
+    pub(crate) fn take(&mut self, sequence: u32, bytes: u32) -> u32 {
+        let Some(next) = self.next else {
+            self.next = Some((1 << 32) + u64::from(sequence) + u64::from(bytes));
+            return bytes;
+        };
+        let from = unwrapped(next, sequence);
+        let to = from + u64::from(bytes);
+        let mut new = to.saturating_sub(from.max(next));
+        if from > next {
+            self.holes.push((next, from));
+            if self.holes.len() > MOST_HOLES {
+                self.holes.remove(0);
+            }
+        }
+        self.next = Some(next.max(to));
+        if from < next && !self.holes.is_empty() {
+            new += self.fill(from, to);
+        }
+        new as u32
+    }
+
+    /// Take `from..to` out of the holes; returns how much of them it was.
+    fn fill(&mut self, from: u64, to: u64) -> u64 {
+        let mut filled = 0;
+        let mut left = Vec::new();
+        for &(a, b) in &self.holes {
+            let (low, high) = (a.max(from), b.min(to));
+            if low >= high {
+                left.push((a, b));
+                continue;
+            }
+            filled += high - low;
+            left.extend([(a, low), (high, b)].into_iter().filter(|(a, b)| a < b));
+        }
+        self.holes = left;
+        filled
+    }
+}
+
+/// The count without wrapping that `sequence` stands for, near to `next`.
+fn unwrapped(next: u64, sequence: u32) -> u64 {
+    let ahead = sequence.wrapping_sub(next as u32) as i32;
+    next.saturating_add_signed(i64::from(ahead))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_twice_counts_once_in_any_order_and_across_the_wrap() {
+        let mut arrived = Arrived::default();
+        let start = u32::MAX - 1500;
+        let at = |k: u32| start.wrapping_add(k * 1000);
+        let new: Vec<u32> =
+            [0, 1, 3, 3, 5, 2, 2, 4, 0, 6].iter().map(|k| arrived.take(at(*k), 1000)).collect();
+        assert_eq!(new, [1000, 1000, 1000, 0, 1000, 1000, 0, 1000, 0, 1000]);
+        assert!(arrived.holes.is_empty());
+    }
+
+    #[test]
+    fn a_piece_fills_a_part_of_a_hole() {
+        let mut arrived = Arrived::default();
+        arrived.take(0, 100);
+        assert_eq!(arrived.take(1000, 100), 100);
+        assert_eq!(arrived.take(400, 100), 100);
+        assert_eq!(arrived.take(50, 1000), 950 - 50 - 100);
+        assert_eq!(arrived.take(0, 1100), 0);
+    }
+}
