@@ -47,7 +47,9 @@ def _load(name: str) -> Callable[[], Paper]:
 
 #: Every paper by its id.
 PAPERS: dict[str, Entry] = {
-    "avqred2007": Entry("Adaptive Virtual Queue RED (AVQRED): the fluid model", _load("avqred2007")),
+    "avqred2007": Entry(
+        "Adaptive Virtual Queue RED (AVQRED) under 4000 connections, and its fluid model", _load("avqred2007")
+    ),
     "ldc2002": Entry("A comparison of load-based and queue-based algorithms (LDC)", _load("ldc2002")),
     "bio2002": Entry("BIO: an alternative to RIO (RED, BLUE, RIO and BIO)", _load("bio2002")),
     "raqm2005": Entry("A stable rate-based algorithm for active queue management (RAQM)", _load("raqm2005")),

@@ -1,6 +1,8 @@
-"""The AVQRED paper (Byun and Baras 2007), re-run: so far its fluid model (sections 6 and 7).
+"""The AVQRED paper (Byun and Baras 2007), re-run: its arithmetic, its testbed simulated, its fluid model.
 
-AVQRED feeds RED the length of a virtual queue that is served a little slower than the link. ``equations``
-says which readings of the printed equations are solved (`sojourn.fluid.avqred` solves them), ``checks``
-decides each claim, ``sections`` draws Figs. 6 to 8.
+AVQRED feeds RED the length of a virtual queue that is served at the rate at which the gateway really sends.
+``settings`` is Table 1; ``experiments`` and ``readings`` are what is simulated; ``arithmetic`` holds the
+printed tables against each other, ``ranking`` is the paper's rank rule, ``testbed`` has the checks of the
+claims about packets. ``equations`` says which readings of the printed equations are solved
+(`sojourn.fluid.avqred` solves them), ``fluid`` checks the claims about them.
 """

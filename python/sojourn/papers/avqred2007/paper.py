@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from importlib import resources
 
+from sojourn.papers.avqred2007 import equations, readings
+from sojourn.papers.avqred2007.cells import cell
 from sojourn.papers.avqred2007.checks import checks
-from sojourn.papers.avqred2007.equations import experiment, readings
+from sojourn.papers.avqred2007.experiments import TWIN, experiments
+from sojourn.papers.avqred2007.measures import TABLE2, measure
 from sojourn.papers.avqred2007.sections import sections
+from sojourn.papers.avqred2007.settings import BEST
+from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
-from sojourn.record import Record
 
-DATA = resources.files(__package__) / "data"
 TITLE = "A New Rate-based Active Queue Management: Adaptive Virtual Queue RED (AVQRED)"
 CITATION = "D. J. Byun, J. S. Baras. CNSR 2007"
-
-
-def measure(_record: Record) -> dict[str, float | None]:
-    """Return nothing beyond the library's metrics: so far no packets are simulated."""
-    return {}
+#: The metrics of the report's tables: those of Table 2, and what explains them.
+COLUMNS = {
+    **TABLE2,
+    "drop_ratio": ("loss ratio", ""),
+    "arrivals_100ms": ("arrivals per 100 ms", "packets"),
+    "mean_packet": ("packets that leave", "B"),
+    "mean_drop_run": ("drops in a row", ""),
+}
 
 
 def paper() -> Paper:
@@ -26,10 +32,18 @@ def paper() -> Paper:
         id="avqred2007",
         title=TITLE,
         citation=CITATION,
-        data=DATA,
-        experiments=[experiment()],
-        readings=readings(),
+        data=resources.files(__package__) / "data",
+        experiments=[*experiments(), equations.experiment()],
+        readings=[*readings.readings(), *equations.readings()],
         checks=checks(),
         measure=measure,
         sections=sections,
+        traced=traced,
+        cell=cell,
+        columns=COLUMNS,
     )
+
+
+def traced(reading: str, experiment: str, arm: Arm) -> bool:
+    """Whether figures draw this arm over time."""
+    return not reading and experiment == TWIN and arm.name in BEST.values()

@@ -1,58 +1,111 @@
-"""The AVQRED paper's part of the report: Figs. 6 to 8 and the numbers behind them."""
+"""The AVQRED paper's part of the report: its tables and figures of the testbed, then those of its equations.
+
+The paper's own curves are lost; each caption says what its text says of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
-from sojourn import plots
-from sojourn.fluid.avqred import ARED1, AVQRED3, RED2
-from sojourn.papers.avqred2007.equations import traces
+from sojourn.papers.avqred2007 import figures, fluid_sections
+from sojourn.papers.avqred2007.experiments import SMALL, TUNING, TWIN
+from sojourn.papers.avqred2007.measures import TABLE2
+from sojourn.papers.avqred2007.settings import OTHERS
 from sojourn.papers.reproduction import Reproduction
-from sojourn.papers.summary import estimates, select
-from sojourn.report import Block, Column, Figure, Section, Table
+from sojourn.report import Block, Column, Columns, Figure, Section, Table
 
-COLUMNS = {
-    "queue_mean": ("mean queue", "packets"),
-    "queue_std": ("std. dev.", "packets"),
-    "arrivals_mean": ("arrival rate", "packets/s"),
-    "utilisation_mean": ("utilisation", "Mbit/s"),
-    "utilisation_std": ("std. dev.", "Mbit/s"),
-    "printed_std": ("std. dev. of the printed l", "Mbit/s"),
-}
-FIGURES = {
-    "queue": ("Fig. 6: queue", "Queue (packets)"),
-    "arrivals": ("Fig. 7: arrival rate", "Arrivals (packets/s)"),
-    "utilisation": ("Fig. 8: utilisation of the link", "Utilisation (Mbit/s)"),
-}
-INTRODUCTION = (
-    "The equations of section 6, corrected where they cannot run as printed (see the assumptions), from 200 "
-    "to 4000 connections. The readings put the printed forms back, one at a time."
-)
+TESTBED = """The paper's testbed, simulated: 4000 web connections through a gateway that carries 16.8 to
+21 Mbit/s. Tables 3 to 6 compare AVQRED 3 with the best setting of each other algorithm."""
+LITERAL = "H, 2^rank"
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose equations were solved."""
-    blocks = list(_blocks(result))
-    return [Section("Figures 6 to 8: the fluid model", blocks, INTRODUCTION)] if blocks else []
+    """Return the paper's own sections, those whose runs were made."""
+    found = [
+        Section("Table 2: twenty settings", list(_table2(result)), TESTBED),
+        Section("Figures 3 to 5: over time", list(_traces(result))),
+        Section("Tables 3 to 6: improvement by AVQRED", list(_improvements(result))),
+        Section("Section 3: short queues", list(_small(result))),
+        Section("Section 4.1.1: neighbours of the best settings", list(_tuning(result))),
+        *fluid_sections.sections(result),
+    ]
+    return [section for section in found if section.blocks]
 
 
-def _blocks(result: Reproduction) -> Iterator[Block]:
-    found = {one.algorithm.lower(): traces(one) for one in (RED2, ARED1, AVQRED3)}
-    for name, (title, label) in FIGURES.items():
-        parts = [
-            pl.DataFrame({"aqm": aqm, "time_s": one["time"], "value": one[name]})
-            for aqm, one in found.items()
-            if one is not None
-        ]
-        if parts:
-            svg = plots.queue_traces(pl.concat(parts), value="value", y_label=label, title=title)
-            yield Figure(svg, title, "avq-fluid, seed 1")
-    for reading, words in (("", "as corrected"), *((r.id, r.title) for r in result.paper.readings)):
-        runs = select(result.metrics, "avq-fluid", reading)
-        if runs.height:
-            columns = {"arm": Column("algorithm"), "n": Column("seeds", kind="seed")}
-            for name, (title, unit) in COLUMNS.items():
-                columns[name] = Column(title, unit, f"{name}_ci95")
-            yield Table(estimates(runs, list(COLUMNS)), f"{reading or 'Primary'}: {words}", columns)
+def _table2(result: Reproduction) -> Iterator[Block]:
+    frame = figures.ranks(result)
+    if frame is None:
+        return
+    columns = {"arm": Column("setting")}
+    for (name, (title, unit)), letter in zip(TABLE2.items(), "ABCDEF", strict=True):
+        columns[name] = Column(f"{letter}: {title}", unit, f"{name}_ci95")
+    columns["g"] = Column("G", kind="seed")
+    columns["h"] = Column("H", kind="seed")
+    columns["h_literal"] = Column(LITERAL, kind="seed")
+    columns["h_printed"] = Column("H as printed", kind="seed")
+    caption = (
+        "Table 2, ours. G and H have the weights that give the printed G; beside them H by the text's 2^rank "
+        "and H as the paper prints it."
+    )
+    yield Table(frame, caption, columns, f"{TWIN}, means over seeds")
+    svg = figures.table2_agreement(result)
+    if svg is not None:
+        caption = "Table 2, each cell: ours against the printed number; the band is 20 % around equality."
+        yield Figure(svg, caption, TWIN)
+
+
+def _traces(result: Reproduction) -> Iterator[Block]:
+    drawn = (
+        ("utilisation", "Mbit/s", "Fig. 3: link utilisation", None,
+         "AVQRED carries less than 5 % less than RED, ARED and PI and is steadier; GKVQ and AVQ stay well "
+         "below the capacity."),
+        ("delay", "ms", "Fig. 4: queueing delay", None,
+         "AVQRED's delay is at least a quarter lower than that of all others, its jitter 5 to 15 % above "
+         "RED's."),
+        ("drops", "Drops / 100 ms", "Fig. 5: packet loss, half a minute", figures.MAGNIFIED,
+         "AVQRED's drops are 28 to 50 % steadier than those of all but BLUE."),
+    )  # fmt: skip
+    for value, label, title, part, said in drawn:
+        svg = figures.traces(result, value, label, title, part)
+        if svg is not None:
+            strong = "" if part else "; strong: mean over 5 s"
+            yield Figure(svg, f"{title}. The text says: {said}", f"{TWIN}, seed 1, windows of 100 ms{strong}")
+
+
+def _improvements(result: Reproduction) -> Iterator[Block]:
+    frame = figures.improvements(result)
+    if frame is None:
+        return
+    columns = {"improvement of": Column("improvement of")}
+    for against in OTHERS:
+        columns[f"{against} printed"] = Column(f"{against}, printed", "%")
+        columns[against] = Column(f"{against}, ours", "%", f"{against}_ci95")
+    caption = "Improvement by AVQRED 3 over the best setting of each other algorithm; more is better."
+    yield Table(frame, caption, columns, f"{TWIN}, means over seeds with 95 % intervals")
+
+
+def _small(result: Reproduction) -> Iterator[Block]:
+    drawn = (
+        ("overflow_share", "Share of drops by overflow"),
+        ("utilisation", "Utilisation (Mbit/s)"),
+    )
+    pair = [figures.small_queue(result, metric, label) for metric, label in drawn]
+    if all(pair):
+        caption = (
+            "Room in the gateway. The text says: AVQRED works well with a small queue, RED becomes tail drop."
+        )
+        yield Columns([Figure(svg, caption, SMALL) for svg in pair if svg is not None])
+
+
+def _tuning(result: Reproduction) -> Iterator[Block]:
+    frame = figures.neighbours(result)
+    if frame is not None:
+        caption = (
+            "Place of each best setting among its neighbours, each printed parameter half or one and a half "
+            "times as large, by the rank rule"
+        )
+        columns = {
+            name: Column(name, kind="text" if name in ("setting", "first would be") else "seed")
+            for name in frame.columns
+        }
+        yield Table(frame, caption, columns, TUNING)

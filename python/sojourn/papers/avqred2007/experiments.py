@@ -1,0 +1,139 @@
+"""What is simulated: the 20 settings on the testbed's twin, small queues, and neighbours of the settings."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+from importlib import resources
+
+from sojourn.errors import InputError
+from sojourn.papers.avqred2007.settings import BEST, TABLE1, TUNED, Words, scaled
+from sojourn.papers.experiment import Arm, Experiment
+from sojourn.scenario import Scenario
+from sojourn.study.execute import check
+from sojourn.study.plan import Point
+
+#: The testbed, its simulated twin, and the other experiments.
+REAL, TWIN, SMALL, TUNING, ARITHMETIC = (
+    "avq-emul",
+    "avq-emul-sim",
+    "avq-small-queue",
+    "avq-tuning",
+    "avq-arithmetic",
+)
+ASSUMED = tuple(f"A-AVQ-{i}" for i in (*range(1, 17), 26))
+#: ARED as Floyd and others have it but for its bound of max_p; AVQRED with another least capacity.
+PLAIN, LOW = "ARED1 plain", "AVQRED3 min 5"
+#: Physical queues (packets) and the algorithms that meet them (assumed).
+LIMITS = (8, 15, 30, 100)
+ON_SMALL = ("AVQRED3", "RED2", "DropTail")
+#: Lengths of what is dear and not of the paper: 100 s and 200 s that count instead of 800 s.
+SHORT, QUICK = "200s", "150s"
+
+
+@cache
+def scenario() -> Scenario:
+    """Return the testbed's twin."""
+    file = resources.files(__package__) / "scenarios" / f"{TWIN}.toml"
+    return Scenario.from_toml(file.read_text(encoding="utf-8"), f"{TWIN}.toml")
+
+
+@cache
+def shortened(name: str) -> Scenario:
+    """Return the twin under another name and over `SHORT`."""
+    return scenario().with_(name=name, source=name, duration=SHORT)
+
+
+def lasting(duration: str, arm: Arm) -> Arm:
+    """Return an arm over another time."""
+    return arm.within(arm.scenario.with_(duration=duration))
+
+
+def setting(name: str, where: Scenario | None = None) -> Arm:
+    """Return a setting of Table 1 on the testbed's twin."""
+    return Arm(name, where or scenario(), *TABLE1[name], target=22)
+
+
+@cache
+def varied(name: str) -> tuple[tuple[str, Words], ...]:
+    """Return a setting's neighbours: each printed parameter half and one and a half times as large.
+
+    Those that cannot run (a probability above 1, thresholds that meet) are left out.
+    """
+    algorithm, words = TABLE1[name]
+    found = []
+    for parameter in TUNED[algorithm]:
+        for factor in (0.5, 1.5):
+            arm = Arm(name, scenario(), algorithm, {**words, parameter: scaled(words[parameter], factor)})
+            with suppress(InputError, ValueError):
+                check([Point(arm.scenario, arm.spec, 1)])
+                found.append((f"{name} {parameter} x{factor:g}", dict(arm.parameters)))
+    return tuple(found)
+
+
+def experiments() -> list[Experiment]:
+    """Return every experiment with packets, and the computed one."""
+    return [
+        Experiment(ARITHMETIC, "Tables 3 to 6, G and H from Table 2", "Tables 2 to 6", world="analytic"),
+        Experiment(REAL, "The testbed", "Tables 2 to 6", assumptions=ASSUMED, world="real"),
+        _twin(),
+        _small_queue(),
+        _tuning(),
+    ]
+
+
+def _twin() -> Experiment:
+    arms = [setting(name) for name in TABLE1]
+    plain = setting("ARED1").having(hysteresis="1")
+    low = setting("AVQRED3").having(min_capacity="5Mbit/s")
+    arms += [replace(plain, name=PLAIN), replace(low, name=LOW)]
+    return Experiment(
+        TWIN,
+        "Twenty settings of seven algorithms under 4000 connections",
+        "Tables 2 to 6, Figs. 3 to 5",
+        tuple(arms),
+        ASSUMED,
+        most_seeds=20,
+        quick_seeds=10,
+        short=partial(lasting, QUICK),
+    )
+
+
+def _small_queue() -> Experiment:
+    arms = []
+    for limit in LIMITS:
+        for name in ON_SMALL:
+            algorithm, words = TABLE1.get(name, ("droptail", {}))
+            arms.append(Arm(f"{name} {limit}p", shortened(SMALL), algorithm, {"limit": f"{limit}p", **words}))
+    return Experiment(
+        SMALL,
+        "AVQRED, RED and drop tail with short queues",
+        "Section 3",
+        tuple(arms),
+        (*ASSUMED, "A-AVQ-27"),
+        also=("real",),
+        most_seeds=10,
+        quick_seeds=10,
+        short=partial(lasting, QUICK),
+    )
+
+
+def _tuning() -> Experiment:
+    arms = []
+    for name in BEST.values():
+        algorithm, _ = TABLE1[name]
+        arms.append(setting(name, shortened(TUNING)))
+        arms += [Arm(title, shortened(TUNING), algorithm, words) for title, words in varied(name)]
+    return Experiment(
+        TUNING,
+        "Each parameter of the best settings half and one and a half times as large",
+        "Section 4.1.1",
+        tuple(arms),
+        (*ASSUMED, "A-AVQ-28"),
+        also=("real",),
+        seeds=3,
+        most_seeds=3,
+        quick_seeds=3,
+        short=partial(lasting, QUICK),
+    )

@@ -1,0 +1,106 @@
+"""The check of every claim about the fluid model: read with ``data/claims.csv`` at hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, RED2, R, integrate, population
+from sojourn.papers.avqred2007.equations import UNITS
+from sojourn.papers.checks import Below, Check, Computed, Within
+from sojourn.papers.claims import Finding, Verdict
+from sojourn.papers.judge import All, Noted
+from sojourn.papers.terms import Quantity
+
+TITLES = {
+    "queue_mean": "mean queue",
+    "queue_std": "std. dev. of the queue",
+    "arrivals_mean": "mean arrival rate",
+    "utilisation_mean": "mean utilisation",
+    "utilisation_std": "std. dev. of the utilisation",
+}
+#: Targets of utilisation at which the closed form of the queue is checked.
+TARGETS = (0.90, 0.93, 0.95, 0.98)
+STEADY = (
+    "At equilibrium both lambda and lambda (1 - p) fall with p, so that a higher arrival rate and a lower "
+    "utilisation exclude each other: Figs. 7 and 8 cannot both be read as the paper reads them"
+)
+
+
+def quantity(metric: str, arm: str) -> Quantity:
+    """Return a metric of one of the three arms."""
+    return Quantity(metric, arm, "avq-fluid", UNITS[metric.rpartition("_")[0]], TITLES[metric])
+
+
+def checks() -> dict[str, Check]:
+    """Return the check of every claim by its id."""
+    others = ("RED", "ARED")
+
+    def ours(metric: str) -> Quantity:
+        return quantity(metric, "AVQRED")
+
+    utilisation, unsteady = ours("utilisation_mean"), ours("utilisation_std")
+    return {
+        "AVQ-32": All(tuple(Below(ours("queue_mean"), quantity("queue_mean", one)) for one in others)),
+        "AVQ-33": All(tuple(Below(quantity("queue_std", one), ours("queue_std")) for one in others)),
+        "AVQ-34": Noted(
+            All(tuple(Below(quantity("arrivals_mean", one), ours("arrivals_mean")) for one in others)), STEADY
+        ),
+        "AVQ-35": All(
+            (
+                Below(utilisation, quantity("utilisation_mean", "RED")),
+                Within(utilisation, 0.93, 1.0, quantity("utilisation_mean", "RED"), ratio=True),
+            )
+        ),
+        "AVQ-36": All(
+            (
+                Below(unsteady, quantity("utilisation_std", "RED")),
+                Below(quantity("utilisation_std", "RED"), unsteady, factor=1 / (1 - 0.128)),
+            )
+        ),
+        "AVQ-37": Computed(rests_at_the_closed_form),
+        "AVQ-38": Computed(arrivals_follow_the_square_root),
+    }
+
+
+@cache
+def rests_at_the_closed_form() -> Finding:
+    """Judge AVQ-37: the queue rests at tau / (1 - tau), the utilisation at tau u."""
+    systems = [replace(AVQRED3, tau=tau, least=1.0, churn=0.0) for tau in TARGETS]
+    found = integrate(systems, [1], duration=20.0, since=15.0, ramp=False)
+    queues, used = found.mean["queue"][:, 0], found.mean["utilisation"][:, 0] * BITS / AVQRED3.rate
+    wanted = np.array([tau / (1 - tau) for tau in TARGETS])
+    away = abs(queues / wanted - 1)
+    slack = abs(used / np.array(TARGETS) - 1)
+    words = ", ".join(f"tau {tau}: {q:.2f}" for tau, q in zip(TARGETS, queues, strict=True))
+    verdict = Verdict.REPRODUCED if max(away.max(), slack.max()) <= 0.02 else Verdict.NOT_REPRODUCED
+    return Finding(
+        verdict,
+        float(away.max()),
+        n=len(TARGETS),
+        measure="largest distance from tau / (1 - tau), as a share",
+        claimed="<= 0.02",
+        reason=f"mean queue by {words}; utilisation within {slack.max():.1e} of tau u",
+    )
+
+
+@cache
+def arrivals_follow_the_square_root() -> Finding:
+    """Judge AVQ-38: lambda = (m/R) sqrt(2 (1 - p)/p) with constant u and no churn."""
+    systems = [replace(one, least=1.0, churn=0.0, max_p=1.0) for one in (RED2, ARED1, AVQRED3)]
+    found = integrate(systems, [1], duration=20.0, since=15.0, ramp=False)
+    p = found.signal[:, 0]
+    window = found.arrivals[-1, :, 0] * R / population(1e9)
+    away = float(abs(window - np.sqrt(2 * (1 - p) / p)).max())
+    words = ", ".join(f"{one.algorithm} {value:.4f}" for one, value in zip(systems, p, strict=True))
+    verdict = Verdict.REPRODUCED if away <= 1e-3 else Verdict.NOT_REPRODUCED
+    return Finding(
+        verdict,
+        away,
+        n=len(systems),
+        measure="largest |lambda R/m - sqrt(2 (1-p)/p)|",
+        claimed="<= 1e-3",
+        reason=f"p at rest: {words}",
+    )

@@ -1,0 +1,58 @@
+"""The AVQRED paper's part of the report: Figs. 6 to 8 and the numbers behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from sojourn import plots
+from sojourn.fluid.avqred import ARED1, AVQRED3, RED2
+from sojourn.papers.avqred2007.equations import traces
+from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.summary import estimates, select
+from sojourn.report import Block, Column, Figure, Section, Table
+
+COLUMNS = {
+    "queue_mean": ("mean queue", "packets"),
+    "queue_std": ("std. dev.", "packets"),
+    "arrivals_mean": ("arrival rate", "packets/s"),
+    "utilisation_mean": ("utilisation", "Mbit/s"),
+    "utilisation_std": ("std. dev.", "Mbit/s"),
+    "printed_std": ("std. dev. of the printed l", "Mbit/s"),
+}
+FIGURES = {
+    "queue": ("Fig. 6: queue", "Queue (packets)"),
+    "arrivals": ("Fig. 7: arrival rate", "Arrivals (packets/s)"),
+    "utilisation": ("Fig. 8: utilisation of the link", "Utilisation (Mbit/s)"),
+}
+INTRODUCTION = (
+    "The equations of section 6, corrected where they cannot run as printed (see the assumptions), from 200 "
+    "to 4000 connections. The readings put the printed forms back, one at a time."
+)
+
+
+def sections(result: Reproduction) -> list[Section]:
+    """Return the paper's own sections, those whose equations were solved."""
+    blocks = list(_blocks(result))
+    return [Section("Figures 6 to 8: the fluid model", blocks, INTRODUCTION)] if blocks else []
+
+
+def _blocks(result: Reproduction) -> Iterator[Block]:
+    found = {one.algorithm.lower(): traces(one) for one in (RED2, ARED1, AVQRED3)}
+    for name, (title, label) in FIGURES.items():
+        parts = [
+            pl.DataFrame({"aqm": aqm, "time_s": one["time"], "value": one[name]})
+            for aqm, one in found.items()
+            if one is not None
+        ]
+        if parts:
+            svg = plots.queue_traces(pl.concat(parts), value="value", y_label=label, title=title)
+            yield Figure(svg, title, "avq-fluid, seed 1")
+    for reading, words in (("", "as corrected"), *((r.id, r.title) for r in result.paper.readings)):
+        runs = select(result.metrics, "avq-fluid", reading)
+        if runs.height:
+            columns = {"arm": Column("algorithm"), "n": Column("seeds", kind="seed")}
+            for name, (title, unit) in COLUMNS.items():
+                columns[name] = Column(title, unit, f"{name}_ci95")
+            yield Table(estimates(runs, list(COLUMNS)), f"{reading or 'Primary'}: {words}", columns)

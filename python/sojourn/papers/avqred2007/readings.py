@@ -1,0 +1,113 @@
+"""The other readings of the testbed: what the paper leaves open, each tried in place of the assumption.
+
+Readings of the traffic and of the links change every setting; to keep them cheap they last as long as the
+control, "200 s", which changes nothing else: what it decides otherwise is due to the length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sojourn.papers.avqred2007.experiments import SHORT, TWIN, lasting
+from sojourn.papers.avqred2007.settings import TABLE1
+from sojourn.papers.experiment import Arm, Reading
+
+Data = dict[str, Any]
+_HERE = frozenset({TWIN})
+
+
+def readings() -> list[Reading]:
+    """Return every reading of the testbed."""
+    return [*_places(), *_algorithms(), *_metrics()]
+
+
+def everywhere(change: Callable[[Data], None]) -> Callable[[Arm], Arm | None]:
+    """Return a change of an arm's shortened scenario, made on its plain data."""
+
+    def apply(arm: Arm) -> Arm:
+        data = arm.scenario.model_dump(by_alias=True, exclude_none=True)
+        change(data)
+        return lasting(SHORT, arm.within(arm.scenario.with_(**data)))
+
+    return apply
+
+
+def only(algorithm: str, **parameters: str) -> Callable[[Arm], Arm | None]:
+    """Return a change of one algorithm's parameters."""
+
+    def apply(arm: Arm) -> Arm | None:
+        if arm.algorithm != algorithm:
+            return None
+        changed = arm.having(**parameters)
+        return changed if changed.spec != arm.spec else None
+
+    return apply
+
+
+def _places() -> list[Reading]:
+    def wide(data: Data) -> None:
+        data["dumbbell"]["capacity"] = {"every": "4ms", "rate": "uniform 13Mbit/s 25Mbit/s"}
+        data["dumbbell"]["rate"] = "25Mbit/s"
+
+    def legs(data: Data) -> None:
+        """Add up the legs as printed: 4 + (20 to 40) + (40 to 80) ms there and back."""
+        bell = data["dumbbell"]
+        bell["access"]["delays"] = [f"{20 + 2 * i + 1}ms" for i in range(10)]
+        bell["server"]["delays"] = [f"{12 + 0.5 * i + 0.25:g}ms" for i in range(20)]
+
+    def http(**changes: Any) -> Callable[[Data], None]:
+        def change(data: Data) -> None:
+            traffic = {**data["traffic"][0], **changes}
+            data["traffic"] = [{key: value for key, value in traffic.items() if value is not None}]
+
+        return change
+
+    def tcp(**changes: Any) -> Callable[[Data], None]:
+        def change(data: Data) -> None:
+            http(tcp={**data["traffic"][0]["tcp"], **changes})(data)
+
+        return change
+
+    def reading(name: str, title: str, change: Callable[[Data], None], assumption: str = "") -> Reading:
+        return Reading(name, title, everywhere(change), experiments=_HERE, assumption=assumption)
+
+    return [
+        reading(SHORT, "the primary reading over 200 s: a control for those below", lambda _data: None),
+        reading("13 to 25 Mbit/s", "capacity uniform in 13 to 25 Mbit/s, drawn every 4 ms", wide, "A-AVQ-1"),
+        reading("RTT 64 to 124 ms", "round trips as the printed legs add up", legs, "A-AVQ-2"),
+        reading("11 kB objects", "connections bring 11 kB, none is given up",
+                http(size="11kB", patience=None), "A-AVQ-3"),
+        reading("no aborts", "connections end with their page only", http(patience=None), "A-AVQ-3"),
+        reading("initial RTO 1 s", "TCP's first time-out of RFC 6298", tcp(initial_rto="1s"), "A-AVQ-26"),
+    ]  # fmt: skip
+
+
+def _algorithms() -> list[Reading]:
+    def reading(name: str, title: str, change: Callable[[Arm], Arm | None], assumption: str) -> Reading:
+        return Reading(name, title, change, experiments=_HERE, assumption=assumption)
+
+    return [
+        reading("AVQ gamma 1", "AVQ wants all of its capacity", only("avq", gamma="1"), "A-AVQ-11"),
+        reading("ARED n 3", "ARED waits for 3 half seconds, not 10",
+                lambda arm: only("ared", hysteresis="3")(arm) if arm.name in TABLE1 else None, "A-AVQ-9"),
+        reading("ARED max_p 0.5", "ARED's max_p is at most 0.5, as Floyd has it", only("ared", top="0.5"),
+                "A-AVQ-9"),
+        reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation that the text speaks of: 95 %",
+                only("avqred", gamma="0.95"), "A-AVQ-12"),
+        reading("AVQRED as printed", "AVQRED's listing to the letter", only("avqred", listing="literal"),
+                "A-AVQ-12"),
+    ]  # fmt: skip
+
+
+def _metrics() -> list[Reading]:
+    return [
+        Reading(
+            "windows of 1 s",
+            "deviations over windows of 1 s",
+            metrics={"util_std": "util_std[1s]", "drop_std": "drop_std[1s]"},
+            experiments=_HERE,
+            quick=_HERE,
+            assumption="A-AVQ-5",
+        )
+    ]
