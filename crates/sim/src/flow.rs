@@ -3,7 +3,7 @@
 use crate::{
     check::LARGEST,
     error::PlanError,
-    net::{Body, Packet, Route},
+    net::{Body, Packet, Route, Sacks},
     plan::{self, Draw, Kind, Tcp, Traffic, Web},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
@@ -168,6 +168,8 @@ pub(crate) struct Connection {
     pub(crate) filed: Option<u64>,
     /// When an acknowledgement that was held back must go.
     pub(crate) delayed: Option<u64>,
+    /// Acknowledgements that come in their own time, though others need not.
+    pub(crate) awaited: u32,
     /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
     last: (u32, u32),
     /// Where the payloads of its packets are drawn, if they differ.
@@ -302,6 +304,7 @@ impl Connection {
             receiver: Receiver::new(&tcp.options),
             filed: None,
             delayed: None,
+            awaited: 0,
             last,
             payloads,
             task: Task::Nothing,
@@ -364,21 +367,21 @@ impl Connection {
             bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
             ecn: if may_mark { ect } else { Ecn::NotEct },
             class,
-            sent: now,
-            body: Body::Data { sequence: segment.sequence, cwr: segment.cwr },
+            body: Body::Data { sequence: segment.sequence, cwr: segment.cwr, sent: now },
         }
     }
 
     /// The acknowledgement of what has arrived so far.
-    pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp) -> Packet {
-        let (mut bytes, mut sack) = (tcp.ack, Default::default());
-        if tcp.options.sack {
-            sack = self.receiver.sack();
-            bytes += tcp.options.sack_bytes * sack.iter().filter(|(first, end)| first < end).count() as u32;
+    pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
+        let (mut bytes, mut sack) = (tcp.ack, 0);
+        if tcp.options.sack && self.receiver.has_blocks() {
+            let blocks = self.receiver.sack();
+            bytes += tcp.options.sack_bytes * blocks.iter().filter(|(first, end)| first < end).count() as u32;
+            sack = sacks.put(blocks);
         }
         let body =
             Body::Ack { next: self.receiver.next(), echo: tcp.options.ecn && self.receiver.echo(), sack };
-        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, sent: 0, body }
+        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, body }
     }
 }
 
@@ -473,9 +476,11 @@ mod tests {
         for sequence in [0, 2, 4] {
             connection.receiver.receive(sequence, sequence == 4, false);
         }
-        let answer = connection.answer(7, 9, Class(0), &tcp);
-        let sack: Sack = [(4, 5), (2, 3), (0, 0)];
-        assert_eq!(answer.body, Body::Ack { next: 1, echo: true, sack });
+        let mut sacks = Sacks::default();
+        let answer = connection.answer(7, 9, Class(0), &tcp, &mut sacks);
+        assert_eq!(answer.body, Body::Ack { next: 1, echo: true, sack: 1 });
+        let blocks: Sack = [(4, 5), (2, 3), (0, 0)];
+        assert_eq!(sacks.take(1), blocks);
         assert_eq!((answer.bytes, answer.step, answer.ecn), (52 + 16, 9, Ecn::NotEct));
     }
 }

@@ -17,12 +17,38 @@ use sojourn_aqm::Ecn;
 impl Simulation {
     /// A packet reaches a host in its own time.
     pub(crate) fn arrive(&mut self, now: u64, packet: Packet) {
-        let Body::Ack { next, echo, sack } = packet.body else {
-            if let Some(answer) = self.receive(now, packet) {
-                self.carry(now, now, answer);
+        if let Body::Ack { .. } = packet.body {
+            if let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent {
+                connection.awaited = connection.awaited.saturating_sub(1);
             }
-            return;
-        };
+            self.acknowledge(now, packet);
+        } else if let Some(answer) = self.receive(now, packet) {
+            self.carry(now, answer);
+        }
+    }
+
+    /// An acknowledgement will reach its sender at `at`, ahead of the clock: since nothing else can happen to
+    /// the sender before but that its timer expires, it reacts already now. Beyond the horizon it waits.
+    pub(crate) fn react(&mut self, at: u64, packet: Packet) {
+        let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent else { return };
+        if at >= self.horizon || connection.awaited > 0 {
+            connection.awaited += 1;
+            let link = self.network.steps[packet.step as usize].link;
+            return self.wait(at, link, packet);
+        }
+        while let Agent::Tcp(connection) = &self.flows[packet.flow as usize].agent
+            && let Some(deadline) = connection.sender.deadline()
+            && deadline <= at
+        {
+            self.time_out(deadline, packet.flow);
+        }
+        self.acknowledge(at, packet);
+    }
+
+    /// An acknowledgement reaches its sender.
+    fn acknowledge(&mut self, now: u64, packet: Packet) {
+        let Body::Ack { next, echo, sack } = packet.body else { return };
+        let sack = self.sacks.take(sack);
         self.with_sender(packet.flow, now, |sender, tcp, out| {
             let window = tcp::initial_window(&tcp.options, tcp.payload);
             sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
@@ -32,61 +58,71 @@ impl Simulation {
     /// A packet reaches its receiver at `at`, perhaps ahead of the clock; the answer, if there is one.
     pub(crate) fn receive(&mut self, at: u64, packet: Packet) -> Option<Packet> {
         let flow = &mut self.flows[packet.flow as usize];
+        let counts = &mut flow.counts;
         let in_time = at < self.end;
         let in_window = in_time && at >= self.warmup;
         if in_time {
-            flow.counts.received += 1;
+            counts.received += 1;
         } else {
-            flow.counts.late += 1;
+            counts.late += 1;
         }
+        let (Body::Data { sent, .. } | Body::Datagram { sent, .. }) = packet.body else { return None };
         if in_window {
-            flow.counts.window_received += 1;
-            flow.counts.delay += at - packet.sent;
-            flow.counts.delay_max = flow.counts.delay_max.max(at - packet.sent);
+            counts.window_received += 1;
+            counts.delay += at - sent;
+            counts.delay_max = counts.delay_max.max(at - sent);
         }
         let (connection, sequence, cwr) = match (&mut flow.agent, packet.body) {
-            (Agent::Tcp(connection), Body::Data { sequence, cwr }) => (connection, sequence, cwr),
+            (Agent::Tcp(connection), Body::Data { sequence, cwr, .. }) => (connection, sequence, cwr),
             _ => {
-                flow.counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
+                counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
                 return None;
             }
         };
+        let group = &self.groups[flow.group as usize];
+        let tcp = group.tcp()?;
         let is_marked = packet.ecn == Ecn::Ce;
         let turns = connection.receiver.turns(is_marked);
-        if turns && connection.delayed.take().is_some() {
-            let earlier = self.answer(packet.flow);
-            self.carry(at, at, earlier);
-        }
-        let flow = &mut self.flows[packet.flow as usize];
-        let Agent::Tcp(connection) = &mut flow.agent else { return None };
-        let tcp = self.groups[flow.group as usize].tcp()?;
+        let earlier = (turns && connection.delayed.take().is_some())
+            .then(|| connection.answer(packet.flow, flow.route.backward, group.class, tcp, &mut self.sacks));
         let received = connection.receiver.receive(sequence, is_marked, cwr);
         if in_window && received.is_new {
-            flow.counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
+            counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
         }
-        let is_syn = tcp.options.syn && sequence == 0;
-        let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
-        let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
-        let waits = tcp.options.delayed_ack > 0 && may_wait && !at_once && connection.delayed.is_none();
-        let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-        connection.delayed = waits.then_some(due);
-        if waits {
-            self.heap.push(Event::new(due, due - at, Kind::DelayedAck, packet.flow));
-        } else {
+        if tcp.options.delayed_ack > 0 {
+            let is_syn = tcp.options.syn && sequence == 0;
+            let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
+            let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
+            let waits = may_wait && !at_once && connection.delayed.is_none();
+            let due = tcp.options.expiry(at, tcp.options.delayed_ack);
+            connection.delayed = waits.then_some(due);
+            if waits {
+                self.calendar.push(Event::new(due, due - at, Kind::DelayedAck, packet.flow));
+            }
+        }
+        let waits = connection.delayed.is_some();
+        if !waits {
             connection.receiver.acknowledges();
         }
-        if connection.task != Task::Nothing && received.is_new && connection.has_all() {
+        let is_over = connection.task != Task::Nothing && received.is_new && connection.has_all();
+        let answer = (!waits)
+            .then(|| connection.answer(packet.flow, flow.route.backward, group.class, tcp, &mut self.sacks));
+        if is_over {
             self.delivered(at, packet.flow);
         }
-        (!waits).then(|| self.answer(packet.flow))
+        if let Some(earlier) = earlier {
+            self.carry(at, earlier);
+        }
+        answer
     }
 
-    pub(crate) fn answer(&self, number: u32) -> Packet {
+    /// What a receiver has to say now.
+    pub(crate) fn answer(&mut self, number: u32) -> Packet {
         let flow = &self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         match (&flow.agent, group.tcp()) {
             (Agent::Tcp(connection), Some(tcp)) => {
-                connection.answer(number, flow.route.backward, group.class, tcp)
+                connection.answer(number, flow.route.backward, group.class, tcp, &mut self.sacks)
             }
             _ => unreachable!("only connections are answered"),
         }
@@ -126,10 +162,10 @@ impl Simulation {
             && connection.filed.is_none_or(|filed| filed > deadline)
         {
             connection.filed = Some(deadline);
-            self.heap.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+            self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         if let Some(due) = connection.sender.take_hold() {
-            self.heap.push(Event::new(due, due - now, Kind::Release, number));
+            self.calendar.push(Event::new(due, due - now, Kind::Release, number));
         }
         for segment in &released {
             self.send(now, number, *segment);
@@ -150,14 +186,14 @@ impl Simulation {
         if let Some(shaper) = &mut connection.shaper {
             if !shaper.is_free(now) {
                 if let Some(due) = shaper.wait(segment) {
-                    self.heap.push(Event::new(due, due - now, Kind::Paced, number));
+                    self.calendar.push(Event::new(due, due - now, Kind::Paced, number));
                 }
                 return;
             }
             shaper.leave(now, packet.bytes);
         }
         flow.mark(now, &mut packet);
-        self.carry(now, now, packet);
+        self.carry(now, packet);
     }
 
     /// The next packet of a connection whose rate is capped may leave.
@@ -172,33 +208,31 @@ impl Simulation {
         if let Some(shaper) = &mut connection.shaper {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
-                self.heap.push(Event::new(due, due - now, Kind::Paced, number));
+                self.calendar.push(Event::new(due, due - now, Kind::Paced, number));
             }
         }
         flow.mark(now, &mut packet);
-        self.carry(now, now, packet);
+        self.carry(now, packet);
     }
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
-        let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return self.heap.pop() };
+        let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return };
         if connection.filed != Some(now) {
-            return self.heap.pop(); // an earlier one was filed since
+            return; // an earlier one was filed since
         }
+        connection.filed = None;
         match connection.sender.deadline() {
             Some(deadline) if deadline > now => {
                 connection.filed = Some(deadline);
-                self.heap.replace_top(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+                self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
-            Some(_) => {
-                connection.filed = None;
-                self.heap.pop();
-                self.with_sender(number, now, |sender, tcp, out| sender.on_timeout(&tcp.options, now, out));
-            }
-            None => {
-                connection.filed = None;
-                self.heap.pop();
-            }
+            Some(_) => self.time_out(now, number),
+            None => {}
         }
+    }
+
+    fn time_out(&mut self, now: u64, number: u32) {
+        self.with_sender(number, now, |sender, tcp, out| sender.on_timeout(&tcp.options, now, out));
     }
 
     pub(crate) fn on_release(&mut self, now: u64, number: u32) {
@@ -212,6 +246,7 @@ impl Simulation {
             }
             return self.with_sender(number, now, |sender, _, _| sender.stop());
         }
+        self.move_horizon(now);
         let group = number & !OF_GROUP;
         for i in 0..self.groups[group as usize].flows.len() {
             let flow = self.groups[group as usize].flows[i];
@@ -234,21 +269,20 @@ impl Simulation {
                 let own = group.demand.stream("size").indexed(index);
                 sizes.count(&mut own.indexed(*sent)).min(LARGEST) as u32
             });
-            let body = Body::Datagram { sequence: *sent as u32 };
+            let body = Body::Datagram { sequence: *sent as u32, sent: now };
             let mut packet = Packet {
                 flow: number,
                 step: flow.route.forward,
                 bytes,
                 ecn: group.ecn,
                 class: group.class,
-                sent: now,
                 body,
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
             flow.mark(now, &mut packet);
-            self.heap.push(Event::new(next, next - now, Kind::Source, number));
-            return self.carry(now, now, packet);
+            self.calendar.push(Event::new(next, next - now, Kind::Source, number));
+            return self.carry(now, packet);
         }
         let mut is_first = true;
         if let Agent::Tcp(Connection { writer: Some((source, written)), sender, .. }) = &mut flow.agent {
@@ -258,7 +292,7 @@ impl Simulation {
             sender.write(1 + u32::from(is_first && syn));
             *written += 1;
             let next = source.next(now, *written, bytes);
-            self.heap.push(Event::new(next, next - now, Kind::Source, number));
+            self.calendar.push(Event::new(next, next - now, Kind::Source, number));
         }
         if is_first {
             return self.start_sender(now, number);
@@ -295,7 +329,7 @@ impl Simulation {
             self.objects.bytes.push(bytes.unwrap_or(0));
         }
         if let Some(lifetime) = lifetime {
-            self.heap.push(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
+            self.calendar.push(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
         }
         self.file_next_arrival(number, now);
         self.on_source(now, flow);
@@ -306,7 +340,7 @@ impl Simulation {
         if let plan::Kind::TcpShort { arrivals, .. } = group.kind {
             let mut gaps = group.demand.stream("arrival").indexed(group.flows.len() as u64);
             let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
-            self.heap.push(Event::new(next, next - now, Kind::Source, OF_GROUP | number));
+            self.calendar.push(Event::new(next, next - now, Kind::Source, OF_GROUP | number));
         }
     }
 

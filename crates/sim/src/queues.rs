@@ -155,8 +155,7 @@ impl Queues {
             bytes: parcel.bytes,
             ecn: parcel.ecn,
             class: parcel.class,
-            sent: now,
-            body: Body::Datagram { sequence: parcel.token },
+            body: Body::Datagram { sequence: parcel.token, sent: now },
         };
         self.ports[link].offer(now, packet, &mut |packet, offer| told(packet.sequence(), fate(offer)));
     }

@@ -6,10 +6,10 @@
 
 use crate::{
     check,
-    engine::{Event, Heap, Kind},
+    engine::{Calendar, Event, Kind},
     error::{PlanError, RunError},
     flow::{Agent, Connection, Flow, Group, Row},
-    net::{InFlight, Network, Offer, Packet, Route},
+    net::{Body, Network, Offer, Packet, Route, Sacks},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
@@ -36,7 +36,10 @@ pub(crate) const OF_GROUP: u32 = 1 << 25;
 pub struct Simulation {
     pub(crate) end: u64,
     pub(crate) warmup: u64,
-    pub(crate) heap: Heap<Event>,
+    /// What is due, and the packets that are on a link towards somebody who waits for them.
+    pub(crate) calendar: Calendar<Packet>,
+    /// The end of transmission at the measured queue: nearly always among the next events, so beside the others.
+    service: Event,
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
@@ -45,6 +48,10 @@ pub struct Simulation {
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,
     pub(crate) measured: u32,
+    /// Up to here a sender meets nothing but acknowledgements and its timer: no warm-up ends, no traffic stops.
+    pub(crate) horizon: u64,
+    /// When traffic stops, the window opens and the run ends, latest first.
+    horizons: Vec<u64>,
     /// The window is open.
     pub(crate) counting: bool,
     pub(crate) trace_drops: bool,
@@ -53,6 +60,7 @@ pub struct Simulation {
     pub(crate) cwnd: CwndColumns,
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
+    pub(crate) sacks: Sacks,
 }
 
 impl Simulation {
@@ -81,7 +89,8 @@ impl Simulation {
         let mut simulation = Simulation {
             end: plan.duration,
             warmup: plan.warmup,
-            heap: Heap::new(),
+            calendar: Calendar::new(),
+            service: Event::NEVER,
             recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
             network,
             groups,
@@ -90,13 +99,21 @@ impl Simulation {
             visits: Visits::default(),
             objects: ObjectColumns::default(),
             measured,
+            horizon: 0,
+            horizons: [plan.warmup, plan.duration]
+                .into_iter()
+                .chain(plan.traffic.iter().filter_map(|t| t.stop))
+                .collect(),
             counting: plan.warmup == 0,
             trace_drops: plan.trace.drops,
             trace_cwnd: plan.trace.cwnd,
             drops: DropColumns::default(),
             cwnd: CwndColumns::default(),
             released: Vec::new(),
+            sacks: Sacks::default(),
         };
+        simulation.horizons.sort_unstable_by(|a, b| b.cmp(a));
+        simulation.move_horizon(0);
         simulation.file_first_events(plan);
         Ok(simulation)
     }
@@ -108,9 +125,12 @@ impl Simulation {
     /// of.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let mut events = 0u64;
-        while let Some(event) = self.heap.peek()
-            && event.time() < self.end
-        {
+        loop {
+            let pending = self.calendar.peek();
+            let event = pending.min(self.service);
+            if event.time() >= self.end {
+                break;
+            }
             if events.is_multiple_of(PATIENCE) {
                 control.now_ns.store(event.time(), Ordering::Relaxed);
                 if control.cancel.load(Ordering::Relaxed) {
@@ -118,7 +138,11 @@ impl Simulation {
                 }
             }
             events += 1;
-            self.handle(event);
+            if self.service < pending {
+                self.depart(event.time(), self.measured);
+            } else if let Some((event, packet)) = self.calendar.pop() {
+                self.handle(event, packet);
+            }
         }
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
         for port in &mut self.network.ports {
@@ -135,14 +159,14 @@ impl Simulation {
 
     fn file_first_events(&mut self, plan: &Plan) {
         if self.warmup > 0 {
-            self.heap.push(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
+            self.calendar.push(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }
         if let Some(interval) = plan.trace.interval {
-            self.heap.push(Event::new(interval, 0, Kind::Sample, 0));
+            self.calendar.push(Event::new(interval, 0, Kind::Sample, 0));
         }
         for port in 0..self.network.ports.len() as u32 {
             if let Some(time) = self.network.ports[port as usize].next_timer() {
-                self.heap.push(Event::new(time.0, time.0, Kind::AqmTimer, port));
+                self.calendar.push(Event::new(time.0, time.0, Kind::AqmTimer, port));
             }
         }
         for (group, traffic) in plan.traffic.iter().enumerate() {
@@ -170,148 +194,119 @@ impl Simulation {
                         }
                         Agent::Tcp(_) => {}
                     }
-                    self.heap.push(Event::new(first, first, Kind::Source, flow));
+                    self.calendar.push(Event::new(first, first, Kind::Source, flow));
                 }
             }
             if let Some(stop) = traffic.stop {
-                self.heap.push(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
+                self.calendar.push(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
             }
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: Event, mut packet: Packet) {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
             Kind::Arrival => {
-                let link = &mut self.network.links[number as usize];
-                let mut packet = link.in_flight.pop_front().expect("an arrival has its packet").packet;
-                match link.in_flight.front() {
-                    Some(next) => {
-                        self.heap.replace_top(Event::arrival(next.arrival, next.age, next.place, number));
-                    }
-                    None => self.heap.pop(),
-                }
                 if self.network.steps[packet.step as usize].last {
                     self.arrive(now, packet);
                 } else {
                     packet.step += 1;
-                    self.carry(now, now, packet);
+                    self.carry(now, packet);
                 }
             }
-            Kind::Departure => match self.serve(number, now) {
-                Some((sent, arrival, packet)) => {
-                    self.heap.replace_top(Event::new(sent, sent - now, Kind::Departure, number));
-                    if let Some((at, packet)) = self.behind(arrival, packet) {
-                        self.carry(now, at, packet);
-                    }
-                }
-                None => {
-                    self.heap.pop();
-                    self.network.ports[number as usize].on_idle(now);
-                }
-            },
+            Kind::Departure => self.depart(now, number),
             Kind::AqmTimer => {
                 self.note_rate(number, now);
                 let port = &mut self.network.ports[number as usize];
                 port.on_timer(now);
-                match port.next_timer() {
-                    Some(next) => self.heap.replace_top(Event::new(
-                        next.0.max(now + 1),
-                        next.0 - now.min(next.0),
-                        Kind::AqmTimer,
-                        number,
-                    )),
-                    None => self.heap.pop(),
+                if let Some(next) = port.next_timer() {
+                    let (time, age) = (next.0.max(now + 1), next.0 - now.min(next.0));
+                    self.calendar.push(Event::new(time, age, Kind::AqmTimer, number));
                 }
             }
             Kind::Retransmit => self.on_retransmission_event(now, number),
             Kind::DelayedAck => {
-                self.heap.pop();
                 if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent
                     && connection.delayed == Some(now)
                 {
                     connection.delayed = None;
                     let answer = self.answer(number);
-                    self.carry(now, now, answer);
+                    self.carry(now, answer);
                 }
             }
-            Kind::Release => {
-                self.heap.pop();
-                self.on_release(now, number);
-            }
-            Kind::Stop => {
-                self.heap.pop();
-                self.on_stop(now, number);
-            }
-            Kind::Source => {
-                self.heap.pop();
-                self.on_source(now, number);
-            }
-            Kind::Page => {
-                self.heap.pop();
-                self.on_page(now, number);
-            }
-            Kind::Object => {
-                self.heap.pop();
-                self.on_object(now, number);
-            }
-            Kind::Paced => {
-                self.heap.pop();
-                self.on_paced(now, number);
-            }
-            Kind::Warmup => {
-                self.heap.pop();
-                self.open_window(now);
-            }
+            Kind::Release => self.on_release(now, number),
+            Kind::Stop => self.on_stop(now, number),
+            Kind::Source => self.on_source(now, number),
+            Kind::Page => self.on_page(now, number),
+            Kind::Object => self.on_object(now, number),
+            Kind::Paced => self.on_paced(now, number),
+            Kind::Warmup => self.open_window(now),
             Kind::Sample => {
                 self.recorder.sample(now, &mut self.network.ports);
-                self.heap.replace_top(Event::new(now + self.recorder.interval(), 0, Kind::Sample, 0));
+                self.calendar.push(Event::new(now + self.recorder.interval(), 0, Kind::Sample, 0));
             }
         }
     }
 
     /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
-    pub(crate) fn carry(&mut self, now: u64, at: u64, packet: Packet) {
-        let mut next = Some((at, packet));
-        while let Some((at, packet)) = next {
-            next = self.enter(now, at, packet).and_then(|(arrival, packet)| self.behind(arrival, packet));
-        }
-    }
-
-    /// Cross one link; `None` if the packet waits in a queue or is gone.
-    fn enter(&mut self, now: u64, at: u64, packet: Packet) -> Option<(u64, Packet)> {
-        let link = &mut self.network.links[self.network.steps[packet.step as usize].link as usize];
-        let Some(port) = link.port else {
+    #[inline]
+    pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
+        loop {
+            let step = self.network.steps[packet.step as usize];
+            let link = &mut self.network.links[step.link as usize];
+            if let Some(port) = link.port {
+                return self.queue_up(at, port, packet);
+            }
             let sent = link.transmit(at, packet.bytes);
-            return Some((link.arrival(sent), packet));
-        };
-        debug_assert_eq!(at, now, "a queue decides in its own time");
-        self.offer(port, now, packet);
-        if self.network.ports[port as usize].busy {
-            return None;
+            at = link.arrival(sent);
+            match self.follow(at, packet) {
+                Some(next) => packet = next,
+                None => return,
+            }
         }
-        let (sent, arrival, packet) = self.serve(port, now)?;
-        self.heap.push(Event::new(sent, sent - now, Kind::Departure, port));
-        Some((arrival, packet))
     }
 
-    /// `packet` reaches the end of its link at `arrival`: go on at once, or come back then.
-    fn behind(&mut self, arrival: u64, mut packet: Packet) -> Option<(u64, Packet)> {
+    /// `packet` reaches the end of its link at `arrival`: what goes on at once, or nothing if it comes back then.
+    #[inline]
+    fn follow(&mut self, arrival: u64, mut packet: Packet) -> Option<Packet> {
         let step = self.network.steps[packet.step as usize];
         if !step.ahead {
-            let link = &mut self.network.links[step.link as usize];
-            let (age, place) = (link.age(), link.place());
-            if link.in_flight.is_empty() {
-                self.heap.push(Event::arrival(arrival, age, place, step.link));
-            }
-            link.in_flight.push_back(InFlight { arrival, age, place, packet });
+            self.wait(arrival, step.link, packet);
             return None;
         }
-        if step.last {
-            return self.receive(arrival, packet).map(|answer| (arrival, answer));
+        if !step.last {
+            packet.step += 1;
+            return Some(packet);
         }
-        packet.step += 1;
-        Some((arrival, packet))
+        if let Body::Ack { .. } = packet.body {
+            self.react(arrival, packet);
+            return None;
+        }
+        self.receive(arrival, packet)
+    }
+
+    /// `packet`, sent last on `link`, comes back to somebody at `arrival`.
+    pub(crate) fn wait(&mut self, arrival: u64, link: u32, packet: Packet) {
+        let at = &self.network.links[link as usize];
+        self.calendar.push_with(Event::arrival(arrival, at.age(), at.place(), link), packet);
+    }
+
+    /// `packet` comes to a queue, and goes right through if nothing is in its way.
+    fn queue_up(&mut self, now: u64, port: u32, packet: Packet) {
+        self.offer(port, now, packet);
+        if !self.network.ports[port as usize].busy {
+            self.serve(port, now);
+        }
+    }
+
+    /// The transmitter of `port` has finished a packet.
+    fn depart(&mut self, now: u64, port: u32) {
+        if port == self.measured {
+            self.service = Event::NEVER;
+        }
+        if !self.serve(port, now) {
+            self.network.ports[port as usize].on_idle(now);
+        }
     }
 
     /// Tell a queue what its link carries now, if that changes with time.
@@ -331,6 +326,7 @@ impl Simulation {
         let queue = &mut self.network.ports[port as usize];
         let mut witness = Witness {
             flows: &mut self.flows,
+            sacks: &mut self.sacks,
             drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
             now,
             counting: is_measured && self.counting,
@@ -343,13 +339,14 @@ impl Simulation {
         }
     }
 
-    /// Let the transmitter of `port` take its next packet: (end of transmission, arrival, packet).
-    fn serve(&mut self, port: u32, now: u64) -> Option<(u64, u64, Packet)> {
+    /// Let the transmitter of `port` take its next packet; whether there was one.
+    fn serve(&mut self, port: u32, now: u64) -> bool {
         self.note_rate(port, now);
         let is_measured = port == self.measured;
         let queue = &mut self.network.ports[port as usize];
         let mut witness = Witness {
             flows: &mut self.flows,
+            sacks: &mut self.sacks,
             drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
             now,
             counting: is_measured && self.counting,
@@ -359,13 +356,30 @@ impl Simulation {
         if let Some(drops) = witness.drops {
             drops.queue_packets.resize(drops.time_ns.len(), waiting);
         }
-        let packet = packet?;
+        let Some(packet) = packet else { return false };
         let link = &mut self.network.links[queue.link as usize];
         let sent = link.transmit(now, packet.bytes);
-        Some((sent, link.arrival(sent), packet))
+        let arrival = link.arrival(sent);
+        let end = Event::new(sent, sent - now, Kind::Departure, port);
+        if is_measured {
+            self.service = end;
+        } else {
+            self.calendar.push(end);
+        }
+        if let Some(packet) = self.follow(arrival, packet) {
+            self.carry(arrival, packet);
+        }
+        true
+    }
+
+    /// It is `now`, and something begins or ends for all.
+    pub(crate) fn move_horizon(&mut self, now: u64) {
+        while self.horizons.pop_if(|time| *time <= now).is_some() {}
+        self.horizon = self.horizons.last().copied().unwrap_or(0).min(self.end);
     }
 
     fn open_window(&mut self, now: u64) {
+        self.move_horizon(now);
         self.counting = true;
         for port in &mut self.network.ports {
             port.pass(now);
@@ -404,7 +418,8 @@ impl Simulation {
     }
 
     fn conserved(&self) -> Result<(), RunError> {
-        crate::record::conserved(&self.network, &self.flows)
+        let flying = self.calendar.pending().filter(|(event, _)| event.kind() == Kind::Arrival);
+        crate::record::conserved(&self.network, &self.flows, flying.map(|(_, packet)| packet))
     }
 
     fn into_record(self, events: u64) -> Record {
@@ -447,6 +462,7 @@ pub(crate) struct Parts {
 /// Counts what a queue does to packets, for the flows they belong to.
 struct Witness<'a> {
     flows: &'a mut [Flow],
+    sacks: &'a mut Sacks,
     drops: Option<&'a mut DropColumns>,
     now: u64,
     counting: bool,
@@ -461,6 +477,9 @@ impl Witness<'_> {
             Offer::Dropped(cause, arrival) => {
                 counts.dropped += u64::from(packet.is_forward());
                 counts.queue_drops += u64::from(self.counting);
+                if let Body::Ack { sack, .. } = packet.body {
+                    self.sacks.take(sack);
+                }
                 if let Some(drops) = &mut self.drops {
                     drops.time_ns.push(self.now);
                     drops.flow.push(row);

@@ -88,7 +88,7 @@ impl Simulation {
         let row = self.add_row(group, index, start);
         let number = self.visits.sessions.len() as u32;
         self.visits.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
-        self.heap.push(Event::new(start, start, Kind::Page, number));
+        self.calendar.push(Event::new(start, start, Kind::Page, number));
     }
 
     /// A page of a session is due, or (`OF_GROUP`) the next object of a page.
@@ -139,7 +139,7 @@ impl Simulation {
         let group = &self.groups[session.group as usize];
         let plan::Kind::Web(web) = &group.kind else { return };
         let gap = web.page_gap.span(&mut drawn(&group.demand, "page_gap", session.index, page));
-        self.heap.push(Event::new(from + gap, gap, Kind::Page, number));
+        self.calendar.push(Event::new(from + gap, gap, Kind::Page, number));
     }
 
     /// Ask for the next object of a page: open its connection, and have the answer ready.
@@ -161,7 +161,7 @@ impl Simulation {
         page.open += 1;
         if page.asked < page.objects {
             let gap = web.object_gap.span(&mut drawn(&group.demand, "object_gap", session.index, object));
-            self.heap.push(Event::new(now + gap, gap, Kind::Page, OF_GROUP | number));
+            self.calendar.push(Event::new(now + gap, gap, Kind::Page, OF_GROUP | number));
         }
         self.visits.columns.bytes[number as usize] += bytes;
         let row = self.objects.start_ns.len() as u32;
@@ -192,7 +192,7 @@ impl Simulation {
         {
             let demand = &self.groups[owner as usize].demand;
             let patience = patience.span(&mut drawn(demand, "patience", index, object));
-            self.heap.push(Event::new(now + patience, patience, Kind::Stop, request));
+            self.calendar.push(Event::new(now + patience, patience, Kind::Stop, request));
         }
         self.start_sender(now, request);
     }
@@ -209,14 +209,14 @@ impl Simulation {
                 }
             }
             // In its own time: it may be given up before.
-            Task::Response(object) => self.heap.push(Event::new(at, 0, Kind::Object, object)),
+            Task::Response(object) => self.calendar.push(Event::new(at, 0, Kind::Object, object)),
             Task::Nothing | Task::Transfer(_) => {}
         }
     }
 
     /// The server begins to answer `request` at `at`.
     pub(crate) fn file_response(&mut self, at: u64, request: u32) {
-        self.heap.push(Event::new(at, 0, Kind::Source, request + 1));
+        self.calendar.push(Event::new(at, 0, Kind::Source, request + 1));
     }
 
     /// An object has come.

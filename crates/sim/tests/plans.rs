@@ -20,15 +20,15 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
         (500u64..3000).prop_map(|ms| ms * MS),
         prop_oneof![Just(0u64), 1..400u64].prop_map(|ms| ms * MS),
         option::of(select(vec![10 * MS, 33 * MS, 100 * MS])),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>()),
     )
-        .prop_map(|((topology, traffic), duration, warmup, interval, ns2)| Plan {
+        .prop_map(|((topology, traffic), duration, warmup, interval, (ns2, cwnd))| Plan {
             duration,
             warmup,
             measure: matches!(topology, Topology::Graph(_)).then(|| "R0-R1".to_owned()),
             topology,
             traffic,
-            trace: Trace { interval, drops: true, cwnd: true },
+            trace: Trace { interval, drops: true, cwnd },
             ns2,
             ns2_2001: false,
             algorithms: Vec::new(),

@@ -1,5 +1,4 @@
-//! A 4-ary min-heap whose top can be replaced in place: most events file their own successor, and
-//! sifting one down costs half of a pop and a push.
+//! A 4-ary min-heap.
 
 const WIDTH: usize = 4;
 
@@ -32,6 +31,11 @@ impl<T: Copy + Ord> Heap<T> {
         self.items[hole] = item;
     }
 
+    /// All of them, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
+        self.items.iter().copied()
+    }
+
     /// Remove the smallest.
     pub(crate) fn pop(&mut self) {
         if let Some(last) = self.items.pop()
@@ -42,7 +46,7 @@ impl<T: Copy + Ord> Heap<T> {
     }
 
     /// Put `item` where the smallest was.
-    pub(crate) fn replace_top(&mut self, item: T) {
+    fn replace_top(&mut self, item: T) {
         let items = self.items.as_mut_slice();
         let len = items.len();
         let mut hole = 0;

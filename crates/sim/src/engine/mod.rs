@@ -9,9 +9,11 @@
 //! packet that a growing window has added last. Then the kind and the number decide, so nothing depends on
 //! how many steps the simulator takes at once.
 
+mod calendar;
 mod heap;
 
-pub(crate) use heap::Heap;
+pub(crate) use calendar::Calendar;
+use heap::Heap;
 
 /// What is due; the discriminant is the order of equally old events at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,9 @@ const NUMBER: u32 = (1 << 26) - 1;
 pub(crate) struct Event(u128);
 
 impl Event {
+    /// After all others.
+    pub(crate) const NEVER: Event = Event(u128::MAX);
+
     /// An event at `time` that was certain `age` before.
     pub(crate) fn new(time: u64, age: u64, kind: Kind, number: u32) -> Event {
         let youth = OLDEST - age.min(OLDEST);

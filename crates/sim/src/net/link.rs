@@ -4,19 +4,9 @@
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
 //! a [`super::Port`] is served by that port instead and only adds its delay.
 
-use super::{Capacity, Packet};
-use std::collections::VecDeque;
+use super::Capacity;
 
-/// A packet on the wire: when it arrives, how long that was certain, its place in a burst.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub(crate) arrival: u64,
-    pub(crate) age: u64,
-    pub(crate) place: u32,
-    pub(crate) packet: Packet,
-}
-
-/// A link and the packets on it that somebody waits for, in order of arrival at its end.
+/// A link.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     /// Rate in bit/s.
@@ -33,25 +23,13 @@ pub(crate) struct Link {
     capacity: Option<Box<Capacity>>,
     /// Packets sent before the one transmitted last since the link was idle.
     place: u32,
-    /// Packets whose arrival at the end is an event.
-    pub(crate) in_flight: VecDeque<InFlight>,
     /// The finite queue in front of it, if any.
     pub(crate) port: Option<u32>,
 }
 
 impl Link {
     pub(crate) fn new(rate: u64, delay: u64) -> Link {
-        Link {
-            rate,
-            delay,
-            free: 0,
-            fraction: 0,
-            last: (0, 0, 0),
-            capacity: None,
-            place: 0,
-            in_flight: VecDeque::new(),
-            port: None,
-        }
+        Link { rate, delay, free: 0, fraction: 0, last: (0, 0, 0), capacity: None, place: 0, port: None }
     }
 
     /// Let its rate change with time.
@@ -77,14 +55,14 @@ impl Link {
     }
 
     /// Hand over `bytes` at time `at`; returns when the transmitter is done with them.
+    #[inline]
     pub(crate) fn transmit(&mut self, at: u64, bytes: u32) -> u64 {
         if self.last.0 != bytes {
             if self.capacity.is_some() {
                 return self.transmit_varying(at, bytes); // and the size seen last stays 0
             }
-            let bits = u128::from(bytes) * 8_000_000_000;
-            let rate = u128::from(self.rate);
-            self.last = (bytes, (bits / rate) as u64, (bits % rate) as u64);
+            let bits = u64::from(bytes) * 8_000_000_000;
+            self.last = (bytes, bits / self.rate, bits % self.rate);
         }
         if at <= self.free {
             self.place = self.place.saturating_add(1);

@@ -9,7 +9,7 @@ mod scheduled;
 mod topology;
 
 pub(crate) use capacity::Capacity;
-pub(crate) use link::{InFlight, Link};
-pub(crate) use packet::{Body, Packet, Sack};
+pub(crate) use link::Link;
+pub(crate) use packet::{Body, Packet, Sack, Sacks};
 pub(crate) use port::{Offer, Port, Setting};
 pub(crate) use topology::{Network, Route};

@@ -3,7 +3,9 @@
 //! A packet that enters a link which never loses can be told its arrival time at once. If the next link
 //! is fed by this one alone, packets meet it in the same order whether they are handed over at their
 //! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
-//! that answers at once. Where two feeds meet, or a queue decides, the packet waits for its time.
+//! that answers at once, and for a sender that hears of nothing but its acknowledgements and its own timer, if
+//! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
+//! for its time.
 
 use super::{Capacity, Link, Port, Setting};
 use crate::{
@@ -279,12 +281,13 @@ impl Graph {
         let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
         let mut steps: Vec<Step> = Vec::new();
         let mut feeds: Vec<BTreeSet<Feed>> = vec![BTreeSet::new(); self.links.len()];
-        let mut lasts: Vec<(usize, Answer, u32)> = Vec::new(); // (last forward step, answer, first step back)
+        let mut lasts: Vec<(usize, Answer, Route)> = Vec::new(); // (last forward step, answer, route)
+        let mut senders = vec![0; self.links.len()]; // how many flows have their first link here
         let mut routes = Vec::new();
         for (group, ends) in demands {
             let answer = Answer::of(&group.kind);
             let mut of_group = Vec::new();
-            for &(from, to) in ends {
+            for (i, &(from, to)) in ends.iter().enumerate() {
                 if from == to {
                     let key = format!("traffic.{}.to", group.name);
                     return Err(PlanError::new(
@@ -292,11 +295,18 @@ impl Graph {
                         format!("= {:?} is where it comes from", self.names[to as usize]),
                     ));
                 }
+                // Of other senders more is expected than that they react.
+                let only_reacts = matches!(&group.kind, plan::Kind::Tcp(tcp)
+                    if tcp.max_rate.is_none() && tcp.options.overhead == 0);
+                let is_last_of_its_kind = i + ends.len() >= group.count as usize;
+                let flows = if only_reacts && is_last_of_its_kind { 1 } else { 2 };
                 if let Some(route) = laid.get(&(from, to, answer)) {
+                    senders[steps[route.forward as usize].link as usize] += flows;
                     of_group.push(*route);
                     continue;
                 }
                 let there = ways.route(from, to, &group.name)?;
+                senders[there[0] as usize] += flows;
                 let back = ways.route(to, from, &group.name)?;
                 let forward = steps.len() as u32;
                 lay(&mut steps, &mut feeds, &there, Feed::Clock);
@@ -305,12 +315,15 @@ impl Graph {
                 if answer != Answer::None {
                     let feed = match answer {
                         Answer::AtOnce => Feed::Link(there[there.len() - 1]),
-                        _ => Feed::Clock,
+                        _ => {
+                            senders[back[0] as usize] += 2;
+                            Feed::Clock
+                        }
                     };
                     lay(&mut steps, &mut feeds, &back, feed);
                 }
-                lasts.push((last, answer, backward));
                 let route = Route { forward, backward };
+                lasts.push((last, answer, route));
                 laid.insert((from, to, answer), route);
                 of_group.push(route);
             }
@@ -332,12 +345,24 @@ impl Graph {
                     steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
                 }
             }
-            for (last, answer, backward) in lasts {
+            for (last, answer, route) in lasts {
                 steps[last].ahead = match answer {
                     Answer::None => true,
-                    Answer::AtOnce => follows(steps[last].link, steps[backward as usize].link),
+                    Answer::AtOnce => follows(steps[last].link, steps[route.backward as usize].link),
                     Answer::Later => false,
                 };
+                let (forward, first) = (route.forward as usize, steps[route.forward as usize].link as usize);
+                let is_alone = senders[first] == 1 && feeds[first].iter().eq([&Feed::Clock]);
+                // Else it would go round without end.
+                let waits_somewhere = steps[forward..=last].iter().any(|step| !step.ahead);
+                if answer != Answer::None && is_alone && waits_somewhere && links[first].port.is_none() {
+                    let back = &mut steps[route.backward as usize..];
+                    if !plan.trace.cwnd
+                        && let Some(end) = back.iter_mut().find(|step| step.last)
+                    {
+                        end.ahead = true;
+                    }
+                }
             }
         }
         Ok(Network { links, ports, steps, routes, senders: Vec::new() })

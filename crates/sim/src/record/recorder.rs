@@ -4,7 +4,7 @@ use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
     flow::{Agent, Connection, Flow},
-    net::{Link, Network, Port, Route},
+    net::{Link, Network, Packet, Port, Route},
     simulation::Parts,
 };
 use sojourn_aqm::Limit;
@@ -206,10 +206,14 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
 }
 
 /// Whether every packet is accounted for, at every queue and for every flow.
-pub(crate) fn conserved(network: &Network, flows: &[Flow]) -> Result<(), RunError> {
+/// `flying`: the packets that are on a link, as far as somebody waits for them.
+pub(crate) fn conserved<'a>(
+    network: &'a Network,
+    flows: &[Flow],
+    flying: impl Iterator<Item = &'a Packet>,
+) -> Result<(), RunError> {
     network.ports.iter().try_for_each(port_conserves)?;
     let mut on_the_way = vec![0u64; flows.len()];
-    let flying = network.links.iter().flat_map(|link| link.in_flight.iter().map(|flying| &flying.packet));
     for packet in
         flying.chain(network.ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward())
     {

@@ -97,6 +97,11 @@ impl Receiver {
         self.echo
     }
 
+    /// Whether something arrived above what is missing.
+    pub(crate) fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
     /// The blocks to report: the latest first.
     pub(crate) fn sack(&self) -> Sack {
         let mut sack = Sack::default();

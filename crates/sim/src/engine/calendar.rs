@@ -1,0 +1,253 @@
+//! A calendar queue (R. Brown, CACM 31(10), 1988): to file an event and to take the next one cost the same
+//! however many are pending. Time is cut into days of a power of two nanoseconds; each day has a short list in
+//! order, a bitmap says which days have one, and what lies more than a year ahead waits in a heap beside it.
+//! Days are made as long as two pending events are apart, so a list holds one or two.
+//!
+//! How long days are decides what it costs, never the order.
+
+use super::{Event, Heap};
+
+const NONE: u32 = u32::MAX;
+/// Days are measured anew after so many events, and a few more for each that is pending.
+const PATIENCE: usize = 1 << 15;
+/// A bitmap word.
+const WORD: usize = u64::BITS as usize;
+
+#[derive(Clone, Copy, Debug)]
+struct Node<T> {
+    event: Event,
+    next: u32,
+    item: T,
+}
+
+/// The pending events, each with what it is about.
+#[derive(Clone, Debug)]
+pub(crate) struct Calendar<T> {
+    nodes: Vec<Node<T>>,
+    /// The first node that is free.
+    free: u32,
+    /// The first event of each day of the year, and which days have one.
+    days: Vec<u32>,
+    taken: Vec<u64>,
+    /// A day lasts 2^shift nanoseconds.
+    shift: u32,
+    /// The year begins with this day, that of the event taken last.
+    today: u64,
+    /// The first of this year's events, and how many there are.
+    first: u32,
+    near: usize,
+    /// Events that were beyond the year when they were filed.
+    far: Heap<(Event, u32)>,
+    until_rebuild: usize,
+}
+
+impl<T: Copy + Default> Calendar<T> {
+    pub(crate) fn new() -> Calendar<T> {
+        Calendar {
+            nodes: Vec::new(),
+            free: NONE,
+            days: vec![NONE; WORD],
+            taken: vec![0; 1],
+            shift: 20,
+            today: 0,
+            first: NONE,
+            near: 0,
+            far: Heap::new(),
+            until_rebuild: PATIENCE,
+        }
+    }
+
+    /// The next event; [`Event::NEVER`] if there is none.
+    #[inline]
+    pub(crate) fn peek(&self) -> Event {
+        let far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
+        self.nodes.get(self.first as usize).map_or(far, |node| node.event.min(far))
+    }
+
+    /// File an event that is not before the one taken last.
+    pub(crate) fn push(&mut self, event: Event) {
+        self.push_with(event, T::default());
+    }
+
+    /// File an event, and what it is about.
+    #[inline]
+    pub(crate) fn push_with(&mut self, event: Event, item: T) {
+        let place = self.free;
+        match self.nodes.get_mut(place as usize) {
+            Some(node) => {
+                self.free = node.next;
+                (node.event, node.item) = (event, item);
+                self.file(event, place);
+            }
+            None => self.push_new(event, item),
+        }
+    }
+
+    #[cold]
+    fn push_new(&mut self, event: Event, item: T) {
+        let place = self.nodes.len() as u32;
+        self.nodes.push(Node { event, next: NONE, item });
+        if self.near > 2 * self.days.len() {
+            self.until_rebuild = 0;
+        }
+        self.file(event, place);
+    }
+
+    #[inline]
+    fn file(&mut self, event: Event, place: u32) {
+        let day = event.time() >> self.shift;
+        if day - self.today >= self.days.len() as u64 {
+            return self.far.push((event, place));
+        }
+        self.near += 1;
+        let slot = day as usize & (self.days.len() - 1);
+        let mut next = self.days[slot];
+        let mut before = NONE;
+        while let Some(node) = self.nodes.get(next as usize)
+            && node.event <= event
+        {
+            (before, next) = (next, node.next);
+        }
+        self.nodes[place as usize].next = next;
+        if let Some(node) = self.nodes.get_mut(before as usize) {
+            node.next = place;
+            return;
+        }
+        self.days[slot] = place;
+        self.taken[slot / WORD] |= 1 << (slot % WORD);
+        if self.nodes.get(self.first as usize).is_none_or(|first| event < first.event) {
+            self.first = place;
+        }
+    }
+
+    /// Take the event that [`Calendar::peek`] showed.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Event, T)> {
+        if self.until_rebuild == 0 {
+            self.rebuild();
+        }
+        self.until_rebuild -= 1;
+        let place = self.first;
+        let is_near = match (self.nodes.get(place as usize), self.far.peek()) {
+            (Some(node), Some((far, _))) => node.event < far,
+            (near, _) => near.is_some(),
+        };
+        if !is_near {
+            return self.pop_far();
+        }
+        let node = &mut self.nodes[place as usize];
+        let (event, item, next) = (node.event, node.item, node.next);
+        node.next = self.free;
+        self.free = place;
+        self.near -= 1;
+        self.today = event.time() >> self.shift;
+        let slot = self.today as usize & (self.days.len() - 1);
+        self.days[slot] = next;
+        self.first = next;
+        if next == NONE {
+            self.taken[slot / WORD] &= !(1 << (slot % WORD));
+            self.first = self.first_from(slot);
+        }
+        Some((event, item))
+    }
+
+    #[cold]
+    fn pop_far(&mut self) -> Option<(Event, T)> {
+        let (event, place) = self.far.peek()?;
+        self.far.pop();
+        self.today = event.time() >> self.shift;
+        let node = &mut self.nodes[place as usize];
+        node.next = self.free;
+        self.free = place;
+        Some((event, node.item))
+    }
+
+    /// The first event of the first day that has one, from `slot` on and round the year.
+    #[inline]
+    fn first_from(&self, slot: usize) -> u32 {
+        if self.near == 0 {
+            return NONE;
+        }
+        let mut word = slot / WORD;
+        let mut bits = self.taken[word] & (!0 << (slot % WORD));
+        while bits == 0 {
+            word = (word + 1) & (self.taken.len() - 1);
+            bits = self.taken[word];
+        }
+        self.days[word * WORD + bits.trailing_zeros() as usize]
+    }
+
+    /// Everything that is pending.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = (Event, &T)> {
+        self.places().into_iter().map(|(event, place)| (event, &self.nodes[place as usize].item))
+    }
+
+    fn places(&self) -> Vec<(Event, u32)> {
+        let mut all = Vec::new();
+        for mut place in self.days.iter().copied() {
+            while let Some(node) = self.nodes.get(place as usize) {
+                all.push((node.event, place));
+                place = node.next;
+            }
+        }
+        all.extend(self.far.iter());
+        all
+    }
+
+    /// Make days as long as the events of the next quarter are apart, and the year several times as long as it
+    /// takes for all of them.
+    #[cold]
+    fn rebuild(&mut self) {
+        let mut all = self.places();
+        all.sort_by_key(|(event, _)| *event);
+        let quarter = all.len() / 4;
+        if let (Some(first), Some(last)) = (all.first(), all.get(quarter)) {
+            let gap = (last.0.time() - first.0.time()) / (quarter as u64).max(1);
+            let now = self.today << self.shift;
+            self.shift = u64::BITS - gap.max(1).leading_zeros();
+            self.today = now >> self.shift;
+            let days = (4 * all.len()).next_power_of_two().max(WORD);
+            (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
+            (self.first, self.near, self.far) = (NONE, 0, Heap::new());
+            for (event, place) in &all {
+                self.file(*event, *place);
+            }
+        }
+        self.until_rebuild = PATIENCE + 16 * all.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Kind;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Events close together and far apart, ties among them, a few or very many: the order is that of a
+        /// sorted map, whatever the days are like.
+        #[test]
+        fn agrees_with_a_sorted_map(
+            steps in proptest::collection::vec((any::<bool>(), 0u32..45, any::<u64>()), 0..2000),
+            patience in 1usize..500,
+        ) {
+            let (mut ours, mut model) = (Calendar::new(), BTreeMap::new());
+            let mut now = 0;
+            for (number, (takes, bits, ahead)) in steps.into_iter().enumerate() {
+                if takes {
+                    let expected = model.pop_first();
+                    prop_assert_eq!(ours.peek(), expected.map_or(Event::NEVER, |(event, _)| event));
+                    prop_assert_eq!(ours.pop(), expected);
+                    now = expected.map_or(now, |(event, _): (Event, _)| event.time());
+                } else {
+                    let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, number as u32);
+                    ours.push_with(event, number);
+                    model.insert(event, number);
+                }
+                ours.until_rebuild = ours.until_rebuild.min(patience);
+                prop_assert_eq!(ours.pending().count(), model.len());
+            }
+        }
+    }
+}
