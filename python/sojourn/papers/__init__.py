@@ -52,6 +52,7 @@ PAPERS: dict[str, Entry] = {
     ),
     "ldc2002": Entry("A comparison of load-based and queue-based algorithms (LDC)", _load("ldc2002")),
     "bio2002": Entry("BIO: an alternative to RIO (RED, BLUE, RIO and BIO)", _load("bio2002")),
+    "taildrop2001": Entry("Tail drop against RED for FTP and web traffic", _load("taildrop2001")),
     "raqm2005": Entry("A stable rate-based algorithm for active queue management (RAQM)", _load("raqm2005")),
 }
 

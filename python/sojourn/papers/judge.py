@@ -1,9 +1,9 @@
 """From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
 
-`All` joins checks with "and", `Beside` shows a second check that does not decide, `Noted` adds a remark.
-`settle` is what is asked for one claim: it withholds the verdict where there are fewer seeds than the
-claim asks for. `judge_all` does so for every claim of a paper, under the primary reading and under each
-other reading, and corrects the probabilities for the number of claims (Holm).
+`All` joins checks with "and", `AtLeast` counts those that hold, `Beside` shows a second check that does not
+decide, `Noted` adds a remark. `settle` is what is asked for one claim: it withholds the verdict where there
+are fewer seeds than the claim asks for. `judge_all` does so for every claim of a paper, under the primary
+reading and under each other reading, and corrects the probabilities for the number of claims (Holm).
 """
 
 from __future__ import annotations
@@ -59,6 +59,50 @@ class All:
         shown = pick(deciding, key=lambda finding: 0.0 if finding.p is None else finding.p)
         fewest = min(finding.n for finding in found)
         return replace(shown, n=fewest, reason="; ".join(dict.fromkeys(map(brief, found))))
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Several alike parts, of which so many must hold: "at four of five loads".
+
+    Attributes
+    ----------
+    least : int
+        How many must hold: so many do: reproduced; too many fail: not reproduced; else undecided.
+    parts : tuple of Check
+        The parts.
+    """
+
+    least: int
+    parts: tuple[Check, ...]
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of all parts."""
+        return union(part.sources for part in self.parts)
+
+    @property
+    def seeds(self) -> int:
+        """The most that a part asks for."""
+        return max(part.seeds for part in self.parts)
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return the arms of the parts that more seeds may help, unless all is decided."""
+        if self.judge(samples).verdict is not U:
+            return frozenset()
+        return union(part.wanting(samples) for part in self.parts)
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the finding; its effect is the number of parts that hold."""
+        found = [part.judge(samples) for part in self.parts]
+        held, failed = (sum(one.verdict is verdict for one in found) for verdict in (R, N))
+        fewest, count = min(one.n for one in found), len(self.parts)
+        verdict = R if held >= self.least else N if failed > count - self.least else U
+        measure = f"parts that hold, of {count}: {found[0].measure} and so on"
+        reason = "; ".join(f"{one.verdict} ({brief(one)})" for one in found)
+        return Finding(
+            verdict, float(held), n=fewest, measure=measure, claimed=f">= {self.least}", reason=reason
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,100 @@
+"""What is measured in each run beside the library's metrics: the paper's own (its section 3.1).
+
+Goodput is TCP payload that came for the first time, in Mbit/s. N is the number of packets of any flow that
+the port drops in a row; P(N > n) is the share of such runs that are longer than n.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import resources
+from itertools import compress
+
+import numpy as np
+import polars as pl
+
+from sojourn.record import TYPES, Record, numbers
+
+Values = dict[str, float | None]
+
+#: The n of P(N > n): all that claims speak of, and further ones for figures.
+RUNS = (*range(1, 21), 25, 30, 40, 50, 75, 100, 150, 200)
+#: Mean packet of TCP on the wire, and the bottleneck.
+PACKET, RATE = 1514, 10_000_000
+#: What another reading adds to every round trip.
+FURTHER = 0.1
+
+
+def measure(record: Record) -> Values:
+    """Return what the claims need of one run, beyond the library's metrics."""
+    return {**_goodput(record), **_runs(record), **_average(record), **_lifetime(record)}
+
+
+def over(n: int) -> str:
+    """Return the name of P(N > n)."""
+    return f"P(N>{n})"
+
+
+def _goodput(record: Record) -> Values:
+    flows = record.flows.filter(pl.col("transport") == "tcp")
+    payload = float(flows["goodput_bytes"].sum()) * 8 / record.seconds / 1e6
+    tcp = next(iter(record.plan["traffic"][0]["kind"].values()))
+    tcp = tcp.get("tcp", tcp)
+    packets = int(flows["received_packets"].sum())
+    values: Values = {
+        "tcp_goodput": payload,
+        "tcp_goodput_wire": payload * (tcp["payload"] + tcp["header"]) / tcp["payload"],
+        "pipe_packets": None,
+    }
+    if packets:
+        trip = float(flows["delay_ns"].sum()) / packets / 1e9
+        values["pipe_packets"] = RATE * trip / 8 / PACKET
+        values["pipe_packets_long"] = RATE * (trip + FURTHER) / 8 / PACKET
+    return values
+
+
+def _runs(record: Record) -> Values:
+    queue = record.queues[0]
+    lengths, counts = (numbers(queue[name], TYPES["queue"][name]) for name in ("run_lengths", "run_counts"))
+    total = sum(counts)
+    longest = max(compress(lengths, counts), default=0)
+    shares = {
+        over(n): sum(k for length, k in zip(lengths, counts, strict=True) if length > n) / total
+        if total
+        else None
+        for n in RUNS
+    }
+    return {**shares, "drop_runs": float(total), "longest_run": float(longest)}
+
+
+def _average(record: Record) -> Values:
+    """Return the share of the window in which RED's average is at max_th or above."""
+    found = re.search(r"max_th (\d+)p", str(record.queues[0]["spec"]))
+    series = record.series()
+    if not found or "avg" not in series.columns:
+        return {}
+    late = series.filter(pl.col("time_s") > record.window[0])
+    average = late["avg"].to_numpy().astype(np.float64)
+    return {"avg_above_max_th": float((average >= int(found[1])).mean()) if len(average) else None}
+
+
+def _lifetime(record: Record) -> Values:
+    """Return how long web transfers last by Little's law, which counts those that do not end in time too."""
+    if record.plan["traffic"][0]["name"] != "web":
+        return {}
+    start, end = record.window
+    objects = record.objects.select("start_s", pl.col("end_s").fill_null(end))
+    inside = pl.col("end_s").clip(start, end) - pl.col("start_s").clip(start, end)
+    begun = objects.filter((pl.col("start_s") >= start) & (pl.col("start_s") < end)).height
+    under_way = float(objects.select(inside.sum()).item())
+    return {"flow_lifetime": under_way / begun if begun else None}
+
+
+def version() -> str:
+    """Return a hash of the formulas: values that were stored under others are computed again."""
+    content = (resources.files(__package__) / "measures.py").read_bytes()
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+measure.version = version()  # type: ignore[attr-defined]

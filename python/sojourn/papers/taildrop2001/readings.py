@@ -1,0 +1,216 @@
+"""The other readings of the paper: what its text leaves open, each tried in place of the assumption.
+
+Web runs are dear: other readings run them over 500 s, and the reading "500 s" changes nothing else, so that
+a verdict that turns with the length can be told from one that turns with the reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sojourn import rules
+from sojourn.papers.experiment import Arm, Reading
+from sojourn.papers.taildrop2001.experiments import (
+    BUFFER,
+    FLOWS,
+    FTP,
+    LIMITS,
+    TESTBED,
+    WEB,
+    WEIGHT,
+    lasting,
+)
+
+Data = dict[str, Any]
+Change = Callable[[Arm], Arm | None]
+#: How long web runs last under another reading.
+SHORT = "500s"
+BEDS = frozenset({TESTBED})
+BOTH = frozenset({TESTBED, WEB})
+WEBS = frozenset({WEB})
+ALL = frozenset({TESTBED, FTP, BUFFER, WEB, LIMITS, WEIGHT})
+
+
+def readings() -> list[Reading]:
+    """Return every other reading."""
+    return [*_senders(), *_network(), *_algorithms(), *_traffic(), *_metrics()]
+
+
+def cheap(change: Change) -> Change:
+    """Return a change with web runs made shorter."""
+
+    def apply(arm: Arm) -> Arm | None:
+        changed = change(arm)
+        if changed is None or not is_web(arm):
+            return changed
+        return changed.within(lasting(changed.scenario, SHORT))
+
+    return apply
+
+
+def is_web(arm: Arm) -> bool:
+    """Whether an arm's traffic is web traffic."""
+    return arm.scenario.name == WEB
+
+
+def rewritten(change: Callable[[Data], None]) -> Change:
+    """Return a change of an arm's scenario, made on its plain data; None where nothing changes."""
+
+    def apply(arm: Arm) -> Arm | None:
+        before, data = (arm.scenario.model_dump(by_alias=True, exclude_none=True) for _ in range(2))
+        change(data)
+        changed = {key: value for key, value in data.items() if value != before[key]}
+        return arm.within(arm.scenario.with_(**changed)) if changed else None
+
+    return cheap(apply)
+
+
+def having(only: Callable[[Arm], bool] = lambda _arm: True, **parameters: str) -> Change:
+    """Return a change of RED's parameters in the arms that `only` admits."""
+
+    def apply(arm: Arm) -> Arm | None:
+        return arm.having(**parameters) if arm.algorithm == "red" and only(arm) else None
+
+    return cheap(apply)
+
+
+def _senders() -> list[Reading]:
+    def under(name: str, **tcp: Any) -> Change:
+        return cheap(lambda arm: arm.within(arm.scenario.with_(conventions=name, tcp=tcp)))
+
+    wide = {"receiver_window": 1000}
+    return [
+        Reading(
+            "ns-2.35",
+            "TCP and RED of ns-2.35",
+            under("ns2", **wide),
+            experiments=BOTH,
+            assumption="A-TD-19 A-TD-20",
+        ),
+        Reading(
+            "ns-2 of 2001",
+            "the testbed with TCP and RED of the ns-2 of the time, as in the paper's simulation",
+            under("ns2-2001", **wide),
+            experiments=BEDS,
+            assumption="A-TD-20",
+        ),
+        Reading(
+            "library TCP",
+            "TCP and RED as the RFCs and papers have them (the library's defaults)",
+            under("default", **wide),
+            experiments=BOTH,
+            assumption="A-TD-19 A-TD-20",
+        ),
+        Reading(
+            "Linux of today",
+            "the testbed's hosts as Linux 6.1 with Reno",
+            under("linux", **wide),
+            experiments=BEDS,
+            assumption="A-TD-20",
+        ),
+    ]
+
+
+def _network() -> list[Reading]:
+    def back(data: Data) -> None:
+        for link in data["link"]:
+            returns = link["from"] == "router2" and link["to"] == "router1"
+            if returns or {link["from"][:4], link["to"][:4]} == {"host"}:
+                link["delay"] = "100ms"
+
+    def window(data: Data) -> None:
+        data["tcp"] = {**data["tcp"], "receiver_window": 45}
+
+    return [
+        Reading(
+            "RTT 220 to 280 ms",
+            "the 100 ms act on the way back too",
+            rewritten(back),
+            experiments=BOTH,
+            metrics={"pipe_packets": "pipe_packets_long"},
+            assumption="A-TD-1",
+        ),
+        Reading(
+            "window 64 kB",
+            "receiver window of 45 packets",
+            rewritten(window),
+            experiments=BEDS,
+            assumption="A-TD-6",
+        ),
+    ]
+
+
+def _algorithms() -> list[Reading]:
+    def by_rule(arm: Arm) -> Arm | None:
+        name, load = arm.name.split()[:2]
+        if name != "REDopt" or int(load) not in FLOWS:
+            return None
+        rule = rules.redopt(int(load), reconstructed=True)
+        words = rule.split()[1:]
+        return arm.having(**dict(zip(words[::2], words[1::2], strict=True)))
+
+    return [
+        Reading(
+            "gentle to buffer",
+            "gentle RED's line reaches 1 at the buffer's end",
+            having(lambda arm: arm.parameters["gentle"] == "on", gentle_end="limit"),
+            experiments=BOTH,
+            assumption="A-TD-3",
+        ),
+        Reading(
+            "RED without wait",
+            "ns-2's RED drops the next packet as soon as its counter allows",
+            having(wait="off"),
+            experiments=WEBS,
+            assumption="A-TD-4",
+        ),
+        Reading(
+            "REDopt by the rule",
+            "REDopt's parameters from the reconstructed rule (sojourn.rules.redopt), not from Fig. 3(a)",
+            by_rule,
+            experiments=BEDS,
+        ),
+    ]
+
+
+def _traffic() -> list[Reading]:
+    def each(**changes: str) -> Callable[[Data], None]:
+        def change(data: Data) -> None:
+            data["traffic"] = [{**t, **changes} if t["kind"] == "web" else t for t in data["traffic"]]
+
+        return change
+
+    def length(arm: Arm) -> Arm | None:
+        return arm.within(lasting(arm.scenario, SHORT)) if is_web(arm) else None
+
+    return [
+        Reading("500 s", "web runs of 500 s", length, experiments=WEBS, assumption="A-TD-21"),
+        Reading(
+            "gap from the end",
+            "the time between pages counts from the end of the page before",
+            rewritten(each(page_gap_from="end")),
+            experiments=WEBS,
+            assumption="A-TD-14",
+        ),
+        Reading(
+            "objects 0.5 ms apart",
+            "the time between objects in ms, as printed",
+            rewritten(each(object_gap="pareto 0.5ms 1.5")),
+            experiments=WEBS,
+            assumption="A-TD-13",
+        ),
+    ]
+
+
+def _metrics() -> list[Reading]:
+    return [
+        Reading(
+            "goodput with headers",
+            "goodput counts headers too",
+            metrics={"tcp_goodput": "tcp_goodput_wire"},
+            experiments=BOTH | {FTP, BUFFER},
+            quick=BOTH | {FTP, BUFFER},
+            assumption="A-TD-2",
+        )
+    ]
