@@ -133,7 +133,7 @@ def test_the_commands_of_sweeps_run(tmp_path: Path):
 
 
 def test_the_plan_of_sweeps_is_one(tmp_path: Path):
-    from sojourn.study.sweep import read
+    from sojourn.study.planfile import read
 
     (text,) = blocks(ROOT / "docs/sweeps.md", "toml")
     (tmp_path / "red40.toml").write_text((ROOT / "examples/red40.toml").read_text())

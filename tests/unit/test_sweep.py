@@ -11,10 +11,13 @@ import pytest
 import sojourn
 from sojourn.errors import InputError
 from sojourn.scenario import Scenario
+from sojourn.study.folder import done, status
+from sojourn.study.forecast import estimate
 from sojourn.study.grid import Axis, cells, listed, magnitudes, spaced, with_parameter
 from sojourn.study.plan import Point
+from sojourn.study.planfile import read
 from sojourn.study.store import Store
-from sojourn.study.sweep import Sweep, done, estimate, read, status, sweep
+from sojourn.study.sweep import Sweep, sweep
 
 
 def test_ranges_keep_their_unit_and_reach_both_ends() -> None:
@@ -120,13 +123,18 @@ def test_the_folder_explains_itself(plan: Sweep, tmp_path: Path) -> None:
 
 def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_path: Path) -> None:
     whole = sweep(plan, out=tmp_path).summary()
-    files = sorted((tmp_path / "runs").iterdir())
-    times = {path: path.stat().st_mtime_ns for path in files}
-    files[0].unlink()
-    files[1].write_bytes(files[1].read_bytes()[:100])
-    assert done(plan, tmp_path) == 11
+    runs = tmp_path / "runs"
+    (chunk,) = runs.iterdir()
+    halves = pl.read_parquet(chunk)
+    chunk.write_bytes(chunk.read_bytes()[:-100])
+    halves[:5].write_parquet(runs / "chunk-a.parquet")
+    halves[5:6].write_parquet(runs / f"{halves['run_id'][5]}.parquet")
+    times = {path.name: path.stat().st_mtime_ns for path in runs.iterdir()}
+    assert done(plan, tmp_path) == 6
     assert sweep(plan, out=tmp_path).summary().equals(whole)
-    assert {p for p in files if p.stat().st_mtime_ns != times[p]} == set(files[:2])
+    kept = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
+    assert kept.items() > {k: t for k, t in times.items() if k != chunk.name}.items(), "not written again"
+    assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is set aside"
     assert sweep(plan).summary().equals(whole), "the same without a folder"
 
 

@@ -7,9 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from sojourn.study.executors import Executor
 
 Out = Annotated[
     Path | None,
@@ -22,6 +25,33 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
 ]
+Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Runs on a Dask cluster: tcp://HOST:PORT, or local.",
+        show_default=False,
+    ),
+]
+
+
+def executor(workers: int | None, serial: bool, dask: str | None) -> Executor:
+    """Return who makes the runs."""
+    from sojourn.errors import InputError
+    from sojourn.study.executors import Local
+    from sojourn.study.executors import Serial as InTurn
+
+    if workers is not None and workers < 1:
+        raise InputError("workers", f"= {workers} is too few", "at least 1")
+    if serial and (dask is not None or workers is not None):
+        raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
+    if dask is not None:
+        from sojourn.study.cluster import Dask as Cluster
+
+        return Cluster(dask, workers)
+    return InTurn() if serial else Local(workers)
 
 
 def note(text: str) -> None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+from sojourn.cli.common import (
+    Dask,
+    Json,
+    Out,
+    Serial,
+    Workers,
+    executor,
+    note,
+    print_json,
+    progress,
+    resumable,
+)
 
 if TYPE_CHECKING:
     from sojourn.study.sweep import Sweep
@@ -60,9 +72,29 @@ def sweep(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            "--shard",
+            metavar="I/N",
+            help="Only part I of N; the parts share the folder, the last writes the tables.",
+            show_default=False,
+        ),
+    ] = None,
+    sbatch: Annotated[
+        int | None,
+        typer.Option(
+            "--sbatch",
+            metavar="N",
+            help="Write a SLURM job script for N shards; run nothing.",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
     workers: Workers = None,
+    serial: Serial = False,
+    dask: Dask = None,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; go on where it was interrupted."""
     from sojourn.errors import InputError
@@ -79,13 +111,24 @@ def sweep(
     if dry_run:
         _estimate(plan, folder, json, workers)
         return
+    command = ["sojourn", *whole(sys.argv[1:])]
+    if sbatch is not None:
+        from sojourn.study.slurm import write_script
+
+        print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
+        return
+    from sojourn.study.sweep import WHOLE, Shard
     from sojourn.study.sweep import sweep as run_sweep
 
+    part = WHOLE if shard is None else Shard.parse(shard)
+    chosen = executor(workers, serial, dask)
     with resumable(), progress(plan.scenario.name) as move:
-        swept = run_sweep(plan, workers, folder, move, ["sojourn", *sys.argv[1:]])
+        swept = run_sweep(plan, out=folder, progress=move, command=command, executor=chosen, shard=part)
+    if not swept.complete:
+        note(f"sojourn: shard {shard}: {len(swept.metrics)} runs are done, others are missing in {folder}")
     if json:
         print_json({"runs": swept.runs().to_dicts(), "summary": swept.summary().to_dicts()})
-    else:
+    elif swept.complete:
         from sojourn.cli.table import show_sweep
 
         show_sweep(swept, metric)
@@ -108,7 +151,8 @@ def _plan(
     from sojourn.run import canonical
     from sojourn.scenario import load
     from sojourn.study.grid import listed, spaced
-    from sojourn.study.sweep import Sweep, read
+    from sojourn.study.planfile import read
+    from sojourn.study.sweep import Sweep
 
     try:
         is_plan = "scenario" in tomllib.loads(file.read_text(encoding="utf-8"))
@@ -142,6 +186,24 @@ def joined(arguments: list[str]) -> list[str]:
     return found
 
 
+def whole(arguments: list[str]) -> list[str]:
+    """Return the words of a command without those that ask for a part of the work.
+
+    Examples
+    --------
+    >>> whole(["sweep", "plan.toml", "--shard", "1/4", "--sbatch=4", "--seeds", "2"])
+    ['sweep', 'plan.toml', '--seeds', '2']
+    """
+    words = iter(arguments)
+    found = []
+    for word in words:
+        if word in ("--shard", "--sbatch"):
+            next(words, None)
+        elif not word.startswith(("--shard=", "--sbatch=")):
+            found.append(word)
+    return found
+
+
 def _pair(text: str) -> tuple[str, str]:
     from sojourn.errors import InputError
 
@@ -152,7 +214,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _status(directory: Path, json: bool) -> None:
-    from sojourn.study.sweep import status
+    from sojourn.study.folder import status
 
     found = status(directory)
     if json:
@@ -166,10 +228,10 @@ def _status(directory: Path, json: bool) -> None:
 
 
 def _estimate(plan: Sweep, folder: Path, json: bool, workers: int | None) -> None:
-    from sojourn.study.execute import default_workers
-    from sojourn.study.sweep import estimate
+    from sojourn.study.executors import cores as all_cores
+    from sojourn.study.forecast import estimate
 
-    cores = workers or default_workers()
+    cores = workers or all_cores()
     found = estimate(plan, folder, cores)
     if json:
         print_json(found._asdict())

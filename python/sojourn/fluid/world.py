@@ -18,7 +18,7 @@ from sojourn.metrics import compute
 from sojourn.record import Record
 from sojourn.study.execute import Outcome, Progress, metrics_version
 from sojourn.study.plan import Point
-from sojourn.study.store import Metrics, Store
+from sojourn.study.store import Finished, Metrics, Store
 
 #: Metrics that an average does not determine: single packets, their runs, time-outs and what they resend.
 UNKNOWN = frozenset({"timeouts", "retransmit_ratio", "mean_drop_run", "p99_delay_s"})
@@ -74,7 +74,7 @@ def _run(point: Point, found: Setting, store: Store | None) -> tuple[Outcome, li
     values = metrics(record)
     doubts = _doubts(solution)
     if store is not None:
-        store.write(point, data, values, metrics_version(), json.dumps(doubts))
+        store.write([Finished(point, data, values)], metrics_version(), json.dumps(doubts))
     return Outcome(point, values, record, True), doubts
 
 

@@ -15,7 +15,8 @@ import polars as pl
 
 from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
 from sojourn.papers.terms import Source
-from sojourn.study.execute import Progress, Reduce, execute
+from sojourn.study.execute import Progress, execute
+from sojourn.study.executors import Reduce
 from sojourn.study.plan import Point
 from sojourn.study.store import Store
 

@@ -14,7 +14,7 @@ from sojourn.papers.claims import Claim, Finding, Judged, Verdict, load_claims, 
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.learned import Lesson
 from sojourn.papers.published import Cell
-from sojourn.study.execute import Reduce
+from sojourn.study.executors import Reduce
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction

@@ -1,36 +1,34 @@
 """Run what is missing: points in, outcomes out, as they finish.
 
-Runs go on in the core's native threads, all cores, no GIL; those of algorithms in Python in processes. What
-the store has is not run again. Ctrl-C stops within a fraction of a second; what is done stays. One failed
-run does not stop the others: the failure is written down and raised at the end.
+An executor makes the runs; what the store has is not run again. Ctrl-C stops within a fraction of a
+second; what is done stays. One failed run does not stop the others: the failure is written down and raised
+at the end.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sojourn import _core, own
-from sojourn.errors import InputError, RunFailed, from_core
+from sojourn.errors import InputError, RunFailed, SojournError, from_core
 from sojourn.record import Record
 from sojourn.resolve import measured, queues
+from sojourn.study.executors import Executor, Local, Made, Reduce, measure, parsed
 from sojourn.study.plan import Point
-from sojourn.study.processes import start
-from sojourn.study.store import Metrics, Store, Stored
+from sojourn.study.store import Finished, Metrics, Store, Stored
 
 #: Share of all virtual time done (0..1), runs done, runs in all.
 Progress = Callable[[float, int, int], None]
-#: Further numbers from a record, kept with its metrics. A function that only reads the record's counters
-#: or series; give it an attribute ``version`` (text) if its values may be reused without the series.
-Reduce = Callable[[Record], Mapping[str, float | None]]
 
-CHUNK = 256
 PATIENCE = 0.1
+#: Runs that finish within so many seconds share a file: at most so much is lost when the process is killed.
+TOGETHER = 1.0
 
 
 @dataclass(frozen=True)
@@ -49,14 +47,6 @@ def metrics_version() -> str:
     folder = Path(__file__).parent.parent
     content = b"".join((folder / name).read_bytes() for name in ("metrics.py", "tables.py"))
     return hashlib.sha256(content).hexdigest()[:12]
-
-
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
 
 
 def check(points: Iterable[Point]) -> None:
@@ -92,6 +82,7 @@ def execute(
     workers: int | None = None,
     on_progress: Progress | None = None,
     reduce: Reduce | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[Outcome]:
     """Yield an outcome for each point: first what the store has, then the rest as it finishes.
 
@@ -107,6 +98,8 @@ def execute(
         Called about ten times a second with (share, done, total).
     reduce : callable, optional
         Record to further metrics, which are merged into the outcome's and kept in the store.
+    executor : Executor, optional
+        Who makes the runs; `Local` with `workers` if None. The results do not depend on it.
 
     Raises
     ------
@@ -130,47 +123,56 @@ def execute(
             missing.append(point)
         else:
             yield outcome
+    if not missing:
+        return
     done = len(wanted) - len(missing)
     failures: list[tuple[Point, Exception]] = []
-    for begin in range(0, len(missing), CHUNK):
-        chunk = missing[begin : begin + CHUNK]
-        jobs = [(point.plan_json, point.seed) for point in chunk]
-        batch = start(jobs, workers or default_workers())
-        finished = 0
-        # No `finally` around a `yield`: a batch that nobody holds any more cancels itself.
-        while finished < len(chunk):
-            try:
-                news = batch.poll(PATIENCE)
-                outcomes = []
-                for index, result in news:
-                    if isinstance(result, Exception):
-                        failures.append((chunk[index], result))
-                        if store is not None:
-                            store.fail(chunk[index], str(result))
-                    else:
-                        outcomes.append(_finish(chunk[index], result, store, reduce))
-                finished += len(news)
-                if on_progress is not None:
-                    share = (done + begin + batch.progress() * len(chunk)) / len(wanted)
-                    on_progress(min(1.0, share), done + begin + finished, len(wanted))
-            except BaseException:
-                batch.cancel()
-                raise
-            yield from outcomes
+    jobs = [(point.plan_json, point.seed) for point in missing]
+    running = (executor or Local(workers)).start(jobs, reduce, store is None or store.traces)
+    finished = 0
+    waiting: list[Finished] = []
+    kept = time.monotonic()
+    # No `finally` around a `yield`: what runs and is held by nobody any more cancels itself.
+    while finished < len(missing):
+        try:
+            for index, result in running.poll(PATIENCE):
+                finished += 1
+                if isinstance(result, Made):
+                    waiting.append(Finished(missing[index], *result))
+                    continue
+                failures.append((missing[index], result))
+                if store is not None:
+                    store.fail(missing[index], str(result))
+            outcomes = []
+            last = finished == len(missing)
+            if last or store is None or store.traces or time.monotonic() - kept >= TOGETHER:
+                outcomes = _keep(waiting, store, reduce)
+                waiting, kept = [], time.monotonic()
+            if on_progress is not None:
+                share = (done + running.progress() * len(missing)) / len(wanted)
+                on_progress(min(1.0, share), done + finished, len(wanted))
+        except BaseException:
+            running.cancel()
+            # The first error says what happened; a disk that is full would say so twice.
+            with contextlib.suppress(SojournError):
+                _keep(waiting, store, reduce)
+            raise
+        yield from outcomes
     if failures:
         raise _failed(failures, len(wanted))
 
 
-def _finish(point: Point, data: dict[str, Any], store: Store | None, reduce: Reduce | None) -> Outcome:
-    from sojourn.metrics import compute
-
-    record = Record(data, _plan(point.plan_json))
-    values = compute(record)
-    if reduce is not None:
-        values.update(reduce(record))
-    if store is not None:
-        store.write(point, data, values, metrics_version(), _version(reduce))
-    return Outcome(point, values, record, True)
+def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | None) -> list[Outcome]:
+    """Store finished runs, if there is where; return their outcomes."""
+    if store is not None and store.traces:
+        for one in waiting:
+            store.write([one], metrics_version(), _version(reduce))
+    elif store is not None and waiting:
+        store.write(waiting, metrics_version(), _version(reduce))
+    return [
+        Outcome(point, metrics, Record(data, parsed(point.plan_json)), True)
+        for point, data, metrics in waiting
+    ]
 
 
 def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None:
@@ -178,7 +180,7 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
     stored = store.read(point.run_id)
     if stored is None:
         return None
-    samples = _plan(point.plan_json)["trace"]["interval"] is not None
+    samples = parsed(point.plan_json)["trace"]["interval"] is not None
     whole = store.has_traces(point.run_id) or not samples
     if store.traces and not whole:
         return None
@@ -186,11 +188,7 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
         return Outcome(point, stored.metrics, stored.record, False)
     if reduce is not None and not whole:
         return None
-    from sojourn.metrics import compute
-
-    values = compute(stored.record)
-    if reduce is not None:
-        values.update(reduce(stored.record))
+    values = measure(point.plan_json, stored.record.data, reduce)
     return Outcome(point, values, stored.record, False)
 
 
@@ -202,13 +200,6 @@ def _is_current(stored: Stored, reduce: Reduce | None) -> bool:
 
 def _version(reduce: Reduce | None) -> str | None:
     return getattr(reduce, "version", None)
-
-
-@functools.lru_cache(maxsize=64)
-def _plan(plan_json: str) -> dict[str, Any]:
-    import json
-
-    return dict(json.loads(plan_json))
 
 
 def _failed(failures: Sequence[tuple[Point, Exception]], total: int) -> RunFailed:

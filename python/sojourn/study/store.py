@@ -1,8 +1,8 @@
 """What is done, on disk: the truth about a study.
 
-``runs/ID.parquet`` is one row: what was run, its metrics, and the record they came from.
-``traces/ID.parquet`` has the samples over time. A file is written to a temporary name and renamed, the
-run's last: a run whose file exists is whole. Kill anything at any time.
+``runs/*.parquet`` has a row for each finished run: what was run, its metrics, and the record they came from;
+runs that finish together share a file. ``traces/ID.parquet`` has the samples over time. A file is written to
+a temporary name and renamed, that of the runs last: what is in ``runs`` is whole. Kill anything at any time.
 """
 
 from __future__ import annotations
@@ -11,24 +11,39 @@ import contextlib
 import io
 import json
 import os
+import platform
+import re
 import shlex
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import disk
-from sojourn.record import TYPES, Record, array
-from sojourn.study.plan import Point
+from sojourn.record import TYPES, Record
+from sojourn.study.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
+from sojourn.study.plan import Point, digest
 
 if TYPE_CHECKING:
     import polars as pl
 
-TABLES = ("flows", "objects", "pages")
-RECORD_COLUMNS = ("window", "events", "queues", *TABLES)
-TRACE_TABLES = ("drops", "cwnd")
 Metrics = dict[str, float | None]
+
+#: What identifies a row; the rest are metrics and the columns of the record.
+FACTS = ("run_id", "aqm", "world", "core_version", "metrics_version", "reduced", "plan", "metrics")
+#: A temporary file of this age, in seconds, is nobody's.
+LITTER = 3600.0
+
+
+class Finished(NamedTuple):
+    """A run that is to be kept: its record as the core gave it, and the metrics made of it."""
+
+    point: Point
+    data: Mapping[str, Any]
+    metrics: Metrics
 
 
 @dataclass(frozen=True)
@@ -41,7 +56,13 @@ class Stored:
     metrics: Metrics
     metrics_version: str
     reduced: str | None
-    record: Record
+    plan: str
+    load: Callable[[], dict[str, Any]]
+
+    @cached_property
+    def record(self) -> Record:
+        """The record, read when first asked for."""
+        return Record(self.load(), json.loads(self.plan))
 
 
 class Store:
@@ -61,16 +82,21 @@ class Store:
         #: The file, within the folder, that holds the scenario of a plan; ``scenario.toml`` if not named.
         self.scenarios: dict[str, str] = {}
         try:
-            for name in ("runs", "traces"):
+            for name in ("runs", "traces") if traces else ("runs",):
                 (self.directory / name).mkdir(parents=True, exist_ok=True)
             if not os.access(self.directory / "runs", os.W_OK):
                 raise PermissionError(13, "permission denied", os.fspath(self.directory))
+            _tidy(self.directory)
+            self._shelf = Shelf(self.directory / "runs")
         except OSError as error:
             raise disk(error, self.directory) from None
 
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._shelf
+
     def path(self, run_id: str) -> Path:
-        """Return where a run is or would be."""
-        return self.directory / "runs" / f"{run_id}.parquet"
+        """Return the file that a run is in; if it is not done, where it would be if it were alone."""
+        return self._shelf.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"
 
     def trace_path(self, run_id: str, table: str = "") -> Path:
         """Return where a run's samples (or drops, or windows) are or would be."""
@@ -78,52 +104,82 @@ class Store:
 
     def read(self, run_id: str) -> Stored | None:
         """Return a finished run, or None if it is not done or its file is damaged."""
-        path = self.path(run_id)
-        if not path.exists():
+        facts = self._shelf.read(run_id)
+        if facts is None:
             return None
+        return Stored(
+            run_id,
+            facts["aqm"],
+            facts["seed"],
+            {name: facts[name] for name in json.loads(facts["metrics"])},
+            facts["metrics_version"],
+            facts["reduced"],
+            facts["plan"],
+            lambda: _LazyData(self, run_id),
+        )
+
+    def row(self, run_id: str) -> pl.DataFrame:
+        """Return the row of a finished run, with its record."""
         import polars as pl
 
+        path = self.path(run_id)
         try:
-            return self._restore(pl.read_parquet(path))
-        except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
-            return None
+            return pl.scan_parquet(path, glob=False).filter(pl.col("run_id") == run_id).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise disk(OSError(0, f"damaged: {error}", os.fspath(path)), path) from None
 
     def has_traces(self, run_id: str) -> bool:
         """Tell whether the samples of a run were kept."""
         return self.trace_path(run_id).exists()
 
-    def write(
-        self,
-        point: Point,
-        data: Mapping[str, Any],
-        metrics: Metrics,
-        version: str,
-        reduced: str | None = None,
-    ) -> None:
-        """Keep a finished run: its samples first, then the row that says it is done."""
+    def write(self, finished: Sequence[Finished], version: str, reduced: str | None = None) -> None:
+        """Keep finished runs: their samples first, then one file with the rows that say they are done.
+
+        Parameters
+        ----------
+        finished : sequence of Finished
+            At least one.
+        version : str
+            Of the formulas behind the metrics.
+        reduced : str or None
+            Version of the further metrics among them.
+        """
         import polars as pl
 
-        try:
-            if self.traces:
-                for table, frame in _trace_frames(data):
-                    write_whole(self.trace_path(point.run_id, table), _parquet(frame))
-            facts = {
-                "run_id": point.run_id,
-                "aqm": point.spec,
-                "world": point.world,
+        facts = [
+            {
+                "run_id": one.point.run_id,
+                "aqm": one.point.spec,
+                "world": one.point.world,
                 "core_version": _core.CORE_VERSION,
                 "metrics_version": version,
                 "reduced": reduced,
-                "plan": point.plan_json,
-                "metrics": json.dumps(list(metrics)),
+                "plan": one.point.plan_json,
+                "metrics": json.dumps(list(one.metrics)),
             }
-            row = pl.DataFrame({name: pl.Series([value], dtype=pl.String) for name, value in facts.items()})
-            row = row.with_columns(pl.lit(point.seed, dtype=pl.UInt64).alias("seed"))
-            values = {name: pl.Series([value], dtype=pl.Float64) for name, value in metrics.items()}
-            row = row.with_columns(**values).hstack(_record_frame(data))
-            write_whole(self.path(point.run_id), _parquet(row))
+            for one in finished
+        ]
+        names = dict.fromkeys(name for one in finished for name in one.metrics)
+        values = {
+            name: pl.Series([one.metrics.get(name) for one in finished], dtype=pl.Float64) for name in names
+        }
+        rows = (
+            pl.DataFrame(facts, schema=dict.fromkeys(FACTS, pl.String))
+            .with_columns(pl.Series("seed", [one.point.seed for one in finished], dtype=pl.UInt64))
+            .hstack(pl.DataFrame(values))
+            .hstack(pack([one.data for one in finished]))
+        )
+        ids = [one.point.run_id for one in finished]
+        name = ids[0] if len(ids) == 1 else f"chunk-{digest(*ids)}"
+        path = self.directory / "runs" / f"{name}.parquet"
+        try:
+            for one in finished if self.traces else ():
+                for table, frame in trace_frames(one.data):
+                    write_whole(self.trace_path(one.point.run_id, table), parquet(frame))
+            write_whole(path, parquet(rows))
         except OSError as error:
             raise disk(error, self.directory) from None
+        self._shelf.add(path, ids)
 
     def fail(self, point: Point, reason: str) -> None:
         """Write down that a run failed; the same seed would fail again."""
@@ -138,54 +194,115 @@ class Store:
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
         return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
 
-    def _restore(self, row: pl.DataFrame) -> Stored:
-        facts = row.select("run_id", "aqm", "seed", "metrics_version", "reduced", "plan", "metrics").row(
-            0, named=True
-        )
-        names = json.loads(facts["metrics"])
-        values = row.select(names).row(0, named=True)
-        record = Record(_LazyData(self, facts["run_id"], row), json.loads(facts["plan"]))
-        return Stored(
-            facts["run_id"],
-            facts["aqm"],
-            facts["seed"],
-            values,
-            facts["metrics_version"],
-            facts["reduced"],
-            record,
-        )
+
+class Shelf:
+    """The files of a folder of runs, and which run is in which; reads each at most once.
+
+    A file that cannot be read is set aside under the name ``FILE.damaged``: its runs are not done.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._where: dict[str, Path] = {}
+        self._rows: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
+        for path in folder.glob("[!.]*.parquet"):
+            # A run that is alone gives the file its name; the others are looked for inside.
+            alone = re.fullmatch(r"[0-9a-f]{16}", path.stem) is not None
+            self.add(path, [path.stem] if alone else self._inside(path))
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._where
+
+    def add(self, path: Path, ids: Sequence[str]) -> None:
+        """Take note of a file and the runs in it."""
+        self._rows.pop(path, None)
+        self._where.update(dict.fromkeys(ids, path))
+
+    def find(self, run_id: str) -> Path | None:
+        """Return the file that a run is in."""
+        return self._where.get(run_id)
+
+    def read(self, run_id: str) -> dict[str, Any] | None:
+        """Return the row of a run without its record, or None if there is none that is whole."""
+        import polars as pl
+
+        path = self._where.get(run_id)
+        if path is None:
+            # Written by somebody else since?
+            path = self.folder / f"{run_id}.parquet"
+            if not path.exists():
+                return None
+        try:
+            if path not in self._rows:
+                names = pl.read_parquet_schema(path)
+                frame = pl.read_parquet(path, columns=[n for n in names if n not in RECORD_COLUMNS])
+                self._rows[path] = frame, {one: i for i, one in enumerate(frame["run_id"])}
+            frame, places = self._rows[path]
+            return frame.row(places[run_id], named=True)
+        except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+            self._set_aside(path)
+            return None
+
+    def _inside(self, path: Path) -> list[str]:
+        import polars as pl
+
+        try:
+            return pl.read_parquet(path, columns=["run_id"])["run_id"].to_list()
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            self._set_aside(path)
+            return []
+
+    def _set_aside(self, path: Path) -> None:
+        self._where = {run_id: one for run_id, one in self._where.items() if one != path}
+        self._rows.pop(path, None)
+        with contextlib.suppress(OSError):
+            path.replace(path.with_name(f"{path.name}.damaged"))
 
 
 class _LazyData(dict[str, Any]):
-    """The core's dict, read back; samples are read when first asked for."""
+    """The core's dict, read back when it is asked for: counters from the row, samples from their files."""
 
-    def __init__(self, store: Store, run_id: str, row: pl.DataFrame) -> None:
-        super().__init__(_record_data(row))
+    def __init__(self, store: Store, run_id: str) -> None:
+        super().__init__()
         self._store = store
         self._run_id = run_id
 
     def __missing__(self, key: str) -> Any:
-        import polars as pl
-
-        if key not in ("series", *TRACE_TABLES):
-            raise KeyError(key)
-        path = self._store.trace_path(self._run_id, "" if key == "series" else key)
-        try:
-            frame = pl.read_parquet(path) if path.exists() else None
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise disk(OSError(0, f"damaged trace: {error}", os.fspath(path)), path) from None
-        if key == "series":
-            self[key] = _series_data(frame, [queue["name"] for queue in self["queues"]])
-        else:
+        if key in RECORD_COLUMNS:
+            self.update(unpack(self._store.row(self._run_id)))
+        elif key == "series":
+            self[key] = series_data(self._trace(""), [queue["name"] for queue in self["queues"]])
+        elif key in TRACE_TABLES:
+            frame = self._trace(key)
             self[key] = {
                 name: b"" if frame is None else frame[name].to_numpy().tobytes() for name in TYPES[key]
             }
+        else:
+            raise KeyError(key)
         return self[key]
+
+    def _trace(self, table: str) -> pl.DataFrame | None:
+        import polars as pl
+
+        path = self._store.trace_path(self._run_id, table)
+        try:
+            return pl.read_parquet(path) if path.exists() else None
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise disk(OSError(0, f"damaged trace: {error}", os.fspath(path)), path) from None
+
+
+def _tidy(directory: Path) -> None:
+    """Remove what killed processes left half written; what may still be written stays."""
+    for path in directory.rglob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > LITTER:
+                path.unlink()
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Shards on several machines may share the folder: a process id alone is not unique.
+    temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:
             file.write(content)
@@ -197,102 +314,8 @@ def write_whole(path: Path, content: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, compression="zstd", compression_level=3)
     return buffer.getvalue()
-
-
-def _columns(table: Mapping[str, bytes], kind: str) -> dict[str, pl.Series]:
-    import polars as pl
-
-    return {name: pl.Series(array(table[name], code)) for name, code in TYPES[kind].items()}
-
-
-def _record_frame(data: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the counters as one row: nested columns, exact."""
-    import polars as pl
-
-    def packed(columns: Mapping[str, pl.Series], name: str) -> pl.DataFrame:
-        return pl.DataFrame(columns).select(pl.struct(pl.all().implode()).alias(name))
-
-    queues = []
-    for queue in data["queues"]:
-        histograms = pl.DataFrame(
-            {k: v.implode() for k, v in _columns(queue, "queue").items()},
-        )
-        plain = {name: value for name, value in queue.items() if name not in TYPES["queue"]}
-        schema: dict[str, Any] = {name: _dtype(value) for name, value in plain.items()}
-        queues.append(pl.DataFrame([plain], schema=schema).hstack(histograms))
-    return pl.DataFrame(
-        {
-            "window": pl.Series([list(data["window"])], dtype=pl.List(pl.UInt64)),
-            "events": pl.Series([data["events"]], dtype=pl.UInt64),
-            "queues": pl.concat(queues).select(pl.struct(pl.all()).implode()).to_series(),
-        }
-    ).hstack([packed(_columns(data[name], name), name).to_series() for name in TABLES])
-
-
-def _dtype(value: Any) -> Any:
-    import polars as pl
-
-    kinds = {str: pl.String, int: pl.UInt64, float: pl.Float64, list: pl.List(pl.UInt64)}
-    return kinds[type(value)]
-
-
-def _record_data(row: pl.DataFrame) -> dict[str, Any]:
-    def column(values: pl.Series) -> bytes:
-        return values.to_numpy().tobytes()
-
-    tables = {}
-    for name in TABLES:
-        columns = row[name].struct.unnest()
-        tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
-    queues = []
-    frame = row["queues"][0].struct.unnest()
-    for i, one in enumerate(frame.drop(*TYPES["queue"]).iter_rows(named=True)):
-        queues.append({**one, **{key: column(frame[key][i]) for key in TYPES["queue"]}})
-    return {
-        "window": tuple(row["window"][0].to_list()),
-        "events": row["events"][0],
-        "queues": queues,
-        **tables,
-    }
-
-
-def _trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the tables over time that hold anything."""
-    import polars as pl
-
-    series = data["series"]
-    frames = []
-    for queue, table in zip(data["queues"], series["queues"], strict=False):
-        columns = _columns(table, "series")
-        probes = {f"probe.{name}": pl.Series(array(values, "d")) for name, values in table["probes"].items()}
-        time = pl.int_range(1, pl.len() + 1, dtype=pl.UInt64) * series["interval"]
-        frame = pl.DataFrame({**columns, **probes})
-        frames.append(frame.select(pl.lit(queue["name"]).alias("queue"), time.alias("time_ns"), pl.all()))
-    if series["interval"] and frames:
-        yield "", pl.concat(frames, how="diagonal")
-    for name in TRACE_TABLES:
-        columns = _columns(data[name], name)
-        if len(next(iter(columns.values()))):
-            yield name, pl.DataFrame(columns)
-
-
-def _series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
-    import polars as pl
-
-    if frame is None or frame.is_empty():
-        return {"interval": 0, "queues": []}
-    queues = []
-    for name in names:
-        part = frame.filter(pl.col("queue") == name)
-        probes = [c for c in part.columns if c.startswith("probe.") and part[c].null_count() < len(part)]
-        queues.append(
-            {
-                **{key: part[key].to_numpy().tobytes() for key in TYPES["series"]},
-                "probes": {c.removeprefix("probe."): part[c].to_numpy().tobytes() for c in probes},
-            }
-        )
-    return {"interval": frame["time_ns"][0], "queues": queues}

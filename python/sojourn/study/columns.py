@@ -1,0 +1,137 @@
+"""A record as columns of a Parquet file, and back: many runs at once, nothing lost, nothing rounded.
+
+A run is a row. Its tables (flows, objects, pages) are structs of lists, its queues a list of structs: any
+reader of Parquet can unnest them. Samples over time are tables of their own, one row a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sojourn.record import TYPES, array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TABLES = ("flows", "objects", "pages")
+RECORD_COLUMNS = ("window", "events", "queues", *TABLES)
+TRACE_TABLES = ("drops", "cwnd")
+
+
+def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return the counters of each record as one row: nested columns, exact."""
+    import polars as pl
+
+    columns = {
+        "window": pl.Series([list(one["window"]) for one in records], dtype=pl.List(pl.UInt64)),
+        "events": pl.Series([one["events"] for one in records], dtype=pl.UInt64),
+        "queues": _queues(records),
+    }
+    for name in TABLES:
+        fields = {key: _lists([one[name][key] for one in records], code) for key, code in TYPES[name].items()}
+        columns[name] = pl.DataFrame(fields).to_struct(name)
+    return pl.DataFrame(columns)
+
+
+def unpack(row: pl.DataFrame) -> dict[str, Any]:
+    """Return the counters of one row as the core gave them."""
+
+    def column(values: pl.Series) -> bytes:
+        return values.to_numpy().tobytes()
+
+    tables = {}
+    for name in TABLES:
+        columns = row[name].struct.unnest()
+        tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
+    queues = []
+    frame = row["queues"][0].struct.unnest()
+    for i, one in enumerate(frame.drop(*TYPES["queue"]).iter_rows(named=True)):
+        queues.append({**one, **{key: column(frame[key][i]) for key in TYPES["queue"]}})
+    return {
+        "window": tuple(row["window"][0].to_list()),
+        "events": row["events"][0],
+        "queues": queues,
+        **tables,
+    }
+
+
+def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the tables over time that hold anything: their name (empty for the samples) and rows."""
+    import polars as pl
+
+    series = data["series"]
+    frames = []
+    for queue, table in zip(data["queues"], series["queues"], strict=False):
+        columns = _columns(table, "series")
+        probes = {f"probe.{name}": pl.Series(array(values, "d")) for name, values in table["probes"].items()}
+        time = pl.int_range(1, pl.len() + 1, dtype=pl.UInt64) * series["interval"]
+        frame = pl.DataFrame({**columns, **probes})
+        frames.append(frame.select(pl.lit(queue["name"]).alias("queue"), time.alias("time_ns"), pl.all()))
+    if series["interval"] and frames:
+        yield "", pl.concat(frames, how="diagonal")
+    for name in TRACE_TABLES:
+        columns = _columns(data[name], name)
+        if len(next(iter(columns.values()))):
+            yield name, pl.DataFrame(columns)
+
+
+def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
+    """Return the samples as the core gave them."""
+    import polars as pl
+
+    if frame is None or frame.is_empty():
+        return {"interval": 0, "queues": []}
+    queues = []
+    for name in names:
+        part = frame.filter(pl.col("queue") == name)
+        probes = [c for c in part.columns if c.startswith("probe.") and part[c].null_count() < len(part)]
+        queues.append(
+            {
+                **{key: part[key].to_numpy().tobytes() for key in TYPES["series"]},
+                "probes": {c.removeprefix("probe."): part[c].to_numpy().tobytes() for c in probes},
+            }
+        )
+    return {"interval": frame["time_ns"][0], "queues": queues}
+
+
+def _queues(records: Sequence[Mapping[str, Any]]) -> pl.Series:
+    import polars as pl
+
+    every = [(i, queue) for i, record in enumerate(records) for queue in record["queues"]]
+    queues = [queue for _, queue in every]
+    kinds: dict[type, Any] = {str: pl.String, int: pl.UInt64, float: pl.Float64, list: pl.List(pl.UInt64)}
+    columns = {
+        name: pl.Series([queue[name] for queue in queues], dtype=kinds[type(value)])
+        for name, value in queues[0].items()
+        if name not in TYPES["queue"]
+    }
+    for name, code in TYPES["queue"].items():
+        columns[name] = _lists([queue[name] for queue in queues], code)
+    of = pl.Series([i for i, _ in every])
+    return (
+        pl.DataFrame({"of": of, "queues": pl.DataFrame(columns).to_struct()})
+        .group_by("of", maintain_order=True)
+        .agg("queues")["queues"]
+    )
+
+
+def _lists(pieces: Sequence[bytes], code: str) -> pl.Series:
+    """Return a column of lists, one for each piece."""
+    import numpy as np
+    import polars as pl
+
+    flat = array(b"".join(pieces), code)
+    size = flat.dtype.itemsize
+    lengths = np.array([len(piece) // size for piece in pieces])
+    owners = np.repeat(np.arange(len(pieces)), lengths)
+    full = pl.DataFrame({"of": owners, "list": flat}).group_by("of", maintain_order=True).agg("list")
+    # A piece without a value is an empty list, not an unknown one.
+    every = pl.DataFrame({"of": np.arange(len(pieces))})
+    return every.join(full, on="of", how="left", maintain_order="left")["list"].fill_null([])
+
+
+def _columns(table: Mapping[str, bytes], kind: str) -> dict[str, pl.Series]:
+    import polars as pl
+
+    return {name: pl.Series(array(table[name], code)) for name, code in TYPES[kind].items()}

@@ -1,0 +1,227 @@
+"""Whoever makes the runs, the tables are the same: in turn, on all cores, on a Dask cluster, in shards.
+
+Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all; a
+chunk taken apart without its first job; shards that begin at the second run; a job array that begins at 0; no
+check of versions, at the start or on the worker.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn
+from sojourn import _core
+from sojourn.errors import InputError, RunFailed
+from sojourn.scenario import Scenario
+from sojourn.study import cluster
+from sojourn.study.cluster import Dask
+from sojourn.study.execute import execute
+from sojourn.study.executors import Executor, Local, Serial
+from sojourn.study.folder import status
+from sojourn.study.grid import listed
+from sojourn.study.plan import points
+from sojourn.study.slurm import write_script
+from sojourn.study.sweep import Shard, Sweep, sweep
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture
+def plan(small: Scenario) -> Sweep:
+    short = small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+    return Sweep(short, ["droptail", "red"], [listed("queue.limit", "10p,30p")], seeds=6)
+
+
+@pytest.fixture(scope="module")
+def two_workers() -> Iterator[distributed.LocalCluster]:
+    """Two worker processes that forgive no death: the run that kills one is found at once."""
+    import dask
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as found,
+    ):
+        yield found
+
+
+def tables(directory: Path) -> list[pl.DataFrame]:
+    """Return runs and summary; a run's row says nothing of who made it."""
+    return [
+        pl.read_parquet(directory / "runs.parquet").sort("run_id"),
+        pl.read_parquet(directory / "summary.parquet"),
+    ]
+
+
+def test_the_same_tables_on_every_executor(
+    plan: Sweep, tmp_path: Path, two_workers: distributed.LocalCluster
+) -> None:
+    address = two_workers.scheduler_address
+    executors: list[Executor] = [Serial(), Local(2), Local(1), Dask(address)]
+    found = []
+    for i, executor in enumerate(executors):
+        sweep(plan, out=tmp_path / str(i), executor=executor)
+        found.append(tables(tmp_path / str(i)))
+    for shard in range(1, 4):
+        part = sweep(plan, out=tmp_path / "shards", shard=Shard(shard, 3))
+        assert part.complete == (shard == 3)
+        assert status(tmp_path / "shards")["done"] == 8 * shard
+    found.append(tables(tmp_path / "shards"))
+    assert found[0][0].height == 24
+    for other in found[1:]:
+        assert all(a.equals(b) for a, b in zip(found[0], other, strict=True))
+
+
+def test_a_worker_that_is_killed_costs_nothing(
+    plan: Sweep, tmp_path: Path, two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "WORK", 0.0)  # a run a chunk: there is a middle
+    victim = two_workers.workers[0]
+    killed: list[int] = []
+
+    def kill(_share: float, done: int, _total: int) -> None:
+        if not killed and 0 < done < 20:
+            killed.append(victim.pid)
+            os.kill(victim.pid, signal.SIGKILL)
+
+    sweep(plan, out=tmp_path / "dask", executor=Dask(two_workers.scheduler_address), progress=kill)
+    assert killed, "it came too late"
+    sweep(plan, out=tmp_path / "serial", executor=Serial())
+    for ours, theirs in zip(tables(tmp_path / "dask"), tables(tmp_path / "serial"), strict=True):
+        assert ours.equals(theirs)
+    assert pl.read_parquet(tmp_path / "dask/runs/*.parquet")["run_id"].n_unique() == 24
+    assert not (tmp_path / "dask/failures.jsonl").exists()
+
+
+def test_a_run_that_kills_its_workers_fails_alone(
+    small: Scenario, tmp_path: Path, two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dask, "_connect", lambda self: distributed.Client(self.address))
+    (tmp_path / "deadly.py").write_text(
+        "import os\nimport sojourn\n\n\nclass Deadly(sojourn.Aqm):\n"
+        '    """Ends its process, if asked to."""\n\n'
+        '    deadly = sojourn.Param(0, doc="Whether it does.", source="a test")\n\n'
+        "    def on_offered(self, now, packet, queue):\n"
+        "        if self.deadly:\n            os._exit(1)\n"
+    )
+    spec = f"{tmp_path}/deadly.py:Deadly"
+    short = small.with_(duration="1s", warmup="0s")
+    wanted = points(short, [spec], range(1, 5))
+    # Fourth of five: with the third in one chunk, after two trials of a run each.
+    wanted[3:3] = points(short, [f"{spec} deadly 1"], [7])
+    found = []
+    with pytest.raises(RunFailed, match=r"1 of 5 runs failed.*seed 7: every worker that tried it died"):
+        found.extend(execute(wanted, executor=Dask(two_workers.scheduler_address)))
+    assert {outcome.point for outcome in found} == {*wanted} - {wanted[3]}
+
+
+def test_a_worker_with_another_core_is_refused(
+    small: Scenario, two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = points(small, ["red"], [1])
+    monkeypatch.setattr(_core, "CORE_VERSION", "0.0.0+another")
+    with pytest.raises(InputError, match=r"worker tcp://.* has another core, .*allowed: core 0.0.0.another"):
+        list(execute(wanted, executor=Dask(two_workers.scheduler_address)))
+    assert cluster._other("No module named sojourn").startswith("has no sojourn that works")
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="another version of the metrics"):
+        cluster.work([], {**cluster.version(), "metrics": "older"}, [], None, False)
+
+
+def test_a_cluster_that_is_not_there(small: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    for address in ("tcp://127.0.0.1:9", "nonsense://x"):
+        with pytest.raises(InputError, match=r"dask = .*nobody answers.*allowed: tcp://HOST:PORT, or local"):
+            list(execute(points(small, ["red"], [1]), executor=Dask(address)))
+
+
+def test_chunks_take_seconds_and_share_the_end() -> None:
+    class Client:
+        def nthreads(self) -> dict[str, int]:
+            return {"a": 1, "b": 1}
+
+    chunks = object.__new__(cluster._Chunks)
+    chunks._seconds, chunks._client, chunks._out = None, Client(), {}
+    assert chunks._size() == 1, "a trial"
+    chunks._learn(0.01)
+    assert chunks._size() == 300
+    chunks._learn(5.0)
+    assert chunks._size() == 1, "slow runs travel alone"
+    sent: list[list[int]] = []
+    chunks._send = lambda indices: sent.append(indices) or chunks._out.update({len(sent): indices})  # type: ignore[assignment, method-assign, func-returns-value, call-overload]
+    chunks._seconds = 0.01
+    chunks._todo = cluster.deque(range(100))
+    chunks._feed()
+    assert [len(one) for one in sent] == [50, 25, 13, 6]
+    assert sorted(index for one in sent for index in one) == list(range(94))
+    chunks._out = {}  # nothing to cancel
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b", "1/0", "-1/3"])
+def test_shards_that_are_none(text: str) -> None:
+    with pytest.raises(InputError, match="shard = "):
+        Shard.parse(text)
+
+
+def test_shards_are_a_partition() -> None:
+    parts = [Shard(i, 3).of(range(10)) for i in (1, 2, 3)]
+    assert sorted(x for part in parts for x in part) == list(range(10))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_the_job_script_makes_the_sweep(plan: Sweep, tmp_path: Path) -> None:
+    """SLURM is not here: bash stands in for it and starts the array, the last task first."""
+    folder = tmp_path / "a folder"
+    script = write_script(plan, folder, 3, command=["sojourn", "sweep", "plan.toml"])
+    assert "#SBATCH --array=1-3" in script.read_text()
+    for task in ("3", "1", "2"):
+        done = subprocess.run(
+            ["bash", script], env={**os.environ, "SLURM_ARRAY_TASK_ID": task}, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+    sweep(plan, out=tmp_path / "here")
+    for ours, theirs in zip(tables(folder), tables(tmp_path / "here"), strict=True):
+        assert ours.equals(theirs)
+    with pytest.raises(InputError, match="sbatch = 99 is out of range"):
+        write_script(plan, folder, 99)
+
+
+def test_the_command_line_reaches_every_executor(tmp_path: Path, small_file: Path) -> None:
+    words = [sys.executable, "-m", "sojourn", "sweep", str(small_file), "--seeds", "4", "--json"]
+    said = [
+        subprocess.run([*words, "--out", f"o{i}", *more], cwd=tmp_path, capture_output=True, text=True)
+        for i, more in enumerate((["--serial"], ["--workers", "2"], ["--dask", "local", "--workers", "2"]))
+    ]
+    assert [one.returncode for one in said] == [0, 0, 0], [one.stderr for one in said]
+    assert said[0].stdout == said[1].stdout == said[2].stdout
+    assert said[2].stderr == "folder: o2\n"
+    both = subprocess.run(
+        [*words, "--serial", "--workers", "2"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert both.returncode == 2
+    assert "serial has no workers" in both.stderr
+
+
+def test_an_interrupted_cluster_keeps_what_is_done(
+    plan: Sweep, tmp_path: Path, two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "WORK", 0.0)
+
+    def interrupt(_share: float, done: int, _total: int) -> None:
+        if done >= 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(plan, out=tmp_path, executor=Dask(two_workers.scheduler_address), progress=interrupt)
+    assert 4 <= status(tmp_path)["done"] < 24
+    assert sojourn.CORE_VERSION == _core.CORE_VERSION
