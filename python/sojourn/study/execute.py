@@ -126,7 +126,7 @@ def execute(
     if not missing:
         return
     done = len(wanted) - len(missing)
-    failures: list[tuple[Point, Exception]] = []
+    failures: dict[int, Exception] = {}
     jobs = [(point.plan_json, point.seed) for point in missing]
     running = (executor or Local(workers)).start(jobs, reduce, store is None or store.traces)
     finished = 0
@@ -140,7 +140,7 @@ def execute(
                 if isinstance(result, Made):
                     waiting.append(Finished(missing[index], *result))
                     continue
-                failures.append((missing[index], result))
+                failures[index] = result
                 if store is not None:
                     store.fail(missing[index], str(result))
             outcomes = []
@@ -159,7 +159,7 @@ def execute(
             raise
         yield from outcomes
     if failures:
-        raise _failed(failures, len(wanted))
+        raise _failed([(missing[i], failures[i]) for i in sorted(failures)], len(wanted))
 
 
 def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | None) -> list[Outcome]:

@@ -224,14 +224,14 @@ class Shelf:
 
     def read(self, run_id: str) -> dict[str, Any] | None:
         """Return the row of a run without its record, or None if there is none that is whole."""
-        import polars as pl
-
         path = self._where.get(run_id)
         if path is None:
             # Written by somebody else since?
             path = self.folder / f"{run_id}.parquet"
             if not path.exists():
                 return None
+        import polars as pl
+
         try:
             if path not in self._rows:
                 names = pl.read_parquet_schema(path)
