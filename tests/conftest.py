@@ -67,6 +67,16 @@ def program() -> Callable[[str], str]:
     return find
 
 
+@pytest.fixture
+def namespaces() -> None:
+    """Skip where there can be no testbed, with what is missing."""
+    from sojourn.real.hosts import missing
+
+    reason = missing(web=True)
+    if reason:
+        pytest.skip(reason)
+
+
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI a skipped test is a failure: its tool was to be installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from sojourn.record import TYPES, UNFINISHED, Record, numbers
+from sojourn.record import TYPES, UNFINISHED, UNKNOWN, Record, numbers
 from sojourn.series import (
     overshoot,
     overshoot_duration,
@@ -96,6 +96,11 @@ def _metric(
 
 def _ratio(part: float, whole: float) -> Value:
     return part / whole if whole > 0 else None
+
+
+def _total(values: list[int]) -> Value:
+    """Return a sum, None if any part of it is not known."""
+    return None if UNKNOWN in values else float(sum(values))
 
 
 @_metric("utilization", "", "queue", "bits sent / integral of the capacity", "RFC 7928, 2.4", "higher")
@@ -240,12 +245,13 @@ def _(t: Table) -> Value:
 
 @_metric("timeouts", "", "tcp", "retransmission timers that expired", "RFC 6298", "lower")
 def _(t: Table) -> Value:
-    return float(sum(t.flows["timeouts"])) if t.has_tcp else None
+    return _total(t.flows["timeouts"]) if t.has_tcp else None
 
 
 @_metric("retransmit_ratio", "", "tcp", "retransmitted / sent packets", "RFC 5681", "lower")
 def _(t: Table) -> Value:
-    return _ratio(sum(t.flows["retransmitted_packets"]), sum(t.flows["sent_packets"]))
+    again, sent = (_total(t.flows[name]) for name in ("retransmitted_packets", "sent_packets"))
+    return None if again is None or sent is None else _ratio(again, sent)
 
 
 @_metric(

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
-UNFINISHED = 2**64 - 1
+#: A number that is not known: an end that never came, a counter that a world does not have.
+UNFINISHED = UNKNOWN = 2**64 - 1
 
 #: Type codes of the columns (``memoryview.cast``, and numpy after translation).
 TYPES: dict[str, dict[str, str]] = {
@@ -166,13 +167,29 @@ class Record:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a flow (of web traffic: a session): traffic, transport, index, counters over the window."""
+        """One row a flow (of web traffic: a session): traffic, transport, index, counters over the window.
+
+        What its world does not know is null.
+        """
         import polars as pl
 
         frame = pl.DataFrame(self._table("flows"))
-        return self._named(frame).with_columns(
+        known = [
+            pl.when(pl.col(name) != UNKNOWN).then(name).alias(name)
+            for name, t in frame.schema.items()
+            if t == pl.UInt64
+        ]
+        return self._named(frame.with_columns(known)).with_columns(
             goodput_bps=pl.col("goodput_bytes").cast(pl.Float64) * 8 / self.seconds
         )
+
+    @property
+    def hosts(self) -> pl.DataFrame:
+        """What real hosts counted over the window: host, counter (as ``nstat`` names it), value."""
+        import polars as pl
+
+        rows = [(host, *pair) for host, found in self.data.get("hosts", {}).items() for pair in found.items()]
+        return pl.DataFrame(rows, {"host": pl.String, "counter": pl.String, "value": pl.Int64}, orient="row")
 
     @property
     def objects(self) -> pl.DataFrame:

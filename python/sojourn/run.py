@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sojourn.study.store import Store
 
 #: Where a scenario can be run.
-WORLDS = ("simulated", "fluid")
+WORLDS = ("simulated", "real", "fluid")
 
 
 def aqm(name: str, **params: object) -> str:
@@ -90,8 +90,9 @@ def run(
         Whether the samples over time are kept in `out`.
     command : sequence of str, optional
         The words that repeat this, for the manifest; ``sys.argv`` if None.
-    world : {"simulated", "fluid"}
-        Packets, or the equations of `sojourn.fluid`, which know no seeds: they run once, with the first.
+    world : {"simulated", "real", "fluid"}
+        Simulated packets; real hosts and packets (`sojourn.real`), in real time, one run after the other; or
+        the equations of `sojourn.fluid`, which know no seeds: they run once, with the first.
 
     Examples
     --------
@@ -122,10 +123,8 @@ def run(
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     doubts = {}
-    if world == "fluid":
-        from sojourn.fluid.world import run_points
-
-        for outcome, doubted in run_points(wanted, store, progress):
+    if world != "simulated":
+        for outcome, doubted in _world(world)(wanted, store, progress):
             doubts[outcome.point] = doubted
             outcomes.append(_settle(outcome, store))
     else:
@@ -176,7 +175,18 @@ def plan(
             raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
     if not numbers:
         raise InputError("seeds", "is empty", "at least one seed")
-    return points(scenario, specs, numbers if world == "simulated" else numbers[:1], world)
+    return points(scenario, specs, numbers if world != "fluid" else numbers[:1], world)
+
+
+def _world(name: str) -> Any:
+    """Return what runs points in a world other than the simulated one."""
+    if name == "real":
+        from sojourn.real.world import run_points
+
+        return run_points
+    from sojourn.fluid.world import run_points as solve_points
+
+    return solve_points
 
 
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:

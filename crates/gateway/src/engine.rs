@@ -6,7 +6,7 @@
 //! descriptor: time and packets come in as arguments.
 
 use crate::{
-    flows::{Flows, Prefix},
+    flows::{Ends, Flows, Prefix},
     packet::{self, Header, Malformed, Tcp},
     plan::{Host, Plan, Side},
     segment::{self, OFFLOAD, Offload},
@@ -23,6 +23,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 pub struct Outcome {
     /// As a simulation's; time-outs and window cuts are the hosts' own business and 0 here.
     pub record: Record,
+    /// Who each of the record's flows is.
+    pub ends: Vec<Ends>,
     /// How late packets were written in the window: lower edges of buckets, ns...
     pub lateness_edges_ns: Vec<u64>,
     /// ...and how many fell into each.
@@ -403,7 +405,7 @@ impl Engine {
             u8::from(carried(1) > carried(0))
         });
         let window = (self.warmup.min(end), end);
-        let flows = self.flows.columns(measured);
+        let (flows, ends) = (self.flows.columns(measured), self.flows.ends());
         if !self.is_counting {
             self.queues.open_window(end);
         }
@@ -414,7 +416,7 @@ impl Engine {
             ..self.queues.record(window, usize::from(measured))?
         };
         let (lateness_edges_ns, lateness_counts) = self.lateness.since(&Histogram::default());
-        Ok(Outcome { record, lateness_edges_ns, lateness_counts, tally: self.tally })
+        Ok(Outcome { record, ends, lateness_edges_ns, lateness_counts, tally: self.tally })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
 use sojourn_sim::FlowColumns;
 use std::{
     collections::{BTreeMap, VecDeque},
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
 };
 
 /// Connections that are told apart; beyond, all others count as one.
@@ -51,6 +51,8 @@ impl Prefix {
 
 /// Source, destination and id of a fragment.
 type Piece = (u128, u128, u32);
+/// Protocol; address and port of who sends the data, and of who gets it.
+pub type Ends = (u8, IpAddr, u16, IpAddr, u16);
 /// One end of a connection.
 type End = (u128, u16);
 /// The lower end, the higher end, protocol.
@@ -117,6 +119,13 @@ pub(crate) struct Connection {
     start: u64,
     /// Of the lower end, and of the higher one.
     pub(crate) ways: [Direction; 2],
+}
+
+impl Connection {
+    /// The direction that carried more payload.
+    fn data(&self) -> usize {
+        usize::from(self.ways[1].payload > self.ways[0].payload)
+    }
 }
 
 /// All of them.
@@ -224,11 +233,23 @@ impl Flows {
         }
     }
 
+    /// Who each row of `columns` is about.
+    pub(crate) fn ends(&self) -> Vec<Ends> {
+        let mut found = vec![None; self.connections.len()];
+        for ((low, high, protocol), number) in &self.keys {
+            let connection = &self.connections[*number as usize];
+            let (from, to) = if connection.data() == 1 { (high, low) } else { (low, high) };
+            let address = |bits: u128| Ipv6Addr::from(bits).to_canonical();
+            found[*number as usize] = Some((*protocol, address(from.0), from.1, address(to.0), to.1));
+        }
+        found.into_iter().flatten().collect()
+    }
+
     /// The row of each connection is about its direction with more payload.
     pub(crate) fn columns(&self, measured: u8) -> FlowColumns {
         let mut columns = FlowColumns::default();
         for one in &self.connections {
-            let way = &one.ways[usize::from(one.ways[1].payload > one.ways[0].payload)];
+            let way = &one.ways[one.data()];
             let counts = way.counts;
             let is_measured = u64::from(way.link == measured);
             columns.traffic.push(one.rule);

@@ -21,6 +21,7 @@ mod plan;
 mod segment;
 
 pub use engine::{Engine, Outcome, Tally};
+pub use flows::Ends;
 pub use gateway::{Gateway, GatewayError, Live};
 pub use packet::{Header, Malformed, mark, parse};
 pub use plan::{Device, Host, Plan, Rule, Side, Transport};

@@ -76,8 +76,8 @@ impl Gateway {
         running.as_ref().is_none_or(sojourn_gateway::Gateway::is_finished)
     }
 
-    /// Wait for its end; returns the record (as a simulation's, with ``lateness_edges_ns``,
-    /// ``lateness_counts`` and ``tally``).
+    /// Wait for its end; returns the record (as a simulation's, with ``ends`` of its flows (protocol, source, port,
+    /// destination, port; the source sends the data), ``lateness_edges_ns``, ``lateness_counts``, ``tally``).
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(running) = running else { return Err(PyRuntimeError::new_err("it was finished already")) };
@@ -99,6 +99,15 @@ impl Drop for Gateway {
 
 fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let dict = record_dict(py, &outcome.record)?;
+    let ends = outcome.ends.iter().map(|(protocol, from, a, to, b)| {
+        let name = match protocol {
+            6 => "tcp".to_owned(),
+            17 => "udp".to_owned(),
+            other => other.to_string(),
+        };
+        (name, from.to_string(), *a, to.to_string(), *b)
+    });
+    dict.set_item("ends", ends.collect::<Vec<_>>())?;
     dict.set_item("lateness_edges_ns", column(py, &outcome.lateness_edges_ns)?)?;
     dict.set_item("lateness_counts", column(py, &outcome.lateness_counts)?)?;
     dict.set_item("tally", tally_dict(py, outcome.tally)?)?;

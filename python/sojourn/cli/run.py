@@ -12,6 +12,7 @@ from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, r
 
 if TYPE_CHECKING:
     from sojourn.results import Results
+    from sojourn.scenario import Scenario
 
 
 def run(
@@ -29,7 +30,10 @@ def run(
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 5,
     seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
     world: Annotated[
-        str, typer.Option("--world", metavar="W", help="simulated packets, or fluid equations (no seeds).")
+        str,
+        typer.Option(
+            "--world", metavar="W", help="simulated or real packets, or fluid equations (no seeds)."
+        ),
     ] = "simulated",
     out: Out = None,
     json: Json = False,
@@ -42,6 +46,7 @@ def run(
 
     scenario = load(file)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
+    say_how_long(scenario, len(specs) * seeds, world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     with resumable():
         with progress(scenario.name) as move:
@@ -66,6 +71,15 @@ def run(
 
         show(results)
     note(f"report: {written}")
+
+
+def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
+    """Tell how long runs in real time take at least."""
+    if world == "real":
+        from sojourn.units import number
+
+        minutes = runs * number("span", scenario.duration) / 60e9
+        note(f"{runs} runs in real time: {minutes:.1f} minutes at least")
 
 
 def write_report(results: Results) -> Path:

@@ -6,6 +6,7 @@ reader of Parquet can unnest them. Samples over time are tables of their own, on
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 TABLES = ("flows", "objects", "pages")
-RECORD_COLUMNS = ("window", "events", "queues", *TABLES)
+#: ``hosts`` is JSON, and there for runs in the real world only.
+RECORD_COLUMNS = ("window", "events", "queues", *TABLES, "hosts")
 TRACE_TABLES = ("drops", "cwnd")
 
 
@@ -31,6 +33,8 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     for name in TABLES:
         fields = {key: _lists([one[name][key] for one in records], code) for key, code in TYPES[name].items()}
         columns[name] = pl.DataFrame(fields).to_struct(name)
+    if any("hosts" in one for one in records):
+        columns["hosts"] = pl.Series([json.dumps(one.get("hosts", {})) for one in records])
     return pl.DataFrame(columns)
 
 
@@ -53,6 +57,7 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         "events": row["events"][0],
         "queues": queues,
         **tables,
+        **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
     }
 
 

@@ -26,7 +26,7 @@ class Point:
     seed : int
         Of every random number; the same seed gives every algorithm the same demand.
     world : str
-        ``simulated`` packets or ``fluid`` equations.
+        ``simulated`` or ``real`` packets, or ``fluid`` equations.
     """
 
     scenario: Scenario
@@ -57,6 +57,10 @@ class Point:
             from sojourn.fluid.world import version
 
             parts += ("fluid", version())
+        if self.world == "real":
+            from sojourn.real.world import version as hosts
+
+            parts += ("real", hosts())
         return digest(*parts)
 
 
