@@ -188,7 +188,11 @@ class Record:
         """What real hosts counted over the window: host, counter (as ``nstat`` names it), value."""
         import polars as pl
 
-        rows = [(host, *pair) for host, found in self.data.get("hosts", {}).items() for pair in found.items()]
+        try:
+            every = self.data["hosts"]
+        except KeyError:
+            every = {}
+        rows = [(host, *pair) for host, found in every.items() for pair in found.items()]
         return pl.DataFrame(rows, {"host": pl.String, "counter": pl.String, "value": pl.Int64}, orient="row")
 
     @property

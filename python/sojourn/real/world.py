@@ -23,7 +23,7 @@ from sojourn.real.scene import PORT, Layout, layout
 from sojourn.record import Record
 from sojourn.study.execute import Outcome, Progress, metrics_version
 from sojourn.study.plan import Point
-from sojourn.study.store import Store
+from sojourn.study.store import Finished, Store
 
 #: A queue that is never full, in packets.
 ENDLESS = "1000000p"
@@ -80,7 +80,7 @@ def _run(point: Point, found: Layout, store: Store | None, move: Any) -> tuple[O
     values = compute(record)
     warnings = cautions(record) + doubts(seen) + _faults(hosts)
     if store is not None:
-        store.write(point, data, values, metrics_version(), json.dumps(warnings))
+        store.write([Finished(point, data, values)], metrics_version(), json.dumps(warnings))
     return Outcome(point, values, record, True), warnings
 
 
