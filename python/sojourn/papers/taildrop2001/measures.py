@@ -28,7 +28,7 @@ FURTHER = 0.1
 
 def measure(record: Record) -> Values:
     """Return what the claims need of one run, beyond the library's metrics."""
-    return {**_goodput(record), **_runs(record), **_average(record), **_lifetime(record)}
+    return {**_goodput(record), **_udp(record), **_runs(record), **_average(record), **_lifetime(record)}
 
 
 def over(n: int) -> str:
@@ -52,6 +52,22 @@ def _goodput(record: Record) -> Values:
         values["pipe_packets"] = RATE * trip / 8 / PACKET
         values["pipe_packets_long"] = RATE * (trip + FURTHER) / 8 / PACKET
     return values
+
+
+def _udp(record: Record) -> Values:
+    """Return UDP's share of the link, and the way of its sources without the queue: those of all flows."""
+    flows = record.flows.filter(pl.col("transport") == "udp")
+    size = record.plan["traffic"][1]["kind"]["udp_cbr"]["size"]
+    queue = record.queues[0]
+    waiting = queue["delay_sum_ns"] / queue["departures"]
+    ways = [
+        (row["delay_ns"] / row["received_packets"] - waiting) / 1e6 for row in flows.iter_rows(named=True)
+    ]
+    return {
+        "udp_share": float(flows["queue_arrivals"].sum()) * size * 8 / record.seconds / RATE,
+        "way_least_ms": min(ways),
+        "way_most_ms": max(ways),
+    }
 
 
 def _runs(record: Record) -> Values:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 
+from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import Cell
 from sojourn.papers.taildrop2001.checks import checks
-from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, SESSIONS, experiments, printed
+from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, SESSIONS, TESTBED, experiments, printed
 from sojourn.papers.taildrop2001.lessons import LESSONS
 from sojourn.papers.taildrop2001.measures import measure
 from sojourn.papers.taildrop2001.quantities import GOODPUT, LOSS, of
@@ -49,7 +50,13 @@ def paper() -> Paper:
         cell=cell,
         lessons=LESSONS,
         columns=COLUMNS,
+        traced=traced,
     )
+
+
+def traced(reading: str, experiment: str, arm: Arm) -> bool:
+    """Whether a figure draws this arm over time: the fewest and the most flows of the testbed."""
+    return not reading and experiment == TESTBED and int(arm.name.split()[1]) in (FLOWS[0], FLOWS[-1])
 
 
 def cell(row: Mapping[str, str]) -> Cell | None:
@@ -69,6 +76,9 @@ def cell(row: Mapping[str, str]) -> Cell | None:
     known: dict[tuple[str, str], Term] = {
         ("tcp_goodput", "mean"): Derived("", tuple(goodput), lambda *x: sum(x) / len(x)),
         ("tcp_goodput", "max"): Derived("", tuple(most), lambda *x: max(x)),
+        ("udp_arrival_rate_share", "value"): of("udp_share", "REDopt", 64),
+        ("rtt_propagation", "min"): of("way_least_ms", "REDopt", 64),
+        ("rtt_propagation", "max"): of("way_most_ms", "REDopt", 64),
         ("bandwidth_delay_product", "value"): of("pipe_packets", "REDopt", 64),
         ("udp_loss_ratio_std_over_opt", "value"): Derived("", loss, lambda a, b: a / b if b else None),
         ("max_p_over_drop_probability", "value"): Derived("", drops, over_drops),

@@ -29,6 +29,7 @@ TITLES = {
     "utilization": ("utilization", ""),
     "drop_ratio": ("drop ratio", ""),
     "flow_lifetime": ("flow lifetime", "s"),
+    "web.completion_time_mean_s": ("lifetime of completed flows", "s"),
     "avg_above_max_th": ("share of time with avg >= max_th", ""),
     "pipe_packets": ("rate x round trip", "packets"),
 }

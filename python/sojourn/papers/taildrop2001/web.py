@@ -8,6 +8,7 @@ from __future__ import annotations
 from sojourn.papers.checks import Below, Check, Within
 from sojourn.papers.judge import AtLeast, Beside
 from sojourn.papers.taildrop2001.experiments import (
+    LIMITS,
     MECHANISMS,
     RED,
     SESSIONS,
@@ -126,21 +127,17 @@ def _consecutive() -> dict[str, Check]:
 
 def _limits() -> dict[str, Check]:
     """Below and above the paper's loads; lifetimes count transfers that do not end within the run too."""
-    completed = "web.completion_time_mean_s"
+
+    def longer(metric: str, mechanism: str) -> Below:
+        few, many = (of(metric, mechanism, load, LIMITS) for load in (1200, 1600))
+        return Below(few, many, log=True, factor=1 / 3)
+
     return {
         "TD-55": Beside(
             joined(
                 [Within(of("utilization", a, 700), -INFINITE, 0.85) for a in MECHANISMS],
-                [
-                    Below(of("flow_lifetime", a, 1200), of("flow_lifetime", a, 1600), log=True, factor=1 / 3)
-                    for a in MECHANISMS
-                ],
+                [longer("flow_lifetime", a) for a in MECHANISMS],
             ),
-            also=joined(
-                [
-                    Below(of(completed, a, 1200), of(completed, a, 1600), log=True, factor=1 / 3)
-                    for a in MECHANISMS
-                ]
-            ),
+            also=joined([longer("web.completion_time_mean_s", a) for a in MECHANISMS]),
         )
     }
