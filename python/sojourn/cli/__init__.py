@@ -23,6 +23,7 @@ from sojourn.cli import (
     reproduce,
     run,
     schema,
+    shell,
     stability,
     sweep,
 )
@@ -67,6 +68,7 @@ app.command("list")(list_.list_algorithms)
 app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("schema")(schema.schema)
+app.command("shell")(shell.shell)
 app.command("bench")(bench.bench)
 
 

@@ -45,8 +45,6 @@ from sojourn.units import Wrong, number
 
 #: Metrics that only the end systems know.
 UNKNOWN = frozenset({"timeouts"})
-#: Names of the two queues.
-FORWARD, BACKWARD = "left-right", "right-left"
 #: Real-time priority of the gateway's thread, where permitted.
 PRIORITY = 50
 #: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
@@ -176,7 +174,7 @@ class Gateway:
         Distance of samples; None: no series.
     seed : int
         Of the algorithms' random numbers.
-    measured : {"left-right", "right-left"}, optional
+    measured : str, optional
         The queue that metrics are about; None: the one that carried more bytes.
     overhead : int
         Bytes added to the length of each packet: the frame around it (14 for Ethernet as Linux counts).
@@ -188,6 +186,8 @@ class Gateway:
         Whose defaults algorithms have: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
     priority : int
         Real-time priority, taken where it is permitted; 0: none.
+    names : (str, str)
+        Of the sides: the queues are called ``left-right`` and ``right-left``.
 
     Raises
     ------
@@ -209,8 +209,11 @@ class Gateway:
     classes: Mapping[int, int] = field(default_factory=dict)
     conventions: str = "default"
     priority: int = PRIORITY
+    names: tuple[str, str] = ("left", "right")
 
     def __post_init__(self) -> None:
+        self._devices = list(dict.fromkeys(host.device for host in self.hosts))
+        self._dropped = [device.kernel_drops() for device in self._devices]
         self._names = [*self.traffic, Match("other", "udp_cbr")]
         try:
             self._core = _core.Gateway(json.dumps(self._plan()))
@@ -254,16 +257,16 @@ class Gateway:
         """
         if self.duration is None:
             self.stop()
-        drops = {}
         try:
             data = self._core.finish()
         except _core.ConservationError as error:
             raise RunFailed(f"packets were not conserved: {error}") from None
         except _core.AlgorithmError as error:
             raise RunFailed(str(error)) from None
-        for device in dict.fromkeys(host.device for host in self.hosts):
-            drops[f"{device.namespace.name}/{device.name}"] = device.kernel_drops()
-        data["kernel_drops"] = drops
+        data["kernel_drops"] = {
+            f"{device.namespace.name}/{device.name}": device.kernel_drops() - before
+            for device, before in zip(self._devices, self._dropped, strict=True)
+        }
         return Record(data, self.record_plan)
 
     @property
@@ -276,19 +279,20 @@ class Gateway:
         }
 
     def _plan(self) -> dict[str, Any]:
-        devices = list(dict.fromkeys(host.device for host in self.hosts))
-        if self.measured not in (None, FORWARD, BACKWARD):
-            raise InputError("measured", f"= {self.measured!r} is no queue", f"{FORWARD}, {BACKWARD}")
+        left, right = self.names
+        queues = (f"{left}-{right}", f"{right}-{left}")
+        if self.measured not in (None, *queues):
+            raise InputError("measured", f"= {self.measured!r} is no queue", ", ".join(queues))
         return {
             "duration": None if self.duration is None else _read("span", self.duration, "duration"),
             "warmup": _read("span", self.warmup, "warmup"),
             "interval": 0 if self.interval is None else _read("span", self.interval, "interval"),
             "seed": self.seed,
-            "devices": [{"name": one.name, "fd": one.fd} for one in devices],
+            "devices": [{"name": one.name, "fd": one.fd} for one in self._devices],
             "hosts": [
                 {
                     "name": host.name,
-                    "device": devices.index(host.device),
+                    "device": self._devices.index(host.device),
                     "side": host.side,
                     "addresses": list(host.addresses),
                     "rate": None if host.rate is None else _read("rate", host.rate, f"{host.name}.rate"),
@@ -296,9 +300,9 @@ class Gateway:
                 }
                 for host in self.hosts
             ],
-            "forward": _link(self.forward, FORWARD),
-            "backward": _link(self.backward, BACKWARD),
-            "measured": None if self.measured is None else (FORWARD, BACKWARD).index(self.measured),
+            "forward": _link(self.forward, left, right),
+            "backward": _link(self.backward, right, left),
+            "measured": None if self.measured is None else queues.index(self.measured),
             "loss": [self.forward.loss, self.backward.loss],
             "rules": [
                 {
@@ -328,8 +332,8 @@ def _read(kind: str, word: str, key: str) -> int:
         raise InputError(key, error.problem, error.allowed) from None
 
 
-def _link(link: Link, name: str) -> dict[str, Any]:
-    start, _, end = name.partition("-")
+def _link(link: Link, start: str, end: str) -> dict[str, Any]:
+    name = f"{start}-{end}"
     return {
         "from": start,
         "to": end,

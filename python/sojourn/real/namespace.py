@@ -69,7 +69,9 @@ def become_root_of_own() -> None:
 
 
 def _cure() -> str:
-    """Return what would let an ordinary user make namespaces here."""
+    """Return what would let us make namespaces here."""
+    if os.getuid() == 0:
+        return "CAP_NET_ADMIN and CAP_SYS_ADMIN (in a container: --privileged)"
     for name, wanted in (
         ("kernel.unprivileged_userns_clone", "1"),
         ("kernel.apparmor_restrict_unprivileged_userns", "0"),
@@ -147,6 +149,7 @@ class Namespace:
         def prepare() -> None:
             self.enter()
             libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
         libc()  # loaded before the fork
         return subprocess.Popen(command, preexec_fn=prepare, **options)

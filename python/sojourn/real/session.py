@@ -1,0 +1,173 @@
+"""What remains of a program behind a link: the record, a table, a report, a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _core
+from sojourn.errors import disk
+from sojourn.real.gateway import doubts, lateness, metrics
+from sojourn.record import Record
+from sojourn.run import command_line, write_manifest
+from sojourn.study.execute import Outcome, metrics_version
+from sojourn.study.plan import digest
+from sojourn.study.store import Metrics, Store, write_whole
+
+if TYPE_CHECKING:
+    from sojourn.real.shell import Request
+
+#: Metric of a queue, heading, factor, digits.
+ROWS = (
+    ("throughput_bps", "throughput Mbit/s", 1e-6, 2),
+    ("mean_delay_s", "delay ms", 1e3, 2),
+    ("p99_delay_s", "delay p99 ms", 1e3, 2),
+    ("arrivals", "packets", 1.0, 0),
+    ("drops", "drops", 1.0, 0),
+    ("marks", "marks", 1.0, 0),
+)
+
+
+@dataclass(frozen=True)
+class Session:
+    """A finished shell.
+
+    Attributes
+    ----------
+    request : Request
+        The link.
+    record : Record
+        What the gateway counted; the queue that carried more bytes is the measured one.
+    command : list of str
+        What ran behind it; empty: a shell.
+    started : float
+        When, in seconds since 1970.
+    """
+
+    request: Request
+    record: Record
+    command: Sequence[str]
+    started: float
+    name: str = field(default="shell", init=False)
+    conventions: str = field(default="default", init=False)
+
+    @property
+    def note(self) -> str:
+        """What ran."""
+        return " ".join(self.command) or "an interactive shell"
+
+    @property
+    def spec(self) -> str:
+        """The algorithm of the measured queue."""
+        return str(self.record.queues[0]["spec"])
+
+    @property
+    def seed(self) -> int:
+        """Of the algorithms' random numbers."""
+        return self.request.seed
+
+    @property
+    def world(self) -> str:
+        """As of a point of a study."""
+        return "real"
+
+    @property
+    def plan_json(self) -> str:
+        """What a record is read back with."""
+        return json.dumps({**self.record.plan, "link": asdict(self.request)}, sort_keys=True)
+
+    @cached_property
+    def run_id(self) -> str:
+        """No two sessions are alike: its start is part of its name."""
+        return digest(self.plan_json, repr(self.started), _core.CORE_VERSION)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Every metric by name."""
+        return metrics(self.record)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Why the figures may not mean what they seem to."""
+        return doubts(self.record)
+
+    def to_toml(self) -> str:
+        """Return the link as TOML."""
+        from sojourn.toml import dumps
+
+        start, end = self.record.window
+        return dumps({"name": self.name, "duration": f"{end - start:.3f}s", "link": asdict(self.request)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``sojourn shell --json`` prints."""
+        return {
+            "link": asdict(self.request),
+            "command": list(self.command),
+            "seconds": self.record.seconds,
+            "metrics": self.metrics,
+            "lateness_p99_s": lateness(self.record),
+            "packets": self.record.data["tally"],
+            "warnings": self.warnings,
+        }
+
+    def table(self) -> Iterator[str]:
+        """Yield the lines of a table: one column a queue."""
+        from dataclasses import replace
+
+        from sojourn.metrics import METRICS
+        from sojourn.tables import whole
+
+        every = whole(self.record)
+        tables = [replace(every, queue=queue) for queue in self.record.queues]
+        heads = [str(queue["name"]).replace("-", " to ") for queue in self.record.queues]
+        yield f"{'':18}" + "".join(f"{head:>20}" for head in heads)
+        for name, title, factor, digits in ROWS:
+            values = [METRICS[name].read(table) for table in tables]
+            cells = ["-" if value is None else f"{value * factor:.{digits}f}" for value in values]
+            yield f"{title:18}" + "".join(f"{cell:>20}" for cell in cells)
+
+    def write(self, out: Path | None) -> Path:
+        """Write record, manifest and report into a folder; returns the report's file."""
+        from sojourn import report
+        from sojourn.results import Results
+
+        folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
+        store = Store(folder)
+        store.write(self, self.record.data, self.metrics, metrics_version())  # type: ignore[arg-type]
+        manifest = self._manifest()
+        outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
+        results = Results(self, [self.spec], [outcome], self.warnings, store.directory, manifest)  # type: ignore[arg-type]
+        path = store.directory / "report.html"
+        try:
+            write_whole(store.directory / "link.toml", self.to_toml().encode())
+            report.write(report.for_results(results), path)
+        except OSError as error:
+            raise disk(error, path) from None
+        write_manifest(store, manifest)
+        return path
+
+    def _manifest(self) -> dict[str, Any]:
+        late = lateness(self.record)
+        return {
+            "name": self.name,
+            "world": "real",
+            "version": _core.VERSION,
+            "core_version": _core.CORE_VERSION,
+            "command": command_line(["sojourn", *sys.argv[1:]]),
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.started)),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "host": platform.node(),
+            "cores": os.cpu_count(),
+            "lateness_p99_s": late,
+            **{f"packets_{name}": count for name, count in self.record.data["tally"].items()},
+            "warnings": self.warnings,
+        }
