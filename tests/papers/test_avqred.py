@@ -215,6 +215,6 @@ def test_readings_change_what_they_say_and_rest_on_assumptions(paper: Paper):
         for arm in reading.arms(twin):
             assert (arm.spec, arm.scenario) != (originals[arm.name].spec, originals[arm.name].scenario)
             if reading.experiments and len(reading.arms(twin)) == len(originals):
-                assert arm.scenario.duration == "200s"
+                assert arm.scenario.duration == "150s"
     assert lasting("150s", originals["RED1"]).scenario.duration == "150s"
     assert set(BEST.values()) <= set(originals)

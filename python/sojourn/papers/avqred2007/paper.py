@@ -8,6 +8,7 @@ from sojourn.papers.avqred2007 import equations, readings
 from sojourn.papers.avqred2007.cells import cell
 from sojourn.papers.avqred2007.checks import checks
 from sojourn.papers.avqred2007.experiments import TWIN, experiments
+from sojourn.papers.avqred2007.lessons import LESSONS
 from sojourn.papers.avqred2007.measures import TABLE2, measure
 from sojourn.papers.avqred2007.sections import sections
 from sojourn.papers.avqred2007.settings import BEST
@@ -40,6 +41,7 @@ def paper() -> Paper:
         sections=sections,
         traced=traced,
         cell=cell,
+        lessons=LESSONS,
         columns=COLUMNS,
     )
 

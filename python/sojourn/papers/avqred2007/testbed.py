@@ -38,6 +38,8 @@ TITLES = {
 OURS = BEST["AVQRED"]
 #: Mean packet of the paper's arithmetic, bytes.
 PACKET = 1400
+#: A virtual queue holds 10 ms of its capacity, which may leave besides: in 50 s, the shortest run, so much.
+BURST = 0.010 / 50
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Testbed:
             "AVQ-05": self.below("utilisation", BEST["BLUE"], OURS),
             "AVQ-16": All(
                 tuple(
-                    self.within(self._share_of_capacity(name), 0.94, 1.0)
+                    self.within(self._share_of_capacity(name), 0.94, 1.0 + BURST)
                     for name in SETTINGS
                     if TABLE1[name][0] in ("gkvq", "avq")
                 )
