@@ -21,7 +21,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 /// What a gateway leaves behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// As a simulation's; time-outs and window cuts are the hosts' own business and 0 here.
+    /// As a simulation's; time-outs and window cuts, which only the hosts know, are `u64::MAX`.
     pub record: Record,
     /// Who each of the record's flows is.
     pub ends: Vec<Ends>,

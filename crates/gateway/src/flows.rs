@@ -17,6 +17,8 @@ use std::{
 
 /// Connections that are told apart; beyond, all others count as one.
 const MOST: usize = 1 << 20;
+/// What only the end systems know.
+const UNKNOWN: u64 = u64::MAX;
 /// First fragments whose ports are remembered, for the rest of them.
 const PIECES: usize = 256;
 
@@ -261,8 +263,8 @@ impl Flows {
             columns.queue_marks.push(counts.marked * is_measured);
             columns.sent_packets.push(counts.sent);
             columns.retransmitted_packets.push(counts.resent);
-            columns.timeouts.push(0);
-            columns.window_cuts.push(0);
+            columns.timeouts.push(UNKNOWN);
+            columns.window_cuts.push(UNKNOWN);
             columns.dropped_packets.push(counts.dropped + counts.lost);
             columns.received_packets.push(counts.received);
             columns.delay_ns.push(counts.delay);

@@ -25,7 +25,7 @@ that is permitted.
     ) as gateway:
         ...                          # start programs: left.popen(["iperf3", ...])
         record = gateway.finish()    # waits for the end; a sojourn.record.Record
-    metrics(record)["ftp.goodput_bps"]
+    sojourn.metrics.compute(record)["ftp.goodput_bps"]
 """
 
 from __future__ import annotations
@@ -37,14 +37,13 @@ from typing import Any, Literal
 
 from sojourn import _core
 from sojourn.errors import InputError, RunFailed, from_core
-from sojourn.metrics import compute, percentile
+from sojourn.metrics import percentile
 from sojourn.real.tun import Tun
 from sojourn.record import Record, numbers
-from sojourn.study.store import Metrics
 from sojourn.units import Wrong, number
 
-#: Metrics that only the end systems know.
-UNKNOWN = frozenset({"timeouts"})
+#: Names of the two queues, unless the sides have names of their own.
+FORWARD, BACKWARD = "left-right", "right-left"
 #: Real-time priority of the gateway's thread, where permitted.
 PRIORITY = 50
 #: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
@@ -341,13 +340,6 @@ def _link(link: Link, start: str, end: str) -> dict[str, Any]:
         "delay": _read("span", link.delay, f"{name}.delay"),
         "capacity": link.capacity,
         "queue": {"limit": link.limit, "aqm": link.aqm, "ecn": link.ecn},
-    }
-
-
-def metrics(record: Record) -> Metrics:
-    """Return every metric of a record of the real world, null where only the end systems know."""
-    return {
-        name: None if name.rpartition(".")[2] in UNKNOWN else value for name, value in compute(record).items()
     }
 
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
 from sojourn.errors import disk
-from sojourn.real.gateway import doubts, lateness, metrics
+from sojourn.metrics import compute
+from sojourn.real.gateway import doubts, lateness
 from sojourn.record import Record
 from sojourn.run import command_line, write_manifest
 from sojourn.study.execute import Outcome, metrics_version
 from sojourn.study.plan import digest
-from sojourn.study.store import Metrics, Store, write_whole
+from sojourn.study.store import Finished, Metrics, Store, write_whole
 
 if TYPE_CHECKING:
     from sojourn.real.shell import Request
@@ -92,7 +93,7 @@ class Session:
     @cached_property
     def metrics(self) -> Metrics:
         """Every metric by name."""
-        return metrics(self.record)
+        return compute(self.record)
 
     @cached_property
     def warnings(self) -> list[str]:
@@ -141,7 +142,7 @@ class Session:
 
         folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
         store = Store(folder)
-        store.write(self, self.record.data, self.metrics, metrics_version())  # type: ignore[arg-type]
+        store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
         outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
         results = Results(self, [self.spec], [outcome], self.warnings, store.directory, manifest)  # type: ignore[arg-type]
