@@ -70,6 +70,9 @@ enum Kind {
     Sample,
 }
 
+/// When, what, its number among all events, and what it is about.
+type Event = (u64, Kind, u64, u32);
+
 /// A packet in the gateway.
 #[derive(Clone, Debug, Default)]
 struct Slot {
@@ -105,7 +108,11 @@ pub struct Engine {
     loss: [f64; 2],
     luck: [Stream; 2],
     overhead: u32,
-    heap: BinaryHeap<Reverse<(u64, Kind, u64, u32)>>,
+    /// What is due inside, and what is due at devices.
+    heap: BinaryHeap<Reverse<Event>>,
+    deliveries: BinaryHeap<Reverse<Event>>,
+    /// Nothing that happens inside shows at a device sooner than this.
+    slack: u64,
     /// Events so far: equal ones stay in order.
     filed: u64,
     slots: Vec<Slot>,
@@ -178,6 +185,8 @@ impl Engine {
             luck: [luck("forward"), luck("backward")],
             overhead: plan.overhead,
             heap: BinaryHeap::new(),
+            deliveries: BinaryHeap::new(),
+            slack: plan.forward.delay.min(plan.backward.delay),
             filed: 0,
             slots: Vec::new(),
             free: Vec::new(),
@@ -274,18 +283,27 @@ impl Engine {
         self.routes.iter().find(|(prefix, _)| prefix.holds(address)).map(|(_, host)| *host)
     }
 
-    /// When something is due next.
+    /// When [`Engine::advance`] must be called so that no packet is late.
     pub fn next_due(&self) -> Option<u64> {
-        self.heap.peek().map(|Reverse((time, ..))| *time)
+        let first = |heap: &BinaryHeap<Reverse<Event>>| heap.peek().map(|Reverse((time, ..))| *time);
+        let inside = first(&self.heap).map(|time| time + self.slack);
+        [inside, first(&self.deliveries)].into_iter().flatten().min()
+    }
+
+    /// The first event, if it is due at `now`.
+    fn next_event(&mut self, now: u64) -> Option<Event> {
+        let heap = match (self.heap.peek(), self.deliveries.peek()) {
+            (Some(inside), Some(delivery)) if delivery > inside => &mut self.deliveries,
+            (None, _) => &mut self.deliveries,
+            _ => &mut self.heap,
+        };
+        heap.peek().is_some_and(|Reverse((time, ..))| *time <= now).then(|| heap.pop())?.map(|Reverse(e)| e)
     }
 
     /// Handle what is due up to `now`. `write` gets a device's number, the bytes for it, and when they were due;
     /// it says how late they were, or nothing if the device did not take them.
     pub fn advance(&mut self, now: u64, write: &mut impl FnMut(u32, &[u8], u64) -> Option<u64>) {
-        while let Some(Reverse((time, kind, _, number))) = self.heap.peek().copied()
-            && time <= now
-        {
-            self.heap.pop();
+        while let Some((time, kind, _, number)) = self.next_event(now) {
             self.now = time;
             match kind {
                 Kind::Warmup => {
@@ -315,7 +333,8 @@ impl Engine {
 
     fn file(&mut self, time: u64, kind: Kind, number: u32) {
         self.filed += 1;
-        self.heap.push(Reverse((time, kind, self.filed, number)));
+        let heap = if kind == Kind::Delivery { &mut self.deliveries } else { &mut self.heap };
+        heap.push(Reverse((time, kind, self.filed, number)));
     }
 
     /// A packet reaches the bottleneck's queue.

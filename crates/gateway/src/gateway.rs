@@ -20,6 +20,8 @@ use std::{
 const LARGEST: usize = 65_536 + 10 + 512;
 /// Reads from one device before the others have their turn.
 const TURN: usize = 16;
+/// To fall asleep and wake up again takes longer, ns.
+const TOO_SHORT: u64 = 8_000;
 /// Longest sleep: how soon a request to stop is heard.
 const PATIENCE: u64 = 20_000_000;
 
@@ -145,8 +147,12 @@ fn run(
         }
         let next = engine.next_due().map_or(u64::MAX, |due| due.saturating_sub(clock.now()));
         let left = end.saturating_sub(clock.now());
-        poll.wait(Duration::from_nanos(next.min(PATIENCE).min(left)));
-        for i in (0..devices.len()).filter(|i| poll.is_ready(*i)).collect::<Vec<_>>() {
+        let wait = next.min(PATIENCE).min(left);
+        poll.wait(Duration::from_nanos(if wait < TOO_SHORT { 0 } else { wait }));
+        for i in 0..devices.len() {
+            if !poll.is_ready(i) {
+                continue;
+            }
             for _ in 0..TURN {
                 match devices[i].read(&mut buffer) {
                     Got::Bytes(length) => {
