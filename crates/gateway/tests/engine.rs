@@ -1,0 +1,239 @@
+//! The gateway in virtual time: the queues are the simulator's, rates are exact however late the host is, and every
+//! packet is accounted for.
+
+use crate::support::{gateway, ipv4, ipv6, plain, tcp, udp};
+use serde_json::json;
+use sojourn_aqm::Ecn;
+use sojourn_gateway::{Engine, Outcome, Tally, parse};
+use sojourn_sim::{Control, Plan, Record, Simulation};
+
+const MS: u64 = 1_000_000;
+
+/// What a device got: when it was due, and the packet.
+type Got = (u64, Vec<u8>);
+
+/// Feed packets (time, bytes), looking only every `step`, and run until `end`.
+fn run(mut engine: Engine, packets: &[(u64, Vec<u8>)], step: u64, end: u64) -> (Outcome, Vec<Got>) {
+    let mut got = Vec::new();
+    let mut write = |device: u32, bytes: &[u8], due: u64| {
+        assert!(device < 2);
+        got.push((due, bytes[10..].to_vec()));
+        Some(0)
+    };
+    let mut looked = 0;
+    for (time, bytes) in packets {
+        while looked + step <= *time {
+            looked += step;
+            engine.advance(looked, &mut write);
+        }
+        engine.take(*time, bytes);
+    }
+    engine.advance(end, &mut write);
+    (engine.finish(end).expect("packets are conserved"), got)
+}
+
+fn datagram(payload: usize) -> Vec<u8> {
+    plain(&ipv4(0, 0, 0, 17, &udp(1, 2, payload)))
+}
+
+/// 1000 bytes on the wire: 0.8 ms at 10 Mbit/s.
+fn flood(count: u64, gap: u64) -> Vec<(u64, Vec<u8>)> {
+    (0..count).map(|i| (i * gap, datagram(972))).collect()
+}
+
+#[test]
+fn departures_are_exact_and_do_not_care_how_late_the_host_is() {
+    let packets = flood(100, 300_000);
+    let (outcome, got) = run(gateway("droptail", json!({})), &packets, MS / 10, 200 * MS);
+    let times: Vec<u64> = got.iter().map(|(due, _)| *due).collect();
+    let want: Vec<u64> = (1..=times.len() as u64).map(|n| n * 800_000 + 5 * MS).collect();
+    assert_eq!(times, want, "back to back, then 5 ms of wire");
+    // A host that sleeps for 7 ms, then for 3 s, sees the same.
+    for step in [7 * MS, 3_000 * MS] {
+        let (late, same) = run(gateway("droptail", json!({})), &packets, step, 200 * MS);
+        assert_eq!(same, got);
+        assert_eq!(late.record.queues[0].drops, outcome.record.queues[0].drops);
+        assert_eq!(late.record.queues[0].delay_sum_ns, outcome.record.queues[0].delay_sum_ns);
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_a_day_or_goes_back_loses_nothing() {
+    let day = 86_400_000 * MS;
+    let packets = [
+        (5 * MS, datagram(972)),
+        (day, datagram(972)),
+        (day - 50 * MS, datagram(972)),
+        (day + 1, datagram(972)),
+    ];
+    for aqm in ["droptail", "pie", "codel", "fq_codel"] {
+        let (outcome, got) = run(gateway(aqm, json!({})), &packets, 3 * day, day + 100 * MS);
+        assert_eq!((outcome.tally.read, outcome.tally.delivered, got.len()), (4, 4, 4), "{aqm}");
+        assert!(got.is_sorted_by_key(|(due, _)| *due));
+    }
+}
+
+/// The same datagrams, in the simulator and through the gateway.
+#[test]
+fn a_queue_of_the_gateway_is_a_queue_of_the_simulator() {
+    for aqm in
+        ["red min_th 3 max_th 9 w_q 0.1", "codel target 2ms", "pie target 2ms", "pi", "fq_codel", "sfb"]
+    {
+        let link = |from: &str, to: &str, queue: serde_json::Value| json!({"from": from, "to": to, "rate": 10_000_000, "delay": 5 * MS, "queue": queue});
+        let queue = json!({"limit": "20p", "aqm": aqm, "ecn": true});
+        let plan: Plan = serde_json::from_value(json!({
+            "duration": 2_000 * MS, "warmup": 500 * MS,
+            "topology": {"graph": [
+                {"from": "h", "to": "left", "rate": 1_000_000_000_000u64, "delay": 0},
+                link("left", "right", queue.clone()),
+                {"from": "right", "to": "h", "rate": 1_000_000_000_000u64, "delay": 0},
+                link("right", "left", queue),
+            ]},
+            "measure": "left-right",
+            "traffic": [{"name": "cbr", "kind": {"udp_cbr": {"rate": 12_000_000, "size": 1500}}, "from": ["h"],
+                         "to": ["right"], "start": {"constant": 0.0}, "ecn": "ect0"}],
+            "trace": {"interval": 10 * MS},
+        }))
+        .unwrap();
+        let simulated = Simulation::new(&plan, 7).unwrap().run(&Control::default()).unwrap();
+        // A packet a millisecond, 12 ns after it left a host with 1 Tbit/s.
+        let bytes = plain(&ipv4(2, 0, 0, 17, &udp(1, 2, 1472)));
+        let packets: Vec<_> = (0..2000).map(|i| (i * MS + 12, bytes.clone())).collect();
+        let more = json!({"warmup": 500 * MS, "interval": 10 * MS, "seed": 7, "mean_packet": 1500});
+        let (outcome, _) = run(gateway(aqm, more), &packets, 33 * MS, 2_000 * MS);
+        same(aqm, &simulated, &outcome.record);
+    }
+}
+
+fn same(aqm: &str, a: &Record, b: &Record) {
+    let (x, y) = (&a.queues[0], &b.queues[0]);
+    assert_eq!(a.window, b.window);
+    assert_eq!((&x.name, &x.spec), (&y.name, &y.spec));
+    assert_eq!(
+        (x.arrivals, x.departures, x.drops, x.marks),
+        (y.arrivals, y.departures, y.drops, y.marks),
+        "{aqm}"
+    );
+    assert_eq!((x.packet_ns, x.byte_ns, x.idle_ns), (y.packet_ns, y.byte_ns, y.idle_ns), "{aqm}");
+    assert_eq!((x.delay_sum_ns, &x.delay_counts), (y.delay_sum_ns, &y.delay_counts), "{aqm}");
+    assert_eq!(x.capacity_bits, y.capacity_bits);
+    assert_eq!(a.series.queues[0].packets, b.series.queues[0].packets, "{aqm}");
+    assert_eq!(a.series.queues[0].probes, b.series.queues[0].probes, "{aqm}");
+    let marked = x.marks.iter().sum::<u64>() + x.drops.iter().sum::<u64>();
+    assert!(marked > 10, "{aqm} did something");
+}
+
+#[test]
+fn every_mark_of_the_queue_is_in_a_header_and_no_other() {
+    let packet = |class: u8| plain(&ipv4(class, 0, 0, 17, &udp(1, 2, 972)));
+    let ce = |got: &[Got]| got.iter().filter(|(_, p)| parse(p).unwrap().ecn == Ecn::Ce).count() as u64;
+    for (class, can) in [(2, true), (1, true), (0, false)] {
+        let packets: Vec<_> = (0..4000).map(|i| (i * 790_000, packet(class))).collect();
+        let (outcome, got) = run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
+        let marks: u64 = outcome.record.queues[0].marks.iter().sum();
+        assert_eq!(marks, ce(&got), "class {class}");
+        assert_eq!(marks > 10, can, "class {class}: {marks}");
+        assert_eq!(outcome.record.flows.queue_marks, [marks]);
+    }
+}
+
+#[test]
+fn tiny_packets_noise_and_strangers_are_all_accounted_for() {
+    let mut packets = Vec::new();
+    for i in 0..20_000u64 {
+        let bytes = match i % 8 {
+            0 => plain(&[]),
+            1 => plain(&[0x45]),
+            2 => vec![0; (i % 10) as usize],
+            3 => plain(&ipv4(0, 0, 0, 255, &[])),
+            4 => plain(&ipv6(0, 59, &[])),
+            5 => plain(&[0x90; 60]),
+            6 => {
+                let mut stranger = ipv4(0, 0, 0, 17, &udp(1, 2, 0));
+                stranger[16] = 99;
+                plain(&stranger)
+            }
+            _ => plain(&ipv4(0, 0, 0, 17, &[1; 3])),
+        };
+        packets.push((i * 500, bytes));
+    }
+    let (outcome, got) = run(gateway("red", json!({})), &packets, MS, 1_000 * MS);
+    let Tally { read, delivered, dropped, malformed, unroutable, odd, .. } = outcome.tally;
+    assert_eq!((read, malformed, unroutable, odd), (20_000, 10_000, 2_500, 2_500));
+    assert_eq!(read, delivered + dropped + malformed + unroutable);
+    assert_eq!(got.len() as u64, delivered);
+}
+
+#[test]
+fn a_device_that_takes_nothing_does_not_stop_the_others() {
+    let mut engine = gateway("droptail", json!({}));
+    let back = {
+        let mut packet = ipv4(0, 0, 0, 17, &udp(2, 1, 972));
+        packet.copy_within(12..16, 16); // to 10.0.0.1...
+        packet[12..16].copy_from_slice(&[10, 0, 1, 1]);
+        plain(&packet)
+    };
+    let mut taken = 0;
+    for i in 0..500u64 {
+        engine.take(i * MS, &datagram(972));
+        engine.take(i * MS, &back);
+        engine.advance(i * MS, &mut |device, _, _| {
+            taken += u64::from(device == 0);
+            (device == 0).then_some(0)
+        });
+    }
+    let outcome = engine.finish(500 * MS).unwrap();
+    assert_eq!(outcome.tally.delivered, taken);
+    assert!(outcome.tally.undelivered >= 490 && taken >= 490);
+}
+
+#[test]
+fn pieces_belong_to_the_flow_of_the_first_one() {
+    let first = plain(&ipv4(0, 9, 0x2000, 17, &udp(7, 8, 992)));
+    let later = plain(&ipv4(0, 9, 0x0080, 17, &[0; 200]));
+    let whole = plain(&ipv4(0, 0, 0, 17, &udp(7, 8, 10)));
+    let other = plain(&ipv4(0, 10, 0x0080, 17, &[0; 200]));
+    let packets = [(0, first), (1, later), (2, whole), (3, other)];
+    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    assert_eq!(outcome.record.flows.sent_packets, [3, 1]);
+}
+
+#[test]
+fn goodput_counts_first_copies_and_the_row_is_about_the_data() {
+    let segment = |sequence: u32| plain(&ipv4(0, 0, 0, 6, &tcp(9, 80, sequence, 0x10, &[0; 500])));
+    let packets: Vec<_> =
+        [0, 500, 1500, 500, 1000].iter().zip(0..).map(|(s, i)| (i * MS, segment(*s))).collect();
+    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    let flows = &outcome.record.flows;
+    assert_eq!((flows.traffic[0], flows.crosses[0], flows.sent_packets[0]), (0, 1, 5));
+    assert_eq!((flows.goodput_bytes[0], flows.retransmitted_packets[0]), (2000, 2));
+    assert_eq!(flows.timeouts[0], u64::MAX, "only the host knows");
+}
+
+#[test]
+fn code_points_and_rules_give_classes() {
+    let packet = |class: u8, port: u16| plain(&ipv4(class, 0, 0, 17, &udp(port, 2, 100)));
+    let packets = [(0, packet(46 << 2, 1)), (1, packet(0, 1)), (2, packet(0, 53))];
+    let rules = json!([{"name": "dns", "ports": [[53, 53]], "class": 2}, {"name": "other"}]);
+    let more = json!({"classes": [[46, 1]], "rules": rules});
+    let (outcome, _) = run(gateway("droptail", more), &packets, MS, 100 * MS);
+    assert_eq!(outcome.record.queues[0].classes.number, [0, 1, 2]);
+    assert_eq!(outcome.record.queues[0].classes.arrivals, [1, 1, 1]);
+    assert_eq!(outcome.record.flows.traffic, [1, 0]);
+}
+
+#[test]
+fn hosts_have_links_of_their_own_and_losses_are_drawn() {
+    let hosts = json!([
+        {"name": "a", "device": 0, "side": "left", "addresses": ["10.0.0.1"], "rate": 1_000_000, "delay": 3 * MS},
+        {"name": "b", "device": 1, "side": "right", "addresses": ["10.0.1.1"], "rate": 2_000_000, "delay": 7 * MS},
+    ]);
+    let (_, got) = run(gateway("droptail", json!({"hosts": hosts})), &[(0, datagram(972))], MS, 100 * MS);
+    // 8 ms + 3 ms + 0.8 ms + 5 ms + 4 ms + 7 ms
+    assert_eq!(got[0].0, 27_800_000);
+    let lossy = gateway("droptail", json!({"loss": [0.25, 0.0]}));
+    let (outcome, got) = run(lossy, &flood(4000, MS), MS, 5_000 * MS);
+    assert_eq!(outcome.tally.lost + got.len() as u64, 4000);
+    assert!((900..1100).contains(&outcome.tally.lost), "{}", outcome.tally.lost);
+    assert_eq!(outcome.record.flows.dropped_packets, [outcome.tally.lost]);
+}
