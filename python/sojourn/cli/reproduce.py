@@ -25,7 +25,10 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Few seeds instead of ten or more.")] = False,
     world: Annotated[
-        str | None, typer.Option("--world", metavar="W", help="Only this world.", show_default=False)
+        str | None,
+        typer.Option(
+            "--world", metavar="W", help="Only this world; 'real' is run only so.", show_default=False
+        ),
     ] = None,
     aqm: Annotated[
         list[str] | None,
@@ -34,6 +37,12 @@ def reproduce(
             metavar="SPEC",
             help="Run this algorithm beside the paper's, file.py:Class too; several.",
             show_default=False,
+        ),
+    ] = None,
+    arm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--arm", metavar="NAME", help="With --world real: only this arm; several.", show_default=False
         ),
     ] = None,
     out: Out = None,
@@ -60,6 +69,7 @@ def reproduce(
                     world=world,
                     quick=quick,
                     aqms=aqm or (),
+                    arms=arm or (),
                     out=out / name if out is not None and several else out,
                     workers=workers,
                     progress=move,

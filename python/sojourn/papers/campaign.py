@@ -15,7 +15,7 @@ import polars as pl
 
 from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
 from sojourn.papers.terms import Source
-from sojourn.study.execute import Progress, execute
+from sojourn.study.execute import Outcome, Progress, execute
 from sojourn.study.executors import Reduce
 from sojourn.study.plan import Point
 from sojourn.study.store import Store
@@ -29,6 +29,8 @@ class Job:
     ----------
     traced : bool
         Whether its samples over time are kept, for figures.
+    world : str
+        ``simulated`` or ``real``.
     """
 
     reading: str
@@ -36,6 +38,7 @@ class Job:
     arm: Arm
     seed: int
     traced: bool = False
+    world: str = "simulated"
 
     @property
     def source(self) -> Source:
@@ -45,7 +48,7 @@ class Job:
     @property
     def point(self) -> Point:
         """The run."""
-        return Point(self.arm.scenario, self.arm.spec, self.seed)
+        return Point(self.arm.scenario, self.arm.spec, self.seed, self.world)
 
 
 class Campaign:
@@ -61,6 +64,8 @@ class Campaign:
         Threads; all cores if None.
     on_progress : callable or None
         Called about ten times a second with (share, done, total) of the present batch of jobs.
+    real : bool
+        Whether the jobs are of the real world.
     """
 
     def __init__(
@@ -69,6 +74,8 @@ class Campaign:
         measure: Reduce,
         workers: int | None = None,
         on_progress: Progress | None = None,
+        *,
+        real: bool = False,
     ) -> None:
         self.plain, self.tracing = Store(directory, traces=False), Store(directory, traces=True)
         self.measure, self.workers, self.on_progress = measure, workers, on_progress
@@ -76,6 +83,8 @@ class Campaign:
         self.rows: list[dict[str, object]] = []
         self.runs: set[str] = set()
         self.fresh = self.solved = 0
+        self.real = real
+        self.doubts: list[str] = []
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Make the runs of `jobs`, those whose samples are kept first.
@@ -115,19 +124,30 @@ class Campaign:
 
     def trace(self, arm: Arm) -> pl.DataFrame | None:
         """Return the samples over time of an arm's first seed, if they were kept."""
-        stored = self.tracing.read(Point(arm.scenario, arm.spec, 1).run_id)
+        world = "real" if self.real else "simulated"
+        stored = self.tracing.read(Point(arm.scenario, arm.spec, 1, world).run_id)
         frame = stored.record.series() if stored is not None else None
         return frame if frame is not None and frame.height else None
 
     def _batch(self, wanted: dict[str, list[Job]], store: Store, on_progress: Progress | None) -> None:
         points = [group[0].point for group in wanted.values()]
-        for outcome in execute(points, store, self.workers, on_progress, self.measure):
+        for outcome in self._outcomes(points, store, on_progress):
             name = outcome.point.run_id
             self.runs.add(name)
             self.fresh += outcome.fresh
             for job in wanted[name]:
                 self.observations.add(job.reading, job.source, job.seed, outcome.metrics)
                 self.rows.append(_row(job, name, outcome.metrics))
+
+    def _outcomes(self, points: list[Point], store: Store, on_progress: Progress | None) -> Iterator[Outcome]:
+        if not self.real:
+            yield from execute(points, store, self.workers, on_progress, self.measure)
+            return
+        from sojourn.real.world import run_points
+
+        for outcome, doubts in run_points(points, store, on_progress, self.measure):
+            self.doubts += [f"{outcome.point.spec}, repetition {outcome.point.seed}: {d}" for d in doubts]
+            yield outcome
 
 
 @dataclass

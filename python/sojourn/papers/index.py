@@ -11,7 +11,6 @@ import polars as pl
 from sojourn import _core
 from sojourn.papers.claims import Verdict
 from sojourn.papers.learned import learned
-from sojourn.papers.paper import BUILT
 from sojourn.papers.reproduction import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.study.store import write_whole
@@ -30,7 +29,9 @@ def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
                 "title": result.paper.title,
                 "claims": len(result.paper.claims),
                 **{str(verdict): result.count(verdict) for verdict in Verdict},
-                "awaiting another world": sum(item.world not in BUILT for item in result.judged),
+                "awaiting another world": sum(
+                    item.world not in result.selection.worlds for item in result.judged
+                ),
                 "runs": len(result.campaign.runs),
                 "wall time (s)": round(result.seconds),
             }

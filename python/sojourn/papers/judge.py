@@ -174,7 +174,7 @@ def brief(finding: Finding) -> str:
     return f"{finding.measure}: {finding.effect:.4g}{interval}, {why}"
 
 
-def settle(check: Check, samples: Samples, quick: bool = False) -> Finding:
+def settle(check: Check, samples: Samples, quick: bool = False, least: int | None = None) -> Finding:
     """Return the finding of `check`, undecided where it rests on fewer seeds than it asks for.
 
     Parameters
@@ -185,9 +185,11 @@ def settle(check: Check, samples: Samples, quick: bool = False) -> Finding:
         Metrics of the runs.
     quick : bool
         Whether few seeds were run on purpose; the reason then begins with ``quick``.
+    least : int or None
+        Repetitions that are enough, where the check asks for more.
     """
     finding = check.judge(samples)
-    if finding.n >= check.seeds:
+    if finding.n >= (check.seeds if least is None else min(least, check.seeds)):
         return finding
     if finding.n == 0:
         return replace(finding, verdict=U, p=None)
@@ -205,6 +207,7 @@ def judge_all(
     readings: Mapping[str, Samples],
     details: Callable[[Claim, Finding], Judged],
     quick: bool = False,
+    least: int | None = None,
 ) -> list[Judged]:
     """Judge every claim of a paper, in order.
 
@@ -223,11 +226,13 @@ def judge_all(
         Makes the row from claim and finding: world, assumptions, published value.
     quick : bool
         Whether few seeds were run on purpose.
+    least : int or None
+        Repetitions that are enough, where a check asks for more.
     """
     rows = []
     for claim in claims:
         check = checks[claim.id]
-        row = details(claim, settle(check, primary, quick))
+        row = details(claim, settle(check, primary, quick, least))
         others = {name: samples for name, samples in readings.items() if touches(samples, check)}
         verdicts = {name: settle(check, samples, quick).verdict for name, samples in others.items()}
         rows.append(replace(row, sensitivity=verdicts))

@@ -14,13 +14,14 @@ from sojourn.papers.claims import Claim, Finding, Judged, Verdict, load_claims, 
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.learned import Lesson
 from sojourn.papers.published import Cell
+from sojourn.papers.real import Testbed
 from sojourn.study.executors import Reduce
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction
     from sojourn.report import Section
 
-#: The worlds in which a claim can be judged today; one that speaks of both is judged in the first.
+#: The worlds in which a claim is judged unless the real one is asked for; of several, the first.
 BUILT = ("simulated", "analytic", "fluid")
 
 
@@ -58,6 +59,8 @@ class Paper:
         Questions about the paper that its verdicts answer.
     columns : mapping or None
         The metrics of the report's tables, name to heading and unit; the usual ones if None.
+    testbeds : mapping
+        What is run in the real world, by the experiment whose checks look at it.
     """
 
     id: str
@@ -74,6 +77,7 @@ class Paper:
     cell: Callable[[Mapping[str, str]], Cell | None] = lambda _row: None
     lessons: Sequence[Lesson] = ()
     columns: Mapping[str, tuple[str, str]] | None = None
+    testbeds: Mapping[str, Testbed] = field(default_factory=dict)
 
     def joined_by(self, specs: Sequence[str]) -> Paper:
         """Return the paper with further algorithms in the scenarios of all its experiments."""

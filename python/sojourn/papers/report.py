@@ -15,7 +15,6 @@ from sojourn.papers.claims import Judged, Verdict
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.learned import learned
 from sojourn.papers.manifest import facts
-from sojourn.papers.paper import BUILT
 from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
@@ -99,7 +98,7 @@ def _sections(result: Reproduction) -> list[Section]:
 def _summary(result: Reproduction) -> str:
     words = [f"{result.count(verdict)} {verdict}" for verdict in Verdict]
     text = f"Of {len(result.paper.claims)} claims: {', '.join(words)}."
-    awaited = sum(item.world not in BUILT for item in result.judged)
+    awaited = sum(item.world not in result.selection.worlds for item in result.judged)
     if awaited:
         text += f" {awaited} rows await a world that does not exist yet and stand as undecided."
     if result.selection.quick:

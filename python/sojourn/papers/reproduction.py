@@ -21,20 +21,26 @@ from typing import TypeAlias
 import polars as pl
 
 from sojourn import _core
-from sojourn.errors import disk, unknown
+from sojourn.errors import InputError, disk, unknown
 from sojourn.own import Aqm
 from sojourn.papers.campaign import Campaign, Job, seeds_for
-from sojourn.papers.claims import Finding, Judged, Verdict, claims_frame
+from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
 from sojourn.papers.experiment import Arm, Modelled
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, command, finish
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import beside
+from sojourn.papers.real import LEAST
+from sojourn.papers.real import jobs as real_jobs
 from sojourn.papers.terms import Source
 from sojourn.run import canonical
 from sojourn.study.execute import Progress
 from sojourn.study.plan import digest
 from sojourn.study.store import write_whole
+from sojourn.units import number
+
+#: The world whose runs are made only when asked for.
+REAL = "real"
 
 
 @dataclass(frozen=True)
@@ -49,17 +55,36 @@ class Selection:
         Few seeds, and no verdict that asks for more.
     aqms : tuple of str
         Further algorithms, run beside the paper's.
+    arms : tuple of str
+        In the real world: only these arms.
     """
 
     experiment: str | None = None
     world: str | None = None
     quick: bool = False
     aqms: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ()
+
+    @property
+    def real(self) -> bool:
+        """Whether runs in the real world are asked for."""
+        return self.world == REAL
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """The worlds in which claims are judged."""
+        return (*BUILT, REAL) if self.real else BUILT
 
     @property
     def name(self) -> str:
         """What is asked for, as part of a folder's name."""
-        words = (self.experiment, self.world, "quick" if self.quick else "", "with" if self.aqms else "")
+        words = (
+            self.experiment,
+            self.world,
+            "quick" if self.quick else "",
+            "with" if self.aqms else "",
+            "some" if self.arms else "",
+        )
         return "-".join(filter(None, words))
 
     @property
@@ -68,6 +93,7 @@ class Selection:
         words = [f"--experiment {self.experiment}"] if self.experiment else []
         words += [f"--world {self.world}"] if self.world else []
         words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
+        words += [f"--arm {shlex.quote(name)}" for name in self.arms]
         return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
@@ -137,7 +163,9 @@ class Reproduction:
 
     def count(self, verdict: Verdict) -> int:
         """Return how many claims have a verdict, in the worlds that are built."""
-        return sum(item.finding.verdict is verdict for item in self.judged if item.world in BUILT)
+        return sum(
+            item.finding.verdict is verdict for item in self.judged if item.world in self.selection.worlds
+        )
 
 
 def reproduce(
@@ -147,6 +175,7 @@ def reproduce(
     world: str | None = None,
     quick: bool = False,
     aqms: Sequence[str | Aqm | type[Aqm]] = (),
+    arms: Sequence[str] = (),
     out: str | PathLike[str] | None = None,
     workers: int | None = None,
     progress: Progress | None = None,
@@ -165,6 +194,8 @@ def reproduce(
         reason ``quick``.
     aqms : sequence of str or Aqm
         Further algorithms, run in every scenario beside the paper's: specs, or your own.
+    arms : sequence of str
+        In the real world: only these arms, by name; none: the usual ones.
     out : path or None
         The output folder; ``results/<paper>-<id>`` if None.
     workers : int or None
@@ -183,30 +214,56 @@ def reproduce(
     """
     started, say = time.monotonic(), announce or (lambda _text: None)
     guests = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
-    selection = Selection(experiment, world, quick, guests)
+    selection = Selection(experiment, world, quick, guests, tuple(dict.fromkeys(arms)))
+    _check(selection)
     paper = paper.joined_by(guests) if guests else paper
     claims = _selected(paper, selection)
     directory = Path(out) if out is not None else default_directory(paper, selection)
-    campaign = Campaign(directory, paper.measure, workers, progress)
+    jobs = _jobs(paper, claims, selection)
+    campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)
-    jobs, models = list(_first_jobs(paper, claims, quick)), _models(paper, claims, quick)
+    models = [] if selection.real else _models(paper, claims, quick)
     if models:
         say(f"solving the equations of {len(models)} models of {paper.id}")
         campaign.calculate(models)
-    say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}")
+    say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}{_how_long(jobs, selection)}")
     campaign.run(jobs)
-    if not quick:
+    if not quick and not selection.real:
         more, harder = _more_jobs(paper, claims, campaign)
         if harder:
             campaign.calculate(harder)
         if more:
             say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
             campaign.run(more)
-    judged = _judge(paper, claims, campaign, quick)
+    judged = _judge(paper, claims, campaign, selection)
     result = Reproduction(paper, selection, judged, campaign, directory, time.monotonic() - started)
     say("writing the report")
     _write(result)
     return result
+
+
+def _check(selection: Selection) -> None:
+    """Refuse what has no sense in a world."""
+    if selection.arms and not selection.real:
+        raise InputError("arms", "can be chosen in the real world only", "with world = 'real'")
+    if selection.aqms and selection.real:
+        raise InputError("aqms", "cannot be added in the real world", "sojourn run FILE --world real")
+
+
+def _jobs(paper: Paper, claims: frozenset[str], selection: Selection) -> list[Job]:
+    if not selection.real:
+        return list(_first_jobs(paper, claims, selection.quick))
+    found = list(real_jobs(paper.testbeds, selection.experiment, selection.arms, selection.quick))
+    if not found:
+        raise InputError("world 'real':", f"is not built for {paper.id}", "simulated")
+    return found
+
+
+def _how_long(jobs: Sequence[Job], selection: Selection) -> str:
+    if not selection.real:
+        return ""
+    minutes = sum(number("span", job.arm.scenario.duration) for job in jobs) / 60e9
+    return f" in real time: {minutes:.0f} minutes at least"
 
 
 def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
@@ -220,7 +277,7 @@ def default_directory(paper: Paper, selection: Selection) -> Path:
     """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
     name = "-".join(filter(None, (paper.id, selection.name)))
     version = getattr(paper.measure, "version", "")
-    parts = (name, *selection.aqms, _core.CORE_VERSION, version)
+    parts = (name, *selection.aqms, *selection.arms, _core.CORE_VERSION, version)
     return Path("results") / f"{name}-{digest(*parts, length=8)}"
 
 
@@ -234,7 +291,11 @@ def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
         claim.id
         for claim in paper.claims
         if selection.experiment in (None, *claim.experiments)
-        and selection.world in (None, paper.worlds_of(claim)[0])
+        and (
+            REAL in paper.worlds_of(claim)
+            if selection.real
+            else selection.world in (None, paper.worlds_of(claim)[0])
+        )
     )
 
 
@@ -294,7 +355,10 @@ def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> tupl
     return list(runs), models
 
 
-def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool) -> list[Judged]:
+def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection) -> list[Judged]:
+    if selection.real:
+        return _judge_real(paper, claims, campaign, selection)
+    quick = selection.quick
     views = {reading.id: campaign.observations.under(reading) for reading in paper.readings}
     asked = [claim for claim in paper.claims if claim.id in claims and paper.worlds_of(claim)[0] in BUILT]
     primary = campaign.observations.under()
@@ -305,6 +369,26 @@ def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, quick: bool
         (by_id.get(claim.id) or paper.details(claim, not_run))
         if world in BUILT
         else paper.awaits(claim, world)
+        for claim in paper.claims
+        for world in paper.worlds_of(claim)
+    ]
+
+
+def _judge_real(
+    paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection
+) -> list[Judged]:
+    """Judge the claims that stand in the real world, on few repetitions; all others were not run."""
+
+    def details(claim: Claim, finding: Finding) -> Judged:
+        return paper.details(claim, finding, REAL)
+
+    asked = [claim for claim in paper.claims if claim.id in claims]
+    primary = campaign.observations.under()
+    found = judge_all(asked, paper.checks, primary, {}, details, selection.quick, LEAST)
+    by_id = {item.claim.id: item for item in found}
+    not_run = Finding(Verdict.UNDECIDED, reason="not run")
+    return [
+        by_id[claim.id] if world == REAL and claim.id in by_id else paper.details(claim, not_run, world)
         for claim in paper.claims
         for world in paper.worlds_of(claim)
     ]

@@ -22,8 +22,9 @@ from sojourn.real.hosts import Network, require
 from sojourn.real.scene import PORT, Layout, layout
 from sojourn.record import Record
 from sojourn.study.execute import Outcome, Progress, metrics_version
+from sojourn.study.executors import Reduce
 from sojourn.study.plan import Point
-from sojourn.study.store import Finished, Store
+from sojourn.study.store import Finished, Metrics, Store
 
 #: A queue that is never full, in packets.
 ENDLESS = "1000000p"
@@ -40,7 +41,10 @@ def version() -> str:
 
 
 def run_points(
-    points: Sequence[Point], store: Store | None = None, on_progress: Progress | None = None
+    points: Sequence[Point],
+    store: Store | None = None,
+    on_progress: Progress | None = None,
+    reduce: Reduce | None = None,
 ) -> Iterator[tuple[Outcome, list[str]]]:
     """Yield the outcome of each point in the real world, and what is to be doubted about it.
 
@@ -60,28 +64,45 @@ def run_points(
             if on_progress is not None:
                 on_progress((done + share) / len(points), done, len(points))
 
-        yield _recall(point, store) or _run(point, one, store, move)
+        yield _recall(point, store, reduce) or _run(point, one, store, reduce, move)
         move(1.0)
 
 
-def _recall(point: Point, store: Store | None) -> tuple[Outcome, list[str]] | None:
+def _recall(point: Point, store: Store | None, reduce: Reduce | None) -> tuple[Outcome, list[str]] | None:
     stored = store.read(point.run_id) if store is not None else None
-    if store is None or stored is None or (store.traces and not store.has_traces(point.run_id)):
+    if store is None or stored is None:
         return None
-    current = stored.metrics_version == metrics_version()
-    values = stored.metrics if current else compute(stored.record)
-    return Outcome(point, values, stored.record, False), json.loads(stored.reduced or "[]")
+    facts = json.loads(stored.reduced or "{}")
+    values = stored.metrics
+    if stored.metrics_version != metrics_version() or facts.get("reduce") != _version(reduce):
+        if not store.has_traces(point.run_id):
+            return None
+        values = _values(stored.record, reduce)
+    return Outcome(point, values, stored.record, False), facts.get("doubts", [])
 
 
-def _run(point: Point, found: Layout, store: Store | None, move: Any) -> tuple[Outcome, list[str]]:
+def _run(
+    point: Point, found: Layout, store: Store | None, reduce: Reduce | None, move: Any
+) -> tuple[Outcome, list[str]]:
     seen, hosts = measure(found, move)
     data = columns(found, seen.data, hosts)
     record = Record(data, found.plan)
-    values = compute(record)
+    values = _values(record, reduce)
     warnings = cautions(record) + doubts(seen) + _faults(hosts)
     if store is not None:
-        store.write([Finished(point, data, values)], metrics_version(), json.dumps(warnings))
+        facts = json.dumps({"doubts": warnings, "reduce": _version(reduce)})
+        store.write([Finished(point, data, values)], metrics_version(), facts)
     return Outcome(point, values, record, True), warnings
+
+
+def _values(record: Record, reduce: Reduce | None) -> Metrics:
+    values = compute(record)
+    values.update(reduce(record) if reduce is not None else {})
+    return values
+
+
+def _version(reduce: Reduce | None) -> str | None:
+    return getattr(reduce, "version", None)
 
 
 def measure(found: Layout, move: Any = lambda _share: None) -> tuple[Record, dict[Any, Any]]:

@@ -10,6 +10,7 @@ from sojourn.papers.avqred2007.checks import checks
 from sojourn.papers.avqred2007.experiments import TWIN, experiments
 from sojourn.papers.avqred2007.lessons import LESSONS
 from sojourn.papers.avqred2007.measures import TABLE2, measure
+from sojourn.papers.avqred2007.real import testbeds
 from sojourn.papers.avqred2007.sections import sections
 from sojourn.papers.avqred2007.settings import BEST
 from sojourn.papers.experiment import Arm
@@ -43,6 +44,7 @@ def paper() -> Paper:
         cell=cell,
         lessons=LESSONS,
         columns=COLUMNS,
+        testbeds=testbeds(),
     )
 
 

@@ -14,6 +14,7 @@ from sojourn.papers.taildrop2001.lessons import LESSONS
 from sojourn.papers.taildrop2001.measures import measure
 from sojourn.papers.taildrop2001.quantities import GOODPUT, LOSS, of
 from sojourn.papers.taildrop2001.readings import readings
+from sojourn.papers.taildrop2001.real import testbeds
 from sojourn.papers.taildrop2001.sections import sections
 from sojourn.papers.terms import Derived, Term
 
@@ -51,6 +52,7 @@ def paper() -> Paper:
         lessons=LESSONS,
         columns=COLUMNS,
         traced=traced,
+        testbeds=testbeds(),
     )
 
 

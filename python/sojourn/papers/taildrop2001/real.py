@@ -1,0 +1,27 @@
+"""The testbed with real hosts: Linux's TCP of today, dummynet replaced by the gateway, runs of a minute."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from sojourn.papers.experiment import Arm
+from sojourn.papers.real import Testbed
+from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, TESTBED, arm, scenario
+
+SCENARIO = "td-fig3-ftp-real"
+#: Loads that are run unless others are asked for: light and medium.
+USUAL = (16, 64)
+
+
+def testbeds() -> dict[str, Testbed]:
+    """Return what is run in the real world: of all mechanisms and loads two loads, unless told."""
+    names = {load: tuple(f"{mechanism} {load}" for mechanism in MECHANISMS) for load in FLOWS}
+    usual = tuple(name for load in USUAL for name in names[load])
+    return {TESTBED: Testbed(arms, usual, names[16])}
+
+
+@cache
+def arms() -> dict[str, Arm]:
+    """Return every arm by its name."""
+    found = [arm(name, load, scenario(SCENARIO, load)) for load in FLOWS for name in MECHANISMS]
+    return {one.name: one for one in found}

@@ -1,0 +1,101 @@
+"""``python -m validation.real.run``: simulated packets beside real ones; writes ``REPORT.md`` here.
+
+Thirty-six cases, one real run of 25 s each, and ten simulated ones. Needs what ``--world real`` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+import sojourn
+from sojourn import _core
+from sojourn.real.compare import Row, rows
+from sojourn.run import run
+from sojourn.scenario import Scenario
+
+HERE = Path(__file__).parent
+RATES, FLOWS = ("10Mbit/s", "25Mbit/s"), (4, 20)
+#: Thresholds as in the measurements of Linux (README.md); the others have their defaults.
+SPECS = ("droptail", "red min_th 15 max_th 45 max_p 0.1 w_q 0.002", "pi", "codel", "pie")
+SEEDS = 10
+
+
+def cases() -> Iterator[tuple[str, Scenario, list[str]]]:
+    """Yield the name of each case, its scenario, and the algorithms."""
+    base = sojourn.load(HERE / "dumbbell.toml")
+    for rate in RATES:
+        for count in FLOWS:
+            for ecn in (False, True):
+                data = base.model_dump(by_alias=True, exclude_none=True)
+                data["dumbbell"]["rate"] = rate
+                data["traffic"][0]["count"] = count
+                data["queue"]["ecn"] = ecn
+                name = f"{rate.removesuffix('/s')}, {count} flows{', ECN' if ecn else ''}"
+                yield name, base.with_(**data), list(SPECS[1:] if ecn else SPECS)
+
+
+def main() -> None:
+    """Run every case in both worlds and write the report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=1, help="real runs a case")
+    parser.add_argument("--out", type=Path, default=Path("results/validation-real"))
+    wanted = parser.parse_args()
+    found: list[tuple[str, Row]] = []
+    warnings: list[str] = []
+    loads = [os.getloadavg()[0]]
+    for number, (name, scenario, specs) in enumerate(cases()):
+        real = run(scenario, specs, wanted.repeats, world="real", out=wanted.out / str(number))
+        loads.append(os.getloadavg()[0])
+        simulated = run(scenario, specs, SEEDS)
+        found += [(name, row) for row in rows(simulated, real)]
+        warnings += [f"{name}: {warning}" for warning in real.warnings]
+        print(f"{name}: " + ", ".join(row.verdict for case, row in found if case == name), flush=True)
+    (HERE / "REPORT.md").write_text(_report(found, warnings, loads, wanted.repeats))
+    print(_last(found))
+
+
+def _report(found: list[tuple[str, Row]], warnings: list[str], loads: list[float], repeats: int) -> str:
+    lines = [
+        "| case | algorithm | metric | simulated | spread | real | % | |",
+        "|---|---|---|---:|---:|---:|---:|---|",
+    ]
+    for case, row in found:
+        if not row.simulated and not row.real:
+            continue
+        share = "" if row.difference is None else f"{100 * row.difference:+.1f}"
+        a, b = (f"{value:.4g}" for value in (row.simulated or 0.0, row.real or 0.0))
+        name = row.aqm.split()[0]
+        lines.append(
+            f"| {case} | {name} | {row.metric} | {a} | {row.spread:.2g} | {b} | {share} | {row.verdict} |"
+        )
+    doubts = "\n".join(f"- {warning}" for warning in warnings) or "- none"
+    return f"""# Simulated packets beside real ones
+
+Written by `python -m validation.real.run --repeats {repeats}`: {SEEDS} simulated seeds and {repeats} real
+run(s) of each case, core {_core.CORE_VERSION}, Linux {platform.release()}, {os.cpu_count()} processors,
+load average {min(loads):.1f} to {max(loads):.1f} while it ran. What is compared, and why figures differ:
+[README.md](README.md).
+
+{chr(10).join(lines)}
+
+{_last(found)}
+
+Doubts about the real runs:
+
+{doubts}
+"""
+
+
+def _last(found: list[tuple[str, Row]]) -> str:
+    kept = [row for _, row in found if row.simulated or row.real]
+    words = ("agrees", "within the spread", "differs")
+    counts = ", ".join(f"{sum(row.verdict == word for row in kept)} {word}" for word in words)
+    return f"{len(kept)} figures: {counts}"
+
+
+if __name__ == "__main__":
+    main()
