@@ -56,6 +56,12 @@ def test_starts_and_sizes_depend_on_the_seed_and_not_on_the_algorithm() -> None:
     assert all(0 <= one < 1e9 for one in starts("red", 1))
 
 
+def test_first_window_and_least_timer_go_into_the_route() -> None:
+    assert layout(scenario(), "red", 1).route == "default"
+    text = REAL.replace('variant = "sack"', 'variant = "sack"\ntcp = { initial_window = 2, min_rto = "1s" }')
+    assert layout(scenario(text), "red", 1).route == "default initcwnd 2 rto_min 1000ms"
+
+
 def test_a_ramp_adds_up_its_steps() -> None:
     text = REAL.replace('start = "uniform 0s 1s"', 'stagger = { every = "500ms", by = 2 }')
     jobs = layout(scenario(text), "red", 1).jobs.values()
@@ -81,8 +87,8 @@ def test_draws_have_their_means() -> None:
         ('duration = "6s"', 'duration = "6s"\nconventions = "ns2"', "conventions = 'ns2' is not possible"),
         (
             'variant = "sack"',
-            'variant = "sack"\ntcp = { min_rto = "1s" }',
-            "traffic[1].tcp.min_rto is the ker",
+            'variant = "sack"\ntcp = { max_rto = "1s" }',
+            "traffic[1].tcp.max_rto is the ker",
         ),
         ('header = "66B"', 'header = "41B"', "header = '41B' is not possible in the real world"),
         ('payload = "500B"', 'payload = "50B"', "payload = '50B' is not possible in the real world"),

@@ -16,8 +16,8 @@ from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.study.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
-over seeds; *undecided* means that the runs do not tell. Rows of worlds that do not exist yet are counted
-apart."""
+over seeds; *undecided* means that the runs do not tell. Rows of the real world, which runs
+only when asked for, are counted apart."""
 
 
 def counts(results: Sequence[Reproduction]) -> pl.DataFrame:

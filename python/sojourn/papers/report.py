@@ -100,7 +100,7 @@ def _summary(result: Reproduction) -> str:
     text = f"Of {len(result.paper.claims)} claims: {', '.join(words)}."
     awaited = sum(item.world not in result.selection.worlds for item in result.judged)
     if awaited:
-        text += f" {awaited} rows await a world that does not exist yet and stand as undecided."
+        text += f" {awaited} rows are of the real world, which is run with --world real only: undecided."
     if result.selection.quick:
         text += (
             " This is the quick run: few seeds. Claims that ask for "
@@ -206,6 +206,8 @@ def _making(result: Reproduction) -> Iterator[Block]:
     shown = {name.replace("_", " "): value for name, value in known.items() if name != "command"}
     yield Facts({**shown, "wall time": f"{result.seconds:.0f} s"})
     yield Code(result.command, "The command that repeats it")
+    if result.campaign.doubts:
+        yield Note("Doubts about the real runs: " + "; ".join(result.campaign.doubts))
     if result.campaign.fresh < len(result.campaign.runs):
         kept = len(result.campaign.runs) - result.campaign.fresh
         yield Note(f"{kept} runs were found done in the output folder and were not run again.")

@@ -237,6 +237,8 @@ def reproduce(
             campaign.run(more)
     judged = _judge(paper, claims, campaign, selection)
     result = Reproduction(paper, selection, judged, campaign, directory, time.monotonic() - started)
+    for doubt in campaign.doubts:
+        say(f"warning: {doubt}")
     say("writing the report")
     _write(result)
     return result

@@ -96,7 +96,7 @@ class Network:
         self._stack.callback(place.close)
         mine = [one for one in self.layout.hosts if one.namespace == name]
         addresses = (f"{one.address}/32" for one in mine)
-        device = open_tun(place, DEVICE, addresses, ["default"], self.layout.mtu)
+        device = open_tun(place, DEVICE, addresses, [self.layout.route], self.layout.mtu)
         self._stack.callback(device.close)
         place.ip(f"link set {device.name} gso_max_segs 1")
         self.hosts += [_host(one, device) for one in mine]

@@ -19,6 +19,7 @@ from sojourn.errors import InputError
 from sojourn.real import draws
 from sojourn.resolve import is_tcp
 from sojourn.scenario import Scenario
+from sojourn.units import number
 
 #: Namespaces a side.
 NAMESPACES = 8
@@ -33,7 +34,7 @@ VARIANTS = {
     "dctcp": ("dctcp", True),
 }
 #: Options of TCP that the kernel is told; all others are the kernel's own.
-OPTIONS = ("variant", "ecn")
+OPTIONS = ("variant", "ecn", "initial_window", "min_rto")
 KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
 LEFT, RIGHT = "left", "right"
 SOURCE, PORT = 20000, 2000
@@ -99,6 +100,19 @@ class Layout:
         return dict(self.plan["topology"]["dumbbell"])
 
     @cached_property
+    def route(self) -> str:
+        """The route of every host, with what it says of TCP."""
+        every = {**self.scenario.tcp}
+        for one in self.scenario.traffic:
+            every |= getattr(one, "tcp", {})
+        words = ["default"]
+        if "initial_window" in every:
+            words += ["initcwnd", str(every["initial_window"])]
+        if "min_rto" in every:
+            words += ["rto_min", f"{max(1, round(number('span', str(every['min_rto'])) / 1e6))}ms"]
+        return " ".join(words)
+
+    @cached_property
     def header(self) -> int:
         """Bytes of headers on the wire of every TCP packet."""
         return next((int(one["header"]) for one in tcps(self.plan)), 40)
@@ -159,7 +173,7 @@ def check(scenario: Scenario) -> None:
         refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
     _check_tcp("tcp", scenario.tcp, refuse)
     headers: set[int] = set()
-    controls: set[tuple[str, bool]] = set()
+    controls: set[tuple[object, ...]] = set()
     for i, (one, planned) in enumerate(zip(scenario.traffic, scenario.plan()["traffic"], strict=True)):
         place = f"traffic[{i + 1}]"
         if one.kind not in KINDS:
@@ -187,9 +201,12 @@ def check(scenario: Scenario) -> None:
         if variant not in VARIANTS or VARIANTS[variant][0] not in controls_here():
             known = [name for name, (control, _) in VARIANTS.items() if control in controls_here()]
             refuse(f"{place}.variant", f"= {variant!r} is not possible on this kernel", ", ".join(known))
-        controls.add((str(tcp["options"]["ecn"]), VARIANTS[variant][1]))
+        options = tcp["options"]
+        mine = (str(options["ecn"]), VARIANTS[variant][1], options["initial_window"], options["min_rto"])
+        controls.add(mine)
         if len(controls) > 1:
-            refuse(f"{place}", "differs in ecn or selective acknowledgements", "the same in all TCP traffic")
+            words = "the same in all TCP traffic"
+            refuse(place, "differs in ecn, initial_window, min_rto or selective acknowledgements", words)
     _check_size(scenario, refuse)
 
 
@@ -240,10 +257,10 @@ class _Builder:
 
     def build(self) -> None:
         """Add every traffic."""
-        for number, one in enumerate(self.plan["traffic"]):
+        for i, one in enumerate(self.plan["traffic"]):
             ((kind, what),) = one["kind"].items()
             {"tcp": self.endless, "tcp_short": self.short, "udp_cbr": self.stream, "web": self.web}[kind](
-                number, one, what
+                i, one, what
             )
 
     # Hosts.

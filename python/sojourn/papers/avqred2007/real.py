@@ -1,6 +1,8 @@
 """The testbed with real hosts: nginx, 4000 connections capped at 5 Mbit/s, a capacity that varies.
 
-The simulated twin's scenario with the kernel's own TCP; the ramp takes 20 s, not 100, and 60 s are measured.
+The simulated twin's scenario with the kernel's own TCP, but a first window of 2007: with today's ten
+packets, connections that live for 20 s in so narrow a link lose 70 %, not 50 %. The ramp takes 20 s, not 100,
+and 60 s are measured.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ def place() -> Scenario:
     """Return the scenario."""
     twin = scenario()
     data = twin.model_dump(by_alias=True, exclude_none=True)
-    http = {**data["traffic"][0], "tcp": {}, "stagger": {"every": RAMP, "by": 200}}
+    http = {**data["traffic"][0], "tcp": {"initial_window": 2}, "stagger": {"every": RAMP, "by": 200}}
     return twin.with_(
         name=NAME, source=NAME, duration=DURATION, warmup=WARMUP, conventions="linux", traffic=[http]
     )

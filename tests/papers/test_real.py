@@ -1,0 +1,80 @@
+"""Papers in the real world: what is run, what is refused, and that only runs that were made give verdicts."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.errors import InputError
+from sojourn.papers import find, reproduce
+from sojourn.papers.real import jobs
+from sojourn.real.scene import layout
+from sojourn.study.execute import execute
+from sojourn.study.plan import Point
+
+WITH_TESTBEDS = ("taildrop2001", "avqred2007")
+
+
+@pytest.mark.parametrize("name", WITH_TESTBEDS)
+def test_every_arm_can_be_real_and_is_known_to_the_checks(name: str) -> None:
+    paper = find(name)
+    sources = frozenset().union(*(check.sources for check in paper.checks.values()))
+    for where, testbed in paper.testbeds.items():
+        arms = testbed.arms()
+        assert set(testbed.usual) <= set(arms)
+        assert set(testbed.quick) <= set(arms)
+        assert {(where, arm) for arm in testbed.usual} <= sources
+        one = next(iter(arms.values()))
+        assert layout(one.scenario, one.spec, 1).hosts
+
+
+def test_repetitions_go_round_all_arms() -> None:
+    testbeds = find("taildrop2001").testbeds
+    found = [(job.arm.name, job.seed) for job in jobs(testbeds, None, (), quick=False)]
+    assert len(found) == 24
+    assert found[:3] == [("TD 16", 1), ("REDstd 16", 1), ("GREDstd 16", 1)]
+    assert found[8] == ("TD 16", 2)
+    assert [job.arm.name for job in jobs(testbeds, None, ["TD 256"], quick=True)] == ["TD 256"]
+    with pytest.raises(InputError, match=r"arm: 'TD 17' is not an arm of the real world .did you mean TD 1"):
+        list(jobs(testbeds, None, ["TD 17"], quick=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("taildrop2001", {"arms": ["TD 16"]}, "arms can be chosen in the real world only"),
+        ("taildrop2001", {"world": "real", "aqms": ["pie"]}, "aqms cannot be added in the real world"),
+        ("raqm2005", {"world": "real"}, "'real' is not a world of raqm2005"),
+    ],
+)
+def test_what_has_no_sense_is_refused(name: str, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError) as error:
+        reproduce(name, **options)
+    assert words in str(error.value)
+
+
+def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulated runs stand for real ones here."""
+
+    def run_points(points: Sequence[Point], _store: Any, _progress: Any, reduce: Any) -> Iterator[Any]:
+        assert {point.world for point in points} <= {"real"}
+        for point in points:
+            short = point.scenario.with_(duration="25s", warmup="10s")
+            (outcome,) = execute([Point(short, point.spec, point.seed)], None, 1, None, reduce)
+            yield type(outcome)(point, outcome.metrics, outcome.record, True), ["a doubt"]
+
+    monkeypatch.setattr("sojourn.real.world.run_points", run_points)
+    arms = [f"{name} 16" for name in ("TD", "REDstd", "GREDstd", "REDopt")]
+    found = reproduce("taildrop2001", world="real", arms=arms, out=tmp_path)
+    assert found.command.endswith("--world real " + " ".join(f"--arm '{name}'" for name in arms))
+    rows = {(row["claim_id"], row["world"]): row for row in found.claims.to_dicts()}
+    # With 16 flows (G)RED's queue stays near min_th: decided on three repetitions.
+    assert rows["TD-04", "real"]["verdict"] == "reproduced"
+    assert rows["TD-04", "real"]["n"] == 3
+    # Other loads were not run.
+    assert rows["TD-10", "real"]["verdict"] == "undecided"
+    simulated = [row for (_, world), row in rows.items() if world == "simulated"]
+    assert {(row["verdict"], row["reason"]) for row in simulated} == {("undecided", "not run")}
+    assert {one.id for one in found.paper.claims} == {name for name, _ in rows}
+    assert "a doubt" in found.report.read_text()
