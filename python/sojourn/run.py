@@ -21,6 +21,7 @@ from sojourn.study.plan import MOST_SEEDS, Point, digest, points
 if TYPE_CHECKING:
     from sojourn.results import Results
     from sojourn.study.execute import Progress
+    from sojourn.study.executors import Executor
     from sojourn.study.store import Store
 
 #: Where a scenario can be run.
@@ -67,6 +68,7 @@ def run(
     keep_traces: Literal["all", "none"] = "all",
     command: Sequence[str] | None = None,
     world: str = "simulated",
+    executor: Executor | None = None,
 ) -> Results:
     """Run every algorithm under every seed and return the results.
 
@@ -93,6 +95,8 @@ def run(
     world : {"simulated", "real", "fluid"}
         Simulated packets; real hosts and packets (`sojourn.real`), in real time, one run after the other; or
         the equations of `sojourn.fluid`, which know no seeds: they run once, with the first.
+    executor : Executor, optional
+        Who makes the runs (`sojourn.study.executors`); all cores of this machine if None.
 
     Examples
     --------
@@ -128,7 +132,7 @@ def run(
             doubts[outcome.point] = doubted
             outcomes.append(_settle(outcome, store))
     else:
-        for outcome in execute(wanted, store, workers, progress):
+        for outcome in execute(wanted, store, workers, progress, executor=executor):
             doubts[outcome.point] = cautions(outcome.record)
             outcomes.append(_settle(outcome, store))
     warnings = summary((point.spec, doubts[point]) for point in wanted)

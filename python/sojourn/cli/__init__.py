@@ -26,6 +26,7 @@ from sojourn.cli import (
     shell,
     stability,
     sweep,
+    tune,
 )
 from sojourn.errors import SojournError, disk
 
@@ -61,6 +62,7 @@ app.command("run")(run.run)
 app.command("compare")(compare.compare)
 app.command("compare-worlds")(compare_worlds.compare_worlds)
 app.command("sweep")(sweep.sweep)
+app.command("tune")(tune.tune)
 app.command("stability")(stability.stability)
 app.command("design")(stability.design)
 app.command("reproduce")(reproduce.reproduce)
@@ -79,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    words = sweep.joined(list(arguments)) if arguments and arguments[0] == "sweep" else list(arguments)
+    words = (
+        sweep.joined(list(arguments)) if arguments and arguments[0] in ("sweep", "tune") else list(arguments)
+    )
     try:
         code = typer.main.get_command(app).main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()

@@ -37,8 +37,9 @@ Dask = Annotated[
 ]
 
 
-def executor(workers: int | None, serial: bool, dask: str | None) -> Executor:
-    """Return who makes the runs."""
+@contextlib.contextmanager
+def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Executor]:
+    """Yield who makes the runs."""
     from sojourn.errors import InputError
     from sojourn.study.executors import Local
     from sojourn.study.executors import Serial as InTurn
@@ -47,11 +48,13 @@ def executor(workers: int | None, serial: bool, dask: str | None) -> Executor:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     if serial and (dask is not None or workers is not None):
         raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
+    chosen: Executor = InTurn() if serial else Local(workers)
     if dask is not None:
         from sojourn.study.cluster import Dask as Cluster
 
-        return Cluster(dask, workers)
-    return InTurn() if serial else Local(workers)
+        chosen = Cluster(dask, workers)
+    with contextlib.closing(chosen):
+        yield chosen
 
 
 def note(text: str) -> None:

@@ -8,7 +8,18 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+from sojourn.cli.common import (
+    Dask,
+    Json,
+    Out,
+    Serial,
+    Workers,
+    executor,
+    note,
+    print_json,
+    progress,
+    resumable,
+)
 
 
 def compare(
@@ -55,6 +66,8 @@ def compare(
     out: Out = None,
     json: Json = False,
     workers: Workers = None,
+    serial: Serial = False,
+    dask: Dask = None,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed; say what is better, worse, or not shown to differ."""
     from sojourn.cli.run import write_report
@@ -66,7 +79,7 @@ def compare(
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
-    with resumable(), progress(scenario.name) as move:
+    with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         comparison = compare_algorithms(
             scenario,
             specs,
@@ -77,7 +90,7 @@ def compare(
             share,
             on or (),
             most_seeds,
-            workers=workers,
+            executor=maker,
             out=out if out is not None else default_directory(scenario, specs),
             progress=move,
             command=["sojourn", *sys.argv[1:]],

@@ -11,13 +11,21 @@ import typer
 def report(
     directory: Annotated[
         Path,
-        typer.Argument(
-            metavar="DIR", help="A results folder of 'sojourn run' or 'compare'.", show_default=False
-        ),
+        typer.Argument(metavar="DIR", help="A folder of run, compare, sweep or tune.", show_default=False),
     ],
 ) -> None:
-    """Write report.html of a results folder again, from what is stored; nothing is run."""
+    """Write report.html of a folder again, from what is stored; nothing is run."""
     from sojourn.cli.run import write_report
     from sojourn.results import Results
+    from sojourn.study import folder, tune
 
-    print(write_report(Results.open(directory)))
+    if (directory / tune.MANIFEST).exists():
+        from sojourn.cli.tune import write_tuned
+
+        print(write_tuned(tune.reopen(directory)))
+    elif (directory / folder.PLAN).exists():
+        from sojourn.cli.sweep import write_swept
+
+        print(write_swept(folder.reopen(directory)))
+    else:
+        print(write_report(Results.open(directory)))

@@ -23,7 +23,7 @@ from sojourn.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from sojourn.study.sweep import Sweep
+    from sojourn.study.sweep import Sweep, Swept
 
 
 def sweep(
@@ -121,9 +121,8 @@ def sweep(
     from sojourn.study.sweep import sweep as run_sweep
 
     part = WHOLE if shard is None else Shard.parse(shard)
-    chosen = executor(workers, serial, dask)
-    with resumable(), progress(plan.scenario.name) as move:
-        swept = run_sweep(plan, out=folder, progress=move, command=command, executor=chosen, shard=part)
+    with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
+        swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)
     if not swept.complete:
         note(f"sojourn: shard {shard}: {len(swept.metrics)} runs are done, others are missing in {folder}")
     if json:
@@ -159,7 +158,7 @@ def _plan(
     except (OSError, ValueError):
         is_plan = False  # load() says what is wrong with it
     plan = read(file) if is_plan else Sweep(load(file), [], [])
-    axes = [*plan.axes, *(spaced(*_pair(one)) for one in ranges), *(listed(*_pair(one)) for one in lists)]
+    axes = [*plan.axes, *(spaced(*pair(one)) for one in ranges), *(listed(*pair(one)) for one in lists)]
     specs = [canonical(one) for one in aqm or plan.aqms]
     if not specs:
         specs = [canonical(queues(plan.scenario)[measured(plan.scenario)].aqm)]
@@ -204,7 +203,23 @@ def whole(arguments: list[str]) -> list[str]:
     return found
 
 
-def _pair(text: str) -> tuple[str, str]:
+def write_swept(swept: Swept) -> Path:
+    """Write ``report.html`` into the folder of a sweep."""
+    from sojourn import report
+    from sojourn.errors import disk
+    from sojourn.study.folder import status
+
+    assert swept.directory is not None
+    path = swept.directory / "report.html"
+    try:
+        report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
+    except OSError as error:
+        raise disk(error, path) from None
+    return path
+
+
+def pair(text: str) -> tuple[str, str]:
+    """Return key and values of what followed -P or -L."""
     from sojourn.errors import InputError
 
     key, _, values = text.strip().replace("=", " ", 1).partition(" ")

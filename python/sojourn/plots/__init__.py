@@ -11,6 +11,7 @@ from sojourn.plots.contours import contours
 from sojourn.plots.curve import Mark, Rule, curve
 from sojourn.plots.decimate import block_means, decimate
 from sojourn.plots.ellipses import ellipses
+from sojourn.plots.front import front
 from sojourn.plots.histogram import histogram
 from sojourn.plots.orbits import bifurcation, iterates
 from sojourn.plots.overlay import overlay
@@ -36,6 +37,7 @@ __all__ = [
     "drawing",
     "ellipses",
     "figure",
+    "front",
     "histogram",
     "iterates",
     "label",

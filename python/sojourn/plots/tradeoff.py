@@ -87,7 +87,9 @@ def tradeoff(
         y_title(axes, y_label)
         axes.margins(0.06)
         if len(specs) > 1:
-            fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3))
+            longest = max(len(look.title) for look in looks.values())
+            most = max(1, int(15 * width / (longest + 5)))
+            fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3, most))
         return to_svg(fig, title or f"{y_label} against {x_label}")
 
 

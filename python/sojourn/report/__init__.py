@@ -19,6 +19,8 @@ from sojourn.report.names import metric_title
 from sojourn.report.numbers import estimate, interval, number, probability, quantity, with_interval
 from sojourn.report.render import render, write
 from sojourn.report.results import for_results, metric_table
+from sojourn.report.swept import for_swept
+from sojourn.report.tuned import for_tuned
 
 __all__ = [
     "Block",
@@ -36,6 +38,8 @@ __all__ = [
     "estimate",
     "for_comparison",
     "for_results",
+    "for_swept",
+    "for_tuned",
     "interval",
     "metric_table",
     "metric_title",

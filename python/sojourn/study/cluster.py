@@ -50,6 +50,7 @@ class Dask:
 
     def __init__(self, address: str, workers: int | None = None) -> None:
         self.address, self.workers = address, workers
+        self._client: Client | None = None
 
     def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
         """Start the jobs."""
@@ -59,7 +60,19 @@ class Dask:
             raise InputError(
                 "dask", "cannot carry an algorithm that only this process knows", "one in a file"
             )
-        return _Chunks(self._connect(), jobs, reduce, samples, sources)
+        if self._client is None:
+            self._client = self._connect()
+        return _Chunks(self._client, jobs, reduce, samples, sources)
+
+    def close(self) -> None:
+        """Leave the cluster; one of our own ends."""
+        client, self._client = self._client, None
+        if client is not None:
+            _leave(client)
+
+    def __del__(self) -> None:
+        if getattr(self, "_client", None) is not None:
+            self.close()
 
     def _connect(self) -> Client:
         try:
@@ -110,7 +123,7 @@ def _checked(client: Client) -> Client:
     """Refuse a cluster with a worker of another version."""
     for worker, found in client.run(_version_there).items():
         if found != version():
-            close(client)
+            _leave(client)
             raise InputError(f"dask: worker {worker}", _other(found), f"core {_core.CORE_VERSION}, as here")
     return client
 
@@ -123,8 +136,7 @@ def _other(found: object) -> str:
     return "has another version of the metrics"
 
 
-def close(client: Client) -> None:
-    """Leave the cluster; one of our own ends."""
+def _leave(client: Client) -> None:
     cluster = client.cluster
     with contextlib.suppress(Exception):
         client.close()
@@ -217,8 +229,6 @@ class _Chunks:
             for future in self._back.next_batch(block=False):
                 news += self._take(future)
         self._feed()
-        if not self._out:
-            self._leave()
         return news
 
     def _take(self, future: Future) -> News:
@@ -256,11 +266,6 @@ class _Chunks:
         with contextlib.suppress(Exception):
             self._client.cancel(list(self._out))
         self._out.clear()
-        self._leave()
-
-    def _leave(self) -> None:
-        self._todo.clear()
-        close(self._client)
 
     def __del__(self) -> None:
         if getattr(self, "_out", None):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sojourn.own import Aqm
     from sojourn.scenario import Scenario
     from sojourn.study.execute import Progress
+    from sojourn.study.executors import Executor
 
 #: The metrics that are compared, as far as they are known.
 COMPARED = (
@@ -189,6 +190,7 @@ def compare(
     out: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     command: Sequence[str] | None = None,
+    executor: Executor | None = None,
 ) -> Comparison:
     """Run algorithms under the same seeds and compare them.
 
@@ -213,7 +215,7 @@ def compare(
         Metrics that `until_ci` watches; `sort` if empty.
     most_seeds : int
         Limit of `until_ci`.
-    workers, out, progress, command
+    workers, out, progress, command, executor
         As for ``sojourn.run``.
 
     Raises
@@ -240,7 +242,7 @@ def compare(
     base = _baseline(specs, baseline)
     watched = list(on) or [sort]
     for key, name in (("sort", sort), *(("on", name) for name in on)):
-        _check_metric(scenario, key, name)
+        check_metric(scenario, key, name)
     if until_ci is not None:
         if not 0 < until_ci < 1:
             raise InputError("until-ci", f"= {until_ci:g} is out of range", "above 0%, below 100%")
@@ -253,12 +255,19 @@ def compare(
         first = 0 if known is None or out is not None else len(known.seeds)
         wanted = range(seed_from + first, seed_from + number)
         results = run_scenario(
-            scenario, specs, wanted, workers=workers, out=out, progress=progress, command=command
+            scenario,
+            specs,
+            wanted,
+            workers=workers,
+            out=out,
+            progress=progress,
+            command=command,
+            executor=executor,
         )
         return results if first == 0 or known is None else known.joined(results)
 
     if until_ci is None:
-        return _keep(Comparison(go(seeds), base, sort))
+        return keep(Comparison(go(seeds), base, sort))
     seen: list[int] = []
     results = None
     for number in looks(seeds, most_seeds):
@@ -267,10 +276,10 @@ def compare(
         comparison = Comparison(results, base, sort, level(len(seen)), tuple(seen))
         if narrow((comparison.estimate(aqm, name) for aqm in specs for name in watched), until_ci):
             break
-    return _keep(comparison)
+    return keep(comparison)
 
 
-def _keep(comparison: Comparison) -> Comparison:
+def keep(comparison: Comparison) -> Comparison:
     """Write into the folder what the comparison was about."""
     from sojourn.run import write_manifest
     from sojourn.study.store import Store
@@ -296,7 +305,7 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
     return matches[0]
 
 
-def _check_metric(scenario: Scenario, key: str, name: str) -> None:
+def check_metric(scenario: Scenario, key: str, name: str) -> None:
     """Refuse the name of a metric that no run of the scenario can have."""
     group, _, own = name.rpartition(".")
     if own not in METRICS:

@@ -70,6 +70,9 @@ class Executor(Protocol):
             Whether anybody wants the samples over time; if not they need not travel.
         """
 
+    def close(self) -> None:
+        """Let go of what was started for the jobs."""
+
 
 def measure(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
     """Return the metrics of a record as the core gave it."""
@@ -112,6 +115,9 @@ class Local:
         """Start the jobs."""
         return _Slices(jobs, self.workers, reduce)
 
+    def close(self) -> None:
+        """Nothing is left to let go of."""
+
 
 class _Slices:
     """Jobs given to the core slice by slice."""
@@ -153,6 +159,9 @@ class Serial:
     def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
         """Start the jobs."""
         return _InTurn(jobs, reduce)
+
+    def close(self) -> None:
+        """Nothing is left to let go of."""
 
 
 class _InTurn:

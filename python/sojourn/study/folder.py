@@ -108,6 +108,16 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in shelf for point in plan.points)
 
 
+def reopen(directory: str | os.PathLike[str]) -> Swept:
+    """Return what is done of the sweep in a folder; nothing is run."""
+    from sojourn.study.planfile import read
+
+    plan = read(Path(directory) / PLAN)
+    store = Store(directory, traces=False)
+    found = {point: store.read(point.run_id) for point in plan.points}
+    return Swept(plan, {p: one.metrics for p, one in found.items() if one is not None}, Path(directory))
+
+
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return how far a sweep in a folder is: runs, done, failed (each with its command), command.
 

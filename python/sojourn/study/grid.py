@@ -84,6 +84,18 @@ def spaced(key: str, text: str) -> Axis:
     return _axis(key, tuple(f"{_number(x, whole)}{unit}" for x in _spread(a, b, n, count[1] == "log")))
 
 
+def quantity_of(word: str) -> tuple[float, str] | None:
+    """Return number and unit of a word, or None if it is neither.
+
+    Examples
+    --------
+    >>> quantity_of("1.5ms"), quantity_of("on")
+    ((1.5, 'ms'), None)
+    """
+    match = _QUANTITY.match(word.strip())
+    return None if match is None else (float(match[1]), match[2])
+
+
 def _spread(a: float, b: float, n: int, log: bool) -> Iterator[float]:
     for i in range(n):
         share = i / (n - 1)

@@ -1,0 +1,293 @@
+"""``sojourn tune``: which parameters for my link; or a table of settings under the papers' rank rule."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli.common import (
+    Dask,
+    Json,
+    Out,
+    Serial,
+    Workers,
+    executor,
+    note,
+    print_json,
+    progress,
+    resumable,
+)
+
+if TYPE_CHECKING:
+    from sojourn.scenario import Scenario
+    from sojourn.study.ranking import Objective
+    from sojourn.study.tune import Tune, Tuned
+
+TABLES = (".csv", ".parquet")
+
+
+def tune(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A scenario, as TOML; or a table of settings to rank, .csv or .parquet.",
+            show_default=False,
+        ),
+    ],
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--aqm",
+            metavar="SPEC",
+            help="Algorithm to tune; several [default: the scenario's own].",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="NAME[:higher|lower]",
+            help="What counts; several [default: mean_delay_s, drop_ratio, utilization].",
+            show_default=False,
+        ),
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-P",
+            metavar="PARAMETER [RANGE]",
+            help="What to search, like: target 1ms:50ms:log; without a range that of the schema. "
+            "With --by rank a grid: target 1ms:50ms:log5. [default: all with a default of their own]",
+            show_default=False,
+        ),
+    ] = None,
+    lists: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-L",
+            metavar="PARAMETER VALUES",
+            help="A parameter over a list, like: gentle on,off.",
+            show_default=False,
+        ),
+    ] = None,
+    by: Annotated[
+        str, typer.Option("--by", metavar="RULE", help="search (Optuna), or rank (all of a grid or list).")
+    ] = "search",
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="N", help="Settings to try of each algorithm.")
+    ] = 40,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Seeds of each setting.")] = 6,
+    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    confirm: Annotated[
+        int, typer.Option("--confirm", metavar="N", help="Fresh seeds to confirm the best with.")
+    ] = 20,
+    best: Annotated[int, typer.Option("--best", metavar="N", help="How many of the best.")] = 1,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="SPEC",
+            help="What the best are compared with [default: the first algorithm as given].",
+            show_default=False,
+        ),
+    ] = None,
+    weight: Annotated[
+        str,
+        typer.Option(
+            "--weight",
+            metavar="W",
+            help="Of a rank: literal (2^rank), or printed (0, 2, 4, 6, 8, 2^(rank - 2)).",
+        ),
+    ] = "literal",
+    ties: Annotated[
+        Path | None,
+        typer.Option(
+            "--ties",
+            metavar="FILE",
+            help="With a table: the order of settings that tie, as TOML.",
+            show_default=False,
+        ),
+    ] = None,
+    sums: Annotated[
+        str | None,
+        typer.Option(
+            "--sums", metavar="COLUMN", help="With a table: compare the sums with it.", show_default=False
+        ),
+    ] = None,
+    places: Annotated[
+        str | None,
+        typer.Option(
+            "--places", metavar="COLUMN", help="With a table: compare the places with it.", show_default=False
+        ),
+    ] = None,
+    sampler_seed: Annotated[
+        int, typer.Option("--sampler-seed", metavar="K", help="Seed of the search itself.")
+    ] = 1,
+    out: Out = None,
+    json: Json = False,
+    workers: Workers = None,
+    serial: Serial = False,
+    dask: Dask = None,
+) -> None:
+    """Find parameters for a link: try settings, confirm the best on fresh seeds, say what to set."""
+    from sojourn.errors import InputError
+    from sojourn.study.ranking import Objective
+
+    if file.suffix in TABLES:
+        for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
+            if given:
+                raise InputError(str(file), f"is a table: nothing is run, {name} means nothing", "a scenario")
+        wanted = [Objective.parse(one) for one in metric or ()]
+        _rank_table(file, wanted, weight, ties, best, sums, places, json)
+        return
+    for option, value in (("ties", ties), ("sums", sums), ("places", places)):
+        if value is not None:
+            raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
+    from sojourn.scenario import load
+    from sojourn.study.tune import AIMS
+    from sojourn.study.tune import tune as run_tune
+
+    scenario = load(file)
+    aims = [Objective.parse(one) for one in metric or AIMS]
+    plan = _plan(scenario, aqm or [], aims, ranges or [], lists or [], by)
+    numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
+    plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
+    folder = out if out is not None else plan.default_directory
+    with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
+        tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
+    _show(tuned, json)
+    note(f"report: {write_tuned(tuned)}")
+
+
+def _plan(
+    scenario: Scenario, aqms: list[str], aims: list[Objective], ranges: list[str], lists: list[str], by: str
+) -> Tune:
+    from sojourn.cli.sweep import pair
+    from sojourn.errors import InputError
+    from sojourn.resolve import measured, queues
+    from sojourn.run import canonical
+    from sojourn.study.compare import check_metric
+    from sojourn.study.grid import cells, listed, spaced
+    from sojourn.study.space import knobs
+    from sojourn.study.tune import Tune
+
+    for aim in aims:
+        check_metric(scenario, "metric", aim.metric)
+    specs = list(dict.fromkeys(canonical(one) for one in aqms))
+    specs = specs or [canonical(queues(scenario)[measured(scenario)].aqm)]
+    if by != "rank":
+        spans = [pair(one) if " " in one.strip() or "=" in one else (one.strip(), "") for one in ranges]
+        values = [pair(one) for one in lists]
+        return Tune(scenario, specs, aims, {spec: knobs(spec, spans, values) for spec in specs}, rule=by)
+    axes = []
+    for text, make in [*((one, spaced) for one in ranges), *((one, listed) for one in lists)]:
+        key, values_ = pair(text)
+        if key.split(".")[0] not in ("aqm", *_parameters(specs)):
+            raise InputError(
+                key, "is no parameter of the algorithm", "tune varies it alone; sweep varies a scenario"
+            )
+        axes.append(make(key if key.startswith("aqm") else f"aqm.{key}", values_))
+    every = dict.fromkeys(spec for cell in cells(scenario, specs, axes) for spec in cell.specs)
+    return Tune(scenario, list(every), aims, {}, baseline=specs[0].split()[0] if axes else specs[0], rule=by)
+
+
+def _parameters(specs: list[str]) -> set[str]:
+    from sojourn import _core
+    from sojourn.study.space import schema
+
+    return {one["name"] for spec in specs for one in schema(_core.spec_info(spec)["name"])}
+
+
+def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:
+    from dataclasses import replace
+
+    from sojourn.run import canonical
+
+    if baseline is not None:
+        changes["baseline"] = canonical(baseline)
+    return replace(plan, **changes)  # type: ignore[arg-type]
+
+
+def _rank_table(
+    file: Path,
+    wanted: list[Objective],
+    weight: str,
+    ties: Path | None,
+    best: int,
+    sums: str | None,
+    places: str | None,
+    json: bool,
+) -> None:
+    from sojourn.cli.rank_table import ranking_json, show_ranking
+    from sojourn.errors import InputError
+    from sojourn.study.ranking import Ranking, read_table, read_ties
+
+    values = read_table(file)
+    if not wanted:
+        columns = ", ".join(next(iter(values.values())))
+        raise InputError("metric", "is missing: which columns count, and which way", f"of {columns}")
+    ranking = Ranking(values, wanted, weight, () if ties is None else read_ties(ties))
+    if json:
+        print_json(ranking_json(ranking, best, sums, places))
+    else:
+        show_ranking(ranking, best, sums, places)
+
+
+def _show(tuned: Tuned, json: bool) -> None:
+    from sojourn.cli.rank_table import ranking_json, show_ranking
+    from sojourn.study.advice import findings, line, sentences
+
+    results, baseline = tuned.comparison.results, tuned.comparison.baseline
+    if not json:
+        stopped = sum(trial.state == "stopped" for trial in tuned.trials)
+        what = "on the front" if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search" else "in all"
+        show_ranking(tuned.ranking, tuned.plan.best)
+        print(
+            f"settings: {len(tuned.trials)} tried, {stopped} stopped early, {len(tuned.ranking.sums)} {what}"
+        )
+        for spec in tuned.chosen:
+            print()
+            print("\n".join(sentences(tuned, spec)))
+        return
+    recommended = []
+    for spec in tuned.chosen:
+        written = line(tuned, spec)
+        aims = findings(results, spec, baseline, tuned.plan.objectives)
+        recommended.append(
+            {
+                "aqm": spec,
+                "aims": [one._asdict() for one in aims],
+                "tc": None if written is None else str(written),
+                "tc_notes": [] if written is None else written.notes,
+                "words": sentences(tuned, spec),
+            }
+        )
+    print_json(
+        {
+            "plan": tuned.plan.facts(),
+            "trials": tuned.table().to_dicts(),
+            "ranking": ranking_json(tuned.ranking, tuned.plan.best, None, None),
+            "recommended": recommended,
+        }
+    )
+
+
+def write_tuned(tuned: Tuned) -> Path:
+    """Write the report of the search and that of the confirmation."""
+    from sojourn import report
+    from sojourn.cli.run import write_report
+    from sojourn.errors import disk
+
+    assert tuned.directory is not None
+    write_report(tuned.comparison.results)
+    path = tuned.directory / "report.html"
+    try:
+        report.write(report.for_tuned(tuned), path)
+    except OSError as error:
+        raise disk(error, path) from None
+    return path

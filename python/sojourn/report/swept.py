@@ -1,0 +1,112 @@
+"""The report of a sweep: how far it is, how metrics depend on the first varied number, every combination."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
+from sojourn.report.names import metric_title
+from sojourn.study.grid import magnitudes
+
+if TYPE_CHECKING:
+    from sojourn.study.grid import Axis
+    from sojourn.study.sweep import Swept
+
+SHOWN = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
+#: Metric, label and factor of each figure.
+FIGURES = (
+    ("mean_delay_s", "Mean delay (ms)", 1e3),
+    ("utilization", "Utilization (%)", 100.0),
+    ("drop_ratio", "Dropped (%)", 100.0),
+)
+MOST_LINES = 8
+
+
+def for_swept(swept: Swept, command: str = "") -> Document:
+    """Build the report of a sweep, or of the part of it that is done.
+
+    Parameters
+    ----------
+    swept
+        What ``sojourn.study.sweep.sweep`` returned.
+    command
+        The words that repeat it.
+
+    Returns
+    -------
+    Document
+        To be passed to `sojourn.report.render` or `sojourn.report.write`.
+    """
+    plan = swept.sweep
+    facts = Facts(
+        {
+            "runs": f"{len(swept.metrics)} of {len(plan.points)}",
+            "combinations": f"{len(plan.cells)}",
+            "algorithms": "; ".join(plan.aqms),
+            "seeds": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
+            **{axis.key: ", ".join(axis.values) for axis in plan.axes},
+        }
+    )
+    blocks: list[Block] = [Section("What was run", [facts])]
+    if not swept.complete:
+        missing = len(plan.points) - len(swept.metrics)
+        blocks.insert(0, Note(f"{missing} runs are missing: everything here may still change.", "warning"))
+    if swept.metrics:
+        summary = swept.summary()
+        keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
+        rows = _wide(summary, keys)
+        blocks += [Section("Figures", figures) for figures in [_figures(rows, plan.axes, keys)] if figures]
+        blocks.append(Section("Every combination", [_table(rows, keys)], "Means with 95 % intervals."))
+    return Document(title=plan.scenario.name, kind="Sweep", command=command, blocks=blocks)
+
+
+def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Return one row a combination; ``NAME`` and ``NAME_ci95`` of each metric that is shown."""
+    shown = summary.filter(pl.col("metric").is_in(SHOWN))
+    means = shown.pivot("metric", index=keys, values="mean")
+    halves = shown.pivot("metric", index=keys, values="ci95")
+    named = halves.rename({name: f"{name}_ci95" for name in halves.columns if name not in keys})
+    return means.join(named, on=keys, maintain_order="left")
+
+
+def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[Block]:
+    from sojourn import plots
+
+    first = next((axis for axis in axes if len(axis.values) > 1 and magnitudes(axis) is not None), None)
+    found = None if first is None else magnitudes(first)
+    if first is None or found is None:
+        return []
+    numbers, unit = found
+    others = [key for key in keys if key not in (first.key, "aqm")]
+    line = pl.concat_str(
+        "aqm", *(pl.lit(f" {key.rpartition('.')[2]} ") + pl.col(key) for key in others)
+    ).alias("line")
+    values = dict(zip(first.values, numbers, strict=True))
+    at = pl.col(first.key).replace_strict(values, return_dtype=pl.Float64)
+    frame = rows.with_columns(line, at.alias("at"))
+    if frame["line"].n_unique() > MOST_LINES:
+        return []
+    blocks: list[Block] = []
+    for metric, label, factor in FIGURES:
+        if metric not in frame.columns:
+            continue
+        scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * factor)
+        across = f"{first.key} ({unit})" if unit else first.key
+        svg = plots.tradeoff(scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=label)
+        blocks.append(Figure(svg, f"{label.partition(' (')[0]} over {first.key}, with 95 % intervals."))
+    return blocks
+
+
+def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
+    from sojourn.metrics import METRICS
+
+    columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
+    columns |= {
+        name: Column(metric_title(name), METRICS[name].unit, f"{name}_ci95")
+        for name in SHOWN
+        if name in rows.columns
+    }
+    return Table(rows, "Means over the seeds", columns)

@@ -1,0 +1,131 @@
+"""The report of ``sojourn tune``: what to set, what was tried, how it was chosen, what fresh seeds say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
+from sojourn.report.names import metric_title
+from sojourn.study.ranking import WEIGHTS_IN_WORDS as WEIGHTS
+
+if TYPE_CHECKING:
+    from sojourn.study.tune import Tuned
+
+RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
+#: Factor and unit on an axis.
+_AXES = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "": (1.0, "")}
+
+
+def for_tuned(tuned: Tuned) -> Document:
+    """Build the report of a tuning.
+
+    Parameters
+    ----------
+    tuned
+        What ``sojourn.study.tune.tune`` returned.
+
+    Returns
+    -------
+    Document
+        To be passed to `sojourn.report.render` or `sojourn.report.write`.
+    """
+    from sojourn.study.advice import line, sentences
+
+    advice: list[Block] = []
+    for spec in tuned.chosen:
+        told = sentences(tuned, spec)
+        listed = [f"- {one.strip()}" for one in told[2:] if not one.startswith("In Linux:")]
+        advice.append(Text("\n".join([f"**{told[0]}**", "", told[1], "", *listed])))
+        written = line(tuned, spec)
+        if written is not None:
+            advice.append(Code(str(written), "In Linux (DEV: the interface whose link is the bottleneck)"))
+    plan = tuned.plan
+    fresh = plan.fresh
+    facts = Facts(
+        {
+            "rule": "search (Optuna, tree-structured Parzen estimator)"
+            if plan.rule == "search"
+            else "rank of all",
+            "settings": f"{len(tuned.trials)}",
+            "seeds of each": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
+            "fresh seeds": f"{fresh[0]} to {fresh[-1]}",
+            "compared with": tuned.comparison.baseline,
+        }
+    )
+    return Document(
+        title=f"{plan.scenario.name}: what to set",
+        kind="Tuning",
+        command=tuned.comparison.results.manifest.get("command", ""),
+        blocks=[
+            Section("Recommendation", [*advice, Text("[The fresh seeds in full](./confirm/report.html).")]),
+            Section("What was tried", [facts, *_tried(tuned)]),
+            Section("The choice", [_ranking(tuned)], _rule(tuned)),
+        ],
+    )
+
+
+def _tried(tuned: Tuned) -> list[Block]:
+    from sojourn import plots
+
+    frame = tuned.table()
+    aims = []
+    for aim in tuned.plan.objectives:
+        factor, unit = _AXES.get(_unit(aim.metric), (1.0, _unit(aim.metric)))
+        title = metric_title(aim.metric)
+        aims.append((aim.metric, f"{title[:1].upper()}{title[1:]}{f' ({unit})' if unit else ''}", factor))
+    figure = plots.front(frame, aims, chosen=tuned.chosen[0], baseline=tuned.comparison.baseline)
+    columns = {
+        "trial": Column("no."),
+        "aqm": Column("setting", kind="spec"),
+        "state": Column("", kind="text"),
+        "seeds": Column("seeds"),
+        **{aim.metric: Column(metric_title(aim.metric), _unit(aim.metric)) for aim in tuned.plan.objectives},
+    }
+    return [
+        Figure(
+            figure,
+            "Means over the seeds of the search. These figures choose; those above are of fresh seeds.",
+        ),
+        Table(frame, "Every setting", columns),
+    ]
+
+
+def _unit(name: str) -> str:
+    from sojourn.metrics import find
+
+    metric = find(name)
+    return metric.unit if metric is not None else ""
+
+
+def _rule(tuned: Tuned) -> str:
+    text = f"Ranks in each aim, 1 the best, weigh {WEIGHTS[tuned.ranking.weight]}; the smallest sum is best."
+    if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search":
+        text += " Only settings on the front are ranked: of these none is better in every aim than another."
+    for metric, group in tuned.ranking.open_ties:
+        text += f" In {metric_title(metric)} {', '.join(group)} tie and share the better rank."
+    return text
+
+
+def _ranking(tuned: Tuned) -> Block:
+    ranking = tuned.ranking
+    rows = [
+        {
+            "place": ranking.places[name],
+            "setting": name,
+            **{
+                f"rank_{o.metric}": ranks[name]
+                for o, ranks in zip(ranking.objectives, ranking.ranks, strict=True)
+            },
+            "sum": float(ranking.sums[name]),
+        }
+        for name in ranking.order
+    ]
+    columns = {
+        "place": Column("place"),
+        "setting": Column("setting", kind="spec"),
+        **{f"rank_{o.metric}": Column(f"rank in {metric_title(o.metric)}") for o in ranking.objectives},
+        "sum": Column("sum"),
+    }
+    return Table(pl.DataFrame(rows, infer_schema_length=None), "The rank rule", columns)

@@ -1,0 +1,305 @@
+"""Tuning: what is searched, how it is chosen, that fresh seeds are fresh, and what Linux is told.
+
+Seen to fail: the first trial sampled, not as given; a stop although an aim is worse; a front that keeps a
+beaten setting; confirmation on the seeds of the search; alpha not in sixteenths; RED's thresholds in packets.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from sojourn.errors import InputError
+from sojourn.linux import Place, burst_for, tc_line
+from sojourn.papers.avqred2007 import arithmetic
+from sojourn.scenario import Scenario
+from sojourn.study.advice import findings, place, sentences
+from sojourn.study.executors import Serial
+from sojourn.study.ranking import Objective, Ranking, Tie, read_table, read_ties
+from sojourn.study.search import Trial, beats, front
+from sojourn.study.space import knobs
+from sojourn.study.tune import Tune, Tuned, reopen, tune
+from support import ROOT, Cli
+
+RANK = ROOT / "examples/rank"
+AIMS = ["utilization_mbps:higher", *(f"{m}:lower" for m in (
+    "utilization_std_kbps", "delay_ms", "delay_std_ms", "drops", "drops_std"
+))]  # fmt: skip
+
+
+@pytest.fixture
+def short(small: Scenario) -> Scenario:
+    return small.with_(duration="2s", warmup="1s", trace={"interval": "off"})
+
+
+@pytest.fixture
+def plan(short: Scenario) -> Tune:
+    aims = [Objective("mean_delay_s", False), Objective("utilization", True)]
+    return Tune(short, ["red"], aims, {"red": knobs("red")}, trials=9, seeds=4, confirm=3)
+
+
+def test_ranges_come_from_the_schema() -> None:
+    found = {str(knob) for knob in knobs("red max_p 0.2")}
+    assert found == {"min_th 1p:50p:log", "w_q 0.0002:0.02:log"}, "what is given stays; what is computed too"
+    assert [str(knob) for knob in knobs("gkvq")] == ["theta 0.095:1:log"]
+    assert [str(knob) for knob in knobs("codel")] == ["target 0.5ms:50ms:log", "interval 10ms:1000ms:log"]
+    assert str(knobs("rem", [("phi", "")])[0]) == "phi 1.0001:1.01:log", "the bound is open"
+    (named,) = knobs("pie max_burst 1ms", [("aqm.target", "1ms:50ms:lin")])
+    assert (named.low, named.high, named.unit, named.log) == (1, 50, "ms", False)
+    assert [knob.choices for knob in knobs("red", [], [("gentle", "on,off")])] == [("on", "off")]
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ([("targt", "1ms:2ms")], "did you mean target"),
+        ([("target", "1ms:2ms:log5")], "is a grid; allowed: 1ms:2ms:log for a search, or --by rank"),
+        ([("target", "5ms:1ms")], "no room"),
+        ([("target", "1ms:2s")], "two units"),
+        ([("target", "0ms:2ms")], "no logarithm"),
+        ([("target", "some")], "is no range"),
+        ([("target", "1ms:2ms:cube")], "is no range"),
+        ([("target", ""), ("target", "1ms:2ms")], "given twice"),
+        ([("mean_packet", "")], "has no range of its own"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(ranges: list[tuple[str, str]], expected: str) -> None:
+    with pytest.raises(InputError, match=expected):
+        knobs("pie", ranges)
+    with pytest.raises(InputError, match="nothing to search"):
+        knobs("droptail")
+
+
+def test_a_search_is_repeated_from_what_is_stored(plan: Tune, tmp_path: Path) -> None:
+    first = tune(plan, tmp_path / "a")
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "a/runs").iterdir()}
+    again = tune(plan, tmp_path / "a", executor=Serial())
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a/runs").iterdir()} == files, (
+        "nothing is run"
+    )
+    assert first.table().equals(again.table())
+    assert first.table().equals(tune(plan).table()), "without a folder too"
+    assert sentences(reopen(tmp_path / "a"), first.chosen[0]) == sentences(first, first.chosen[0])
+    from dataclasses import replace
+
+    other = tune(replace(plan, sampler_seed=2))
+    assert other.table()["aqm"].to_list()[1:] != first.table()["aqm"].to_list()[1:]
+
+
+def test_the_settings_as_given_are_tried_first_and_seeds_of_the_choice_are_not_those_of_the_report(
+    plan: Tune, tmp_path: Path
+) -> None:
+    tuned = tune(plan, tmp_path)
+    assert tuned.trials[0].spec == "red"
+    assert len(tuned.trials) == 9
+    searched = set(pl.read_parquet(tmp_path / "runs/*.parquet")["seed"])
+    confirmed = set(tuned.comparison.results.seeds)
+    assert (searched, confirmed) == ({1, 2, 3, 4}, {5, 6, 7})
+    assert set(tuned.comparison.results.aqms) == {"red", tuned.chosen[0]}
+    assert tuned.chosen[0] in tuned.front
+    (delay, used) = findings(tuned.comparison.results, tuned.chosen[0], "red", plan.objectives)
+    assert delay.mean == tuned.comparison.estimate(tuned.chosen[0], "mean_delay_s").mean
+    assert used.low <= used.mean <= used.high
+
+
+def test_a_trial_stops_only_if_it_is_beaten_in_every_aim() -> None:
+    aims = [Objective("delay", False), Objective("used", True)]
+    good = Trial(0, "a", {"delay": [1.0, 1.1, 0.9, 1.0], "used": [0.9, 0.91, 0.9, 0.9]}, "finished")
+    bad = Trial(1, "b", {"delay": [2.0, 2.1, 2.2], "used": [0.5, 0.52, 0.5]})
+    mixed = Trial(2, "c", {"delay": [2.0, 2.1, 2.2], "used": [0.95, 0.96, 0.95]})
+    noisy = Trial(3, "d", {"delay": [0.5, 9.0, 1.0], "used": [0.5, 0.52, 0.5]})
+    assert beats(good, bad, aims)
+    assert not beats(good, mixed, aims)
+    assert not beats(good, noisy, aims), "no sign of a difference is no reason to stop"
+    assert not beats(bad, good, aims[:1])
+
+
+def test_the_front_is_what_nobody_beats() -> None:
+    aims = [Objective("delay", False), Objective("used", True)]
+    points = [(1.0, 0.5), (2.0, 0.9), (2.5, 0.8), (1.0, 0.4), (3.0, 0.9)]
+    trials = [Trial(i, str(i), {"delay": [a], "used": [b]}, "finished") for i, (a, b) in enumerate(points)]
+    assert [trial.number for trial in front(trials, aims)] == [0, 1]
+    trials[1].state = "stopped"
+    assert [trial.number for trial in front(trials, aims)] == [0, 2, 4]
+
+
+def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
+    aims = [Objective("mean_delay_s", False), Objective("drop_ratio", False)]
+    specs = ["red", "red max_p 0.5", "pie", "droptail"]
+    plan = Tune(short, specs, aims, {}, seeds=3, confirm=2, best=2, rule="rank", baseline="droptail")
+    tuned = tune(plan, tmp_path)
+    assert set(tuned.ranking.sums) == {"red", "red max_p 0.5", "pie", "droptail"}
+    assert len(tuned.chosen) == 2
+    assert tuned.comparison.baseline == "droptail"
+    with pytest.raises(InputError, match="nothing to rank"):
+        Tune(short, ["red"], aims, {}, rule="rank")
+    with pytest.raises(InputError, match="by: 'rnak' is not a rule"):
+        Tune(short, specs, aims, {}, rule="rnak")
+
+
+def test_keeping_the_default_is_an_answer(short: Scenario) -> None:
+    aims = [Objective("mean_delay_s", False)]
+    plan = Tune(short, ["pie", "droptail"], aims, {}, seeds=2, confirm=2, rule="rank")
+    tuned: Tuned = tune(plan)
+    assert tuned.chosen == ["pie"]
+    said = sentences(tuned, "pie")
+    assert said[0] == "For small: keep pie; of 2 settings none ranks better"
+    assert any(line.startswith("In Linux: tc qdisc replace dev DEV root pie limit 30 ") for line in said)
+    assert place(tuned.comparison.results, "pie").rate == 2_000_000
+
+
+PLACE = Place(10_000_000, "100p", 1000.0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("droptail", "pfifo limit 100"),
+        ("droptail limit 30kB", "bfifo limit 30000"),
+        ("pie target 12ms ecn", "pie limit 100 target 12ms tupdate 15ms alpha 2 beta 20 ecn"),
+        ("pie delay rate target 1500us", "pie limit 100 target 1500us tupdate 15ms alpha 2 beta 20 noecn "
+                                         "dq_rate_estimator"),
+        ("codel limit 50p", "codel limit 50 target 5ms interval 100ms noecn"),
+        ("fq_codel", "fq_codel limit 100 flows 1024 quantum 1514 memory_limit 32000000 drop_batch 64 "
+                     "target 5ms interval 100ms ecn"),
+        ("fq_pie", "fq_pie limit 100 flows 1024 quantum 1514 memory_limit 32000000 target 15ms tupdate 15ms "
+                   "alpha 2 beta 20 ecn_prob 10 ecn"),
+        ("red min_th 12p max_p 0.03 ecn", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "
+                                          "bandwidth 10000000bit probability 0.03 ecn"),
+        ("red min_th 12kB ecn ecn_forced drop", "red limit 100000 min 12000 max 36000 avpkt 1000 burst 80 "
+                                                "bandwidth 10000000bit probability 0.1 ecn harddrop"),
+        ("choke", "choke limit 100 min 5 max 15 avpkt 1000 burst 48 bandwidth 10000000bit probability 0.1"),
+        ("sfb", "sfb limit 100 target 20 max 25 increment 0.0010071 decrement 0.000167849 rehash 600000 "
+                "db 60000 penalty_rate 10 penalty_burst 20"),
+    ],
+)  # fmt: skip
+def test_the_line_for_linux(spec: str, words: str, program: Callable[[str], str]) -> None:
+    line = tc_line(spec, PLACE)
+    assert line is not None
+    assert str(line) == f"tc qdisc replace dev DEV root {words}"
+    # tc reads the words before it asks the kernel, which may not have the queue.
+    alone = [
+        program("unshare"),
+        "-rn",
+        program("tc"),
+        "qdisc",
+        "replace",
+        "dev",
+        "lo",
+        "root",
+        *words.split(),
+    ]
+    said = subprocess.run(alone, capture_output=True, text=True, check=False).stderr.strip()
+    assert said in ("", "Error: Specified qdisc kind is unknown.") or "seems to be too large" in said
+
+
+def test_what_linux_cannot_be_told_is_said() -> None:
+    line = tc_line("pie alpha 0.2 max_burst 20ms", PLACE)
+    assert line is not None
+    assert line.notes == [
+        "alpha 0.2 becomes 0.1875 (sixteenths, 2 at most)",
+        "Linux's pie has no max_burst (here: 20ms)",
+    ]
+    assert tc_line("raqm", PLACE) is None
+    assert tc_line("red wait", PLACE).notes[-1] == "Linux's red has no wait (here: True)"  # type: ignore[union-attr]
+
+
+def test_the_burst_says_the_weight() -> None:
+    """As tc computes it: the largest 2^-n with burst + 1 - min <= (1 - (1 - w)^burst) / w."""
+    for weight, packets in ((0.5, 5.0), (0.02, 5.0), (0.002, 12.0), (0.0003, 2.0), (0.002, 50.0)):
+        burst, shift = burst_for(weight, packets)
+        need = burst + 1 - packets
+        assert need <= (1 - (1 - 2.0**-shift) ** burst) * 2**shift
+        assert shift == 1 or need > (1 - (1 - 2.0 ** (1 - shift)) ** burst) * 2 ** (shift - 1)
+        assert 2 ** -(shift + 0.51) <= weight <= 2 ** -(shift - 0.51)
+
+
+def test_table_2_of_the_avqred_paper(cli: Cli) -> None:
+    words = ["tune", RANK / "avqred2007_table2.csv", "--weight", "printed", "--sums", "g", "--places", "h"]
+    words += [word for aim in AIMS for word in ("--metric", aim)]
+    told = json.loads(cli(*words, "--ties", RANK / "avqred2007_ties.toml", "--best", 3, "--json").stdout)
+    assert told["beside"] == {"g": [], "h": []}
+    assert told["best"] == ["AVQRED3", "AVQRED1", "ARED1"]
+    assert told["open_ties"] == []
+    without = cli(*words)
+    assert without.returncode == 0
+    assert "column h: 11 of 20 are ours\n  ARED1: 2, not 3\n" in without.stdout
+    assert "tie in drops: RED2, ARED1, AVQRED1 share the better rank" in without.stdout
+
+
+def test_the_table_and_its_ties_are_those_of_the_paper() -> None:
+    table = read_table(RANK / "avqred2007_table2.csv")
+    printed = {name: [float(v) for v in row.values()] for name, row in arithmetic.table2().items()}
+    assert {name: list(row.values()) for name, row in table.items()} == printed
+    ties = read_ties(RANK / "avqred2007_ties.toml")
+    assert len(ties) == 19
+    assert all("G" in tie.because for tie in ties)
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [
+        ([Tie("c", ("a", "b"), "x")], "tie: 'c' is not a column"),
+        ([Tie("m", ("a", "c"), "x")], "tie in m = a, c are not settings that tie; allowed: a, b"),
+    ],
+)
+def test_orders_that_are_none(ties: list[Tie], expected: str) -> None:
+    values = {"a": {"m": 1.0}, "b": {"m": 1.0}, "c": {"m": 2.0}}
+    with pytest.raises(InputError, match=expected):
+        Ranking(values, [Objective("m", False)], ties=ties)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "has no ties"),
+        ("[[tie]]\nmetric = 'm'\norder = ['a']", "because is missing"),
+        ("[[tie]]\nmetric = 'm'\nordre = ['a']", "did you mean order"),
+        ("tie = 3x", "is not TOML"),
+    ],
+)
+def test_files_of_ties_that_cannot_be_read(tmp_path: Path, text: str, expected: str) -> None:
+    (tmp_path / "t.toml").write_text(text)
+    with pytest.raises(InputError, match=expected):
+        read_ties(tmp_path / "t.toml")
+
+
+def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    text = small_file.read_text().replace('"6s"', '"2s"').replace('warmup = "2s"', 'warmup = "1s"')
+    small_file.write_text(text)
+    words = ["tune", small_file, "--aqm", "red", "-P", "min_th", "1p:20p:log", "--trials", 5, "--seeds", 2]
+    done = cli(*words, "--confirm", 2, "--metric", "mean_delay_s", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "on 2 seeds that the choice never saw (3 to 4)" in done.stdout
+    assert "In Linux: tc qdisc replace dev DEV root red limit " in done.stdout
+    assert "<svg" in (tmp_path / "out/report.html").read_text()
+    before = (tmp_path / "out/report.html").read_text()
+    assert cli("report", "out").returncode == 0
+    assert (tmp_path / "out/report.html").read_text() == before
+    ranked = cli("tune", small_file, "--by", "rank", "--aqm", "red", "-P", "max_p", "0.1:0.5:3", "--seeds", 2,
+                 "--confirm", 2, "--json")  # fmt: skip
+    assert ranked.returncode == 0, ranked.stderr
+    assert len(json.loads(ranked.stdout)["trials"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--metric", "mean_dealy_s"], "did you mean mean_delay_s"),
+        (["--metric", "arrivals"], "is neither better nor worse by itself"),
+        (["--by", "luck"], "by: 'luck' is not a rule"),
+        (["--trials", "1"], "trials = 1 is out of range"),
+        (["--ties", "x.toml"], "ties is for a table"),
+        (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is no parameter"),
+        (["--weight", "heavy"], "weight: 'heavy' is not a weight"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(cli: Cli, small_file: Path, words: list[str], expected: str) -> None:
+    done = cli("tune", small_file, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr
