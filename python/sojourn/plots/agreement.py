@@ -103,7 +103,9 @@ def agreement(
             axes.set_xlabel(x_label)
         for axes in grid[:, 0]:
             axes.set_ylabel(y_label)
-        fig.legend(loc="outside upper right", ncols=min(len(looks), 8))
+        handles, titles = grid[0, 0].get_legend_handles_labels()
+        once = dict(zip(titles, handles, strict=True))
+        fig.legend(list(once.values()), list(once), loc="outside upper right", ncols=min(len(once), 8))
         return to_svg(fig, title)
 
 
