@@ -1,6 +1,6 @@
 //! A super-packet, cut up, is the stream that it was, in packets that a wire would carry.
 
-use crate::support::{agree, checksum, ipv4, ipv6, plain, tcp};
+use crate::support::{agree, checksum, ipv4, ipv6, plain, same, tcp};
 use proptest::prelude::*;
 use sojourn_gateway::{Malformed, Offload, parse, split};
 
@@ -44,6 +44,8 @@ fn is_right(packet: &[u8]) -> bool {
 }
 
 proptest! {
+    #![proptest_config(same())]
+
     #[test]
     fn the_stream_survives(
         is_six in any::<bool>(),
