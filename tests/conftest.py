@@ -68,6 +68,16 @@ def program() -> Callable[[str], str]:
 
 
 @pytest.fixture
+def places() -> None:
+    """Skip where no network namespace can be made, with what is missing."""
+    from sojourn.real import namespace
+
+    reason = namespace.missing() or ("" if namespace.is_privileged() else "namespaces need root")
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
 def namespaces() -> None:
     """Skip where there can be no testbed, with what is missing."""
     from sojourn.real.hosts import missing

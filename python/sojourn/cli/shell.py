@@ -59,6 +59,9 @@ def shell(
     mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest packet.")] = 1500,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the algorithms' random numbers.")] = 1,
     quiet: Annotated[bool, typer.Option("--quiet", help="No line about the link while it runs.")] = False,
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Keep the record, but draw nothing of it.")
+    ] = False,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -82,12 +85,12 @@ def shell(
     )
     code, session = run(request, command or [], peer, quiet, note)
     if session is not None:
-        path = session.write(out)
+        path = session.write(out, not no_report)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
         for line in session.table():
             note(line)
-        note(f"report: {path}")
+        note(f"{'record' if no_report else 'report'}: {path}")
         if json:
             print_json(session.to_json())
     raise typer.Exit(code)

@@ -40,6 +40,7 @@ from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
 from sojourn.real.tun import Tun
 from sojourn.record import Record, numbers
+from sojourn.run import canonical
 from sojourn.units import Wrong, number
 
 #: Names of the two queues, unless the sides have names of their own.
@@ -339,7 +340,7 @@ def _link(link: Link, start: str, end: str) -> dict[str, Any]:
         "rate": _read("rate", link.rate, f"{name}.rate"),
         "delay": _read("span", link.delay, f"{name}.delay"),
         "capacity": link.capacity,
-        "queue": {"limit": link.limit, "aqm": link.aqm, "ecn": link.ecn},
+        "queue": {"limit": link.limit, "aqm": canonical(link.aqm), "ecn": link.ecn},
     }
 
 

@@ -135,24 +135,27 @@ class Session:
             cells = ["-" if value is None else f"{value * factor:.{digits}f}" for value in values]
             yield f"{title:18}" + "".join(f"{cell:>20}" for cell in cells)
 
-    def write(self, out: Path | None) -> Path:
-        """Write record, manifest and report into a folder; returns the report's file."""
-        from sojourn import report
-        from sojourn.results import Results
-
+    def write(self, out: Path | None, with_report: bool = True) -> Path:
+        """Write record, manifest and report into a folder; returns the report's file, or the folder."""
         folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
         store = Store(folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
+        write_manifest(store, manifest)
+        try:
+            write_whole(store.directory / "link.toml", self.to_toml().encode())
+            return self._report(store, manifest) if with_report else store.directory
+        except OSError as error:
+            raise disk(error, store.directory) from None
+
+    def _report(self, store: Store, manifest: dict[str, Any]) -> Path:
+        from sojourn import report
+        from sojourn.results import Results
+
         outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
         results = Results(self, [self.spec], [outcome], self.warnings, store.directory, manifest)  # type: ignore[arg-type]
         path = store.directory / "report.html"
-        try:
-            write_whole(store.directory / "link.toml", self.to_toml().encode())
-            report.write(report.for_results(results), path)
-        except OSError as error:
-            raise disk(error, path) from None
-        write_manifest(store, manifest)
+        report.write(report.for_results(results), path)
         return path
 
     def _manifest(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from sojourn.real.jail import Jail
 from sojourn.real.live import Line
 from sojourn.real.uplink import Uplink, connect
 from sojourn.run import canonical
+from sojourn.units import Wrong, number
 
 if TYPE_CHECKING:
     from sojourn.real.session import Session
@@ -56,6 +57,16 @@ class Request:
         """Return it with specs in canonical form, or refuse it."""
         if not self.rate:
             raise InputError("--rate", "is missing", "a rate like 20mbit, or the file of a trace")
+        words = [("--delay", "span", self.delay), ("--limit", "limit", self.limit)]
+        rates = (("--rate", self.rate), ("--up-rate", self.up_rate))
+        words += [(option, "rate", word) for option, word in rates if not Path(word).is_file()]
+        for option, kind, word in words:
+            try:
+                number(kind, word)
+            except Wrong as error:
+                raise InputError(option, error.problem, error.allowed) from None
+        if not 0 <= self.loss <= 1:
+            raise InputError("--loss", f"= {self.loss} is out of range", "0 to 1")
         if not 68 <= self.mtu <= 65_535:
             raise InputError("--mtu", f"= {self.mtu} is out of range", "68 to 65535")
         return Request(**{**asdict(self), "aqm": canonical(self.aqm), "up_aqm": canonical(self.up_aqm)})

@@ -1,0 +1,194 @@
+"""The gateway with Linux on both sides: what it does to packets is what the kernel sees, and it stays up.
+
+Mutants that were found: see `crates/gateway/tests/mutants.md`.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from real.wire import wire
+from sojourn.errors import InputError, RunFailed
+from sojourn.metrics import compute
+from sojourn.real.gateway import Gateway, Link, lateness
+from sojourn.record import Record, numbers
+
+pytestmark = pytest.mark.usefixtures("places")
+
+
+def accounted(record: Record) -> dict[str, int]:
+    """Return the tally; the kernel must not have dropped anything before us."""
+    tally = record.data["tally"]
+    assert sum(record.data["kernel_drops"].values()) == 0
+    return dict(tally)
+
+
+def settle(gateway: Gateway) -> None:
+    """Wait until nothing has been read for a while, and nothing waits."""
+    before = None
+    for _ in range(200):
+        now = gateway.live()
+        assert now is not None
+        state = (now.tally["read"], now.tally["delivered"], *(queue["waiting"] for queue in now.queues))
+        if state == before and not any(state[2:]):
+            return
+        before = state
+        time.sleep(0.05)
+    raise AssertionError("packets go on and on")
+
+
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+@pytest.mark.parametrize("aqm", ["pi q_ref 5", "fq_codel target 1ms"])
+def test_every_mark_reaches_the_receiver_and_every_byte_is_counted_once(aqm: str, six: bool):
+    size = 1_500_000
+    with wire() as place, place.gateway(Link("20Mbit/s", "2ms", "300p", aqm, ecn=True)) as gateway:
+        assert place.transfer(size, six) == size
+        settle(gateway)
+        record = gateway.finish()
+        (queue, _) = record.data["queues"]
+        marks = sum(queue["marks"])
+        assert marks > 0
+        assert place.counter("InCEPkts") == marks
+        assert max(numbers(record.data["flows"]["goodput_bytes"], "Q")) == size
+        tally = accounted(record)
+        assert tally["super_packets"] > 0
+        assert tally["read"] == tally["delivered"] + tally["dropped"] + tally["unroutable"]
+        metrics = compute(record)
+        assert metrics["ftp.marks"] == marks
+        assert metrics["timeouts"] is None  # only the host knows
+        assert lateness(record) is not None
+
+
+def test_the_link_is_exactly_as_fast_as_it_says():
+    """Time busy is bytes / rate, to one packet, however late the host was."""
+    with (
+        wire() as place,
+        place.gateway(Link("10Mbit/s", "1ms", "50p"), duration="1200ms", warmup="300ms") as gateway,
+    ):
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            while not gateway.finished:
+                for _ in range(20):
+                    sender.send(bytes(1000))
+                time.sleep(0.002)
+        record = gateway.finish()
+        queue = record.data["queues"][0]
+        assert record.window == (0.3, 1.2)
+        busy = queue["departed_bytes"] * 800  # ns at 10 Mbit/s
+        assert busy + queue["idle_ns"] == pytest.approx(900_000_000, abs=1028 * 800)
+        assert queue["departed_bytes"] > 500_000
+        assert sum(queue["drops"]) > 0
+
+
+def test_a_flood_of_tiny_packets_is_counted_to_the_last():
+    count = 20_000
+    with wire() as place, place.gateway(Link("1Gbit/s", limit="100000p")) as gateway:
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            receiver.setsockopt(socket.SOL_SOCKET, 33, 1 << 24)  # SO_RCVBUFFORCE, or some are lost behind us
+            for _ in range(count):
+                sender.send(b"")
+            settle(gateway)
+        record = gateway.finish()
+        tally = accounted(record)
+        assert sum(numbers(record.data["flows"]["received_packets"], "Q")) == count
+        assert tally["delivered"] == count
+
+
+def test_jumbo_frames_and_fragments_come_whole():
+    with wire(mtu=9000) as place, place.gateway(Link("1Gbit/s", limit="10000p")) as gateway:
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            for size in (8972, 8973, 30_000, 60_000):  # one frame, and two, four and seven pieces
+                sender.send(bytes(size))
+                assert len(receiver.recv(1 << 16)) == size
+        assert place.transfer(300_000) == 300_000
+        settle(gateway)
+        record = gateway.finish()
+        sent = numbers(record.data["flows"]["sent_packets"], "Q")
+        assert 1 + 2 + 4 + 7 in sent  # the pieces belong to the flow of their first
+
+
+def test_noise_on_a_device_is_counted_and_the_rest_goes_on():
+    with wire() as place, place.gateway(Link("100Mbit/s")) as gateway:
+        raw = place.left.within(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0))
+        with raw:
+            for noise in (
+                b"\x45",
+                b"\x45\0\0\x14" + bytes(8),
+                b"\x60" + bytes(20),
+                b"\x90" * 40,
+                b"\x4f" + bytes(30),
+            ):
+                raw.sendto(noise, ("left", 0x0800))
+            stranger = bytes.fromhex("4500001400000000401100000a000101c0a80001")
+            raw.sendto(stranger, ("left", 0x0800))
+        assert place.transfer(50_000) == 50_000
+        settle(gateway)
+        tally = accounted(gateway.finish())
+        assert tally["malformed"] == 5
+        assert tally["unroutable"] >= 1
+
+
+def test_a_peer_that_is_down_and_a_device_that_vanishes_do_not_stop_the_gateway():
+    with wire() as place, place.gateway(Link("10Mbit/s", "1ms")) as gateway:
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            sender.send(b"one")
+            assert receiver.recv(10) == b"one"
+            place.right.ip("link set right down")
+            sender.send(b"two")
+            settle(gateway)
+            place.right.ip("link set right up", "route add 10.0.0.0/8 dev right")
+            sender.send(b"three")
+            assert receiver.recv(10) == b"three"
+            place.right.ip("link del right")
+            for _ in range(50):
+                sender.send(b"four")
+            settle(gateway)
+        live = gateway.live()
+        assert live is not None
+        assert live.gone == 1
+        record = gateway.finish()
+        assert record.data["tally"]["undelivered"] >= 51
+        assert record.data["tally"]["delivered"] >= 2
+
+
+def test_a_program_of_ones_own_decides_about_real_packets(tmp_path: Path):
+    file = tmp_path / "every.py"
+    file.write_text(
+        "from sojourn import DROP, PASS, Aqm\n\n\nclass EverySecond(Aqm):\n"
+        '    """Drops every second packet."""\n\n    def start(self):\n        self.count = 0\n\n'
+        "    def on_arrival(self, now, packet, queue, rng):\n        self.count += 1\n"
+        "        return DROP if self.count % 2 == 0 else PASS\n"
+    )
+    with wire() as place, place.gateway(Link("10Mbit/s", aqm=f"{file}:EverySecond")) as gateway:
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            for _ in range(100):
+                sender.send(b"x")
+            settle(gateway)
+        record = gateway.finish()
+        assert sum(record.data["queues"][0]["drops"]) == 50
+
+
+def test_what_cannot_be_is_refused_before_a_packet_moves():
+    with wire() as place:
+        for link, word in (
+            (Link("10"), "has no unit"),
+            (Link("10Mbit", aqm="pie targte 3ms"), "did you mean target?"),
+            (Link("10Mbit", limit="none"), "limit"),
+        ):
+            with pytest.raises(InputError, match=word.replace("?", r"\?")):
+                place.gateway(link)
+        with pytest.raises(InputError, match="queue"):
+            Gateway([], Link("1Mbit"), Link("1Mbit"), measured="up")
+
+
+def test_a_place_that_fails_says_what_failed():
+    with wire() as place, pytest.raises(RunFailed, match=r"left: ip -batch -: .*nowhere"):
+        place.left.ip("link set nowhere up")

@@ -1,0 +1,243 @@
+"""``sojourn shell`` as a real process: what runs behind the link is behind it, and nothing outlives it.
+
+Mutants that were found: see `crates/gateway/tests/mutants.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn.real.addresses import blocks
+from support import Cli
+
+#: Does nothing, longer than any test; and can be told apart from every other process.
+IDLE = f"sleep 10{os.getpid()}"
+LINK = ("--rate", "20mbit", "--delay", "10ms")
+BARE = (*LINK, "--no-report")
+#: As an ordinary user of this machine sees it.
+AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+ECHO = (
+    "import os, socket, time\n"
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)\n"
+    "address = (os.environ.get('FAR') or os.environ['SOJOURN_OUTSIDE'], 7007)\n"
+    "for _ in range(40):\n"
+    "    start = time.monotonic(); s.sendto(b'x', address)\n"
+    "    try: s.recv(10); break\n"
+    "    except OSError: time.sleep(0.1)\n"
+    "print(time.monotonic() - start)\n"
+)
+PEER = (
+    "import socket\n"
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(('0.0.0.0', 7007))\n"
+    "while True:\n    data, peer = s.recvfrom(10); s.sendto(data, peer)\n"
+)
+
+
+@pytest.fixture
+def scripts(tmp_path: Path) -> tuple[str, str]:
+    """Return the commands of somebody who echoes, and of somebody who measures a round trip."""
+    found = []
+    for name, text in (("peer.py", PEER), ("echo.py", ECHO)):
+        (tmp_path / name).write_text(text)
+        found.append(f"{sys.executable} {tmp_path / name}")
+    return found[0], found[1]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a shell around a command that idles; wait until it runs."""
+    started: list[subprocess.Popen[str]] = []
+
+    def call(*words: str) -> subprocess.Popen[str]:
+        one = subprocess.Popen(
+            [sys.executable, "-m", "sojourn", "shell", *BARE, "--out", str(tmp_path / "out"), *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(one)
+        until(lambda: bool(idlers()))
+        return one
+
+    yield call
+    for one in started:
+        one.kill()
+        one.communicate()
+
+
+def idlers() -> list[int]:
+    """Return every process that idles for these tests."""
+    found = []
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            try:
+                if (place / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip() == IDLE:
+                    found.append(int(place.name))
+            except OSError:
+                continue
+    return found
+
+
+def devices() -> set[str]:
+    """Return the shells' devices in our own namespace."""
+    return {one.name for one in Path("/sys/class/net").iterdir() if one.name.startswith("sojourn")}
+
+
+def until(done: Callable[[], bool]) -> None:
+    """Wait for something that must come; half a minute is for a machine that is busy."""
+    end = time.monotonic() + 30
+    while not done():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Return the JSON behind what the command itself printed."""
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
+    return found
+
+
+@pytest.mark.usefixtures("places")
+def test_a_command_is_behind_the_link_and_leaves_a_record(cli: Cli, scripts: tuple[str, str], tmp_path: Path):
+    peer, echo = scripts
+    words = ["--aqm", "pie target 15ms", "--json", "--out", "out", "--peer", peer]
+    done = cli("shell", *LINK, *words, "--", *echo.split())
+    assert float(done.stdout.split()[0]) >= 0.02
+    found = result(done)
+    assert found["metrics"]["arrivals"] >= 1
+    assert found["link"]["aqm"] == "pie target 15ms"
+    assert found["packets"]["delivered"] >= 2
+    assert re.search(r"inside to outside +outside to inside", done.stderr)
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "link.toml",
+        "manifest.json",
+        "report.html",
+        "runs",
+        "traces",
+    ]
+    assert "pie target 15ms" in (tmp_path / "out/link.toml").read_text()
+    assert "Waiting packets over time" in (tmp_path / "out/report.html").read_text()
+
+
+@pytest.mark.usefixtures("places")
+def test_a_shell_within_a_shell_is_two_hops_away(cli: Cli, scripts: tuple[str, str]):
+    peer, echo = scripts
+    inner = [
+        sys.executable,
+        "-m",
+        "sojourn",
+        "shell",
+        "--rate",
+        "10mbit",
+        "--delay",
+        "15ms",
+        "--no-report",
+        "--",
+    ]
+    far = "FAR=$SOJOURN_OUTSIDE exec " + " ".join([*inner, *echo.split()])
+    done = cli("shell", *BARE, "--peer", peer, "--", "sh", "-c", far)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[0]) >= 0.05
+    assert done.stderr.count("record:") == 2
+
+
+@pytest.mark.usefixtures("places")
+def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path: Path):
+    if (
+        shutil.which("unshare") is None
+        or Path("/proc/sys/user/max_user_namespaces").read_text().strip() == "0"
+    ):
+        pytest.skip("this kernel gives ordinary users no namespaces (user.max_user_namespaces)")
+    peer, echo = scripts
+    command = [*AS_USER, sys.executable, "-m", "sojourn", "shell", *BARE, "--peer", peer, "--", *echo.split()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.split()[0]) >= 0.02
+    assert "devices on the host itself need root" in done.stderr
+
+
+@pytest.mark.usefixtures("places")
+def test_the_exit_code_is_the_commands(cli: Cli):
+    assert cli("shell", *BARE, "--", "sh", "-c", "exit 7").returncode == 7
+    assert cli("shell", *BARE, "--", "sh", "-c", "kill -9 $$").returncode == 137
+    done = cli("shell", *BARE, "--", "no-such-program")
+    assert (done.returncode, "no-such-program: command not found" in done.stderr) == (127, True)
+
+
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize("whom", ["shell", "command"])
+def test_after_a_kill_nothing_is_left(start: Callable[..., subprocess.Popen[str]], whom: str):
+    before = devices()
+    one = start("--peer", IDLE, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
+    until(lambda: len(idlers()) == 4)
+    assert len(devices() - before) == 1
+    if whom == "shell":
+        one.kill()
+    else:
+        # The command's own number is that of whom init started first.
+        inside = [
+            pid
+            for pid in idlers()
+            if Path(f"/proc/{pid}/status").read_text().split("NSpid:")[1].split()[1] == "2"
+        ]
+        os.kill(inside[0], signal.SIGKILL)
+    assert one.wait(60) == (-9 if whom == "shell" else 137)
+    until(lambda: not idlers() and devices() <= before)
+    routes = subprocess.run(["ip", "route"], capture_output=True, text=True, check=True).stdout
+    assert not re.search(r"198\.1[89]\.\S+ dev sojourn", routes) or before
+
+
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_it_with_a_record(
+    start: Callable[..., subprocess.Popen[str]], number: signal.Signals, code: int
+):
+    one = start("--", *IDLE.split())
+    one.send_signal(number)
+    _, said = one.communicate(timeout=60)
+    assert (one.returncode, "record:" in said) == (code, True), said
+    until(lambda: not idlers())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--rate is missing"),
+        (["--rate", "20"], "has no unit"),
+        (["--rate", "20mbit", "--delay", "fast"], "delay"),
+        (["--rate", "20mbit", "--aqm", "piee"], "did you mean pie?"),
+        (["--rate", "20mbit", "--limit", "0p"], "limit"),
+        (["--rate", "20mbit", "--mtu", "20"], "68 to 65535"),
+        (["--rate", "20mbit", "--loss", "2"], "0 to 1"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(cli: Cli, words: list[str], said: str):
+    done = cli("shell", *words, "--", "true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_a_block_has_room_for_shells_within():
+    one = next(blocks(None))
+    two = next(blocks(f"{one.inside}/{one.network.prefixlen}"))
+    three = next(blocks(f"{two.inside}/{two.network.prefixlen}"))
+    four = next(blocks(f"{three.inside}/{three.network.prefixlen}"))
+    assert [b.network.prefixlen for b in (one, two, three, four)] == [20, 24, 28, 30]
+    for outer, inner in ((one, two), (two, three), (three, four)):
+        assert inner.network.subnet_of(outer.network)
+        assert not {outer.inside, outer.outside} & {str(a) for a in inner.network}
+    assert list(blocks(f"{four.inside}/30")) == []
