@@ -4,4 +4,93 @@ from __future__ import annotations
 
 from sojourn.papers.learned import Lesson
 
-LESSONS: tuple[Lesson, ...] = ()
+LESSONS = (
+    Lesson(
+        "Is tail drop as good as RED in TCP goodput, the paper's main finding?",
+        ("TD-01", "TD-06", "TD-18", "TD-30"),
+        "Yes, under FTP and under web traffic.",
+        "No.",
+        "Under FTP traffic yes, on the testbed's twin and with a buffer of REDopt's delay; not all web loads "
+        "are decided so.",
+    ),
+    Lesson(
+        "Does global synchronisation make tail drop's queue swing when flows are few, and not when they are "
+        "many?",
+        ("TD-19", "TD-20", "TD-13"),
+        "Yes.",
+        "No.",
+    ),
+    Lesson(
+        "Does REDopt, set for each load, control the mean delay under FTP traffic?",
+        ("TD-15", "TD-16", "TD-17"),
+        "Yes: its queue stays midway between its thresholds, that of (G)REDstd drifts with the load.",
+        "No.",
+    ),
+    Lesson(
+        "And under web traffic?",
+        ("TD-36", "TD-37"),
+        "Yes: its delay rises least with the load, and its queue is the nearest to the middle.",
+        "No.",
+        "Its delay rises least with the load, or its queue is the nearest to the middle, but not both.",
+    ),
+    Lesson(
+        "Does REDopt halve UDP's loss at light FTP load, with tail drop in between?",
+        ("TD-07", "TD-08"),
+        "Yes.",
+        "No.",
+        "It halves the loss of (G)REDstd; tail drop does not stand in between.",
+    ),
+    Lesson(
+        "Do the mechanisms lose the same share of UDP at heavy FTP load, and differ little overall?",
+        ("TD-09", "TD-47"),
+        "Yes.",
+        "No: tail drop loses less of UDP's small, evenly sent packets than any RED variant.",
+    ),
+    Lesson(
+        "What of consecutive losses at 256 flows, where REDstd should be the worst?",
+        ("TD-23", "TD-24", "TD-25", "TD-50"),
+        "As the paper says.",
+        "Not as the paper says: tail drop has more short runs than REDstd, whose runs are rare and long.",
+        "REDstd has the longest runs and gentle RED fewer, but tail drop has more short ones.",
+    ),
+    Lesson(
+        "Is every RED variant worse than tail drop in consecutive losses under web traffic?",
+        ("TD-42", "TD-43"),
+        "Yes: the averaged queue often reaches max_th.",
+        "No.",
+    ),
+    Lesson(
+        "Does a larger queue weight shorten runs of drops, and steady the delay?",
+        ("TD-44", "TD-45"),
+        "Yes.",
+        "No.",
+        "It steadies the delay but does not shorten the runs: an average with a short memory reaches max_th "
+        "in a burst, and from there on everything is dropped.",
+    ),
+    Lesson(
+        "The paper says that tail drop does badly in consecutive losses at light FTP load, and that it does "
+        "well at any load. Which is it?",
+        ("TD-22", "TD-46"),
+        "Both, though they contradict each other.",
+        "Neither.",
+        "The first: at light load tail drop loses more packets in a row than any RED variant.",
+    ),
+    Lesson(
+        "Is max_p of REDopt twice the drop probability?",
+        ("TD-54",),
+        "Yes, within the margin.",
+        "Not at every load.",
+    ),
+    Lesson(
+        "Is the product of bandwidth and round trip 300 packets?",
+        ("TD-27",),
+        "Yes.",
+        "No: not with round trips of 120 to 180 ms.",
+    ),
+    Lesson(
+        "Do the printed thresholds follow their rule?",
+        ("TD-52",),
+        "Yes.",
+        "All but one: 74, which should be 75, for REDopt at 1400 sessions.",
+    ),
+)
