@@ -1,6 +1,9 @@
 """The AVQRED paper's testbed: claims complete, arithmetic, the rank rule, what is measured, a short run.
 
-Mutants: see the commit messages of this file.
+Mutants (each was seen to fail a test here): standard deviations over n; connections counted from the start of
+the run; whole instead of half units of the last digit; improvements of the wrong column turned round; a seed
+that is not left out; the best for the second-best place; the chi-square interval upside down; neighbours of
+twice a parameter.
 """
 
 from __future__ import annotations
