@@ -130,7 +130,7 @@ def _function() -> Experiment:
 def _testbed() -> Experiment:
     return Experiment(
         TESTBED,
-        "Long FTP flows on the testbed",
+        "Long FTP flows on the testbed, 500 s a run",
         "Figs. 2(a), 3",
         tuple(arm(name, load, scenario(TESTBED, load)) for load in FLOWS for name in MECHANISMS),
         (*_NETWORK, *_RED, "A-TD-8", "A-TD-9", "A-TD-10", "A-TD-11", "A-TD-20"),
@@ -143,7 +143,7 @@ def _testbed() -> Experiment:
 def _ftp() -> Experiment:
     return Experiment(
         FTP,
-        "Long FTP flows, the paper's simulation",
+        "Long FTP flows, the paper's simulation, 500 s a run",
         "Fig. 2(b), section 3.4",
         tuple(arm(name, load, scenario(FTP, load)) for load in FLOWS for name in MECHANISMS),
         (*_FTP, "A-TD-20"),
@@ -154,7 +154,7 @@ def _ftp() -> Experiment:
 def _buffer() -> Experiment:
     return Experiment(
         BUFFER,
-        "Tail drop with smaller buffers",
+        "Tail drop with smaller buffers, 500 s a run",
         "Section 4",
         tuple(
             Arm(f"TD {load} B={size}", scenario(FTP, load), "droptail", {"limit": f"{size}p"})
@@ -169,7 +169,7 @@ def _buffer() -> Experiment:
 def _web() -> Experiment:
     return Experiment(
         WEB,
-        "Web traffic",
+        "Web traffic, 2000 s a run",
         "Fig. 4, Table 1",
         tuple(arm(name, load, scenario(WEB, load)) for load in SESSIONS for name in MECHANISMS),
         _WEB,
@@ -181,7 +181,7 @@ def _web() -> Experiment:
 def _limits() -> Experiment:
     return Experiment(
         LIMITS,
-        "Fewer sessions than the paper's, and more",
+        "Fewer sessions than the paper's, and more, 1000 s a run",
         "Section 5",
         tuple(
             arm(name, load, scenario(WEB, load, "1000s"), setting=like)
@@ -201,7 +201,7 @@ def _weight() -> Experiment:
 
     return Experiment(
         WEIGHT,
-        "REDopt with other queue weights under web traffic",
+        "REDopt with other queue weights under web traffic, 2000 s a run",
         "Section 5, consecutive losses",
         tuple(weighed(load, weight) for load in WEIGHED for weight in WEIGHTS),
         (*_WEB, "A-TD-24"),
