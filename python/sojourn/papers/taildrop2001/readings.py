@@ -144,6 +144,20 @@ def _algorithms() -> list[Reading]:
             assumption="A-TD-3",
         ),
         Reading(
+            "RED with wait",
+            "RED on the testbed pauses after a drop, as ns-2's does",
+            having(wait="on"),
+            experiments=BEDS,
+            assumption="A-TD-4",
+        ),
+        Reading(
+            "RED without wait",
+            "RED under web traffic does not pause after a drop, as in its paper",
+            having(wait="off"),
+            experiments=WEBS,
+            assumption="A-TD-4",
+        ),
+        Reading(
             "REDopt by the rule",
             "REDopt's parameters from the reconstructed rule (sojourn.rules.redopt), not from Fig. 3(a)",
             by_rule,
