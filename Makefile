@@ -8,10 +8,10 @@ BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint setup build bench costs docs validate clean
+.PHONY: help demo test lint setup build bench bench-real costs docs validate clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
 	@$(BIN)/sojourn reproduce raqm2005 --quick --out results/demo
@@ -35,6 +35,9 @@ lint: setup ## The quick checks only
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 	cargo build --release --locked --package sojourn-sim --examples
 	@$(BIN)/python benches/bench.py
+
+bench-real: build ## Real packets: rate, lateness, marks against their goals (needs root and iperf3)
+	@$(BIN)/python benches/real.py
 
 costs: build ## Measure what each decision costs (two minutes on a quiet machine, with valgrind), then the docs
 	cargo build --release --locked --package sojourn-aqm --examples

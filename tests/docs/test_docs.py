@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -155,3 +157,26 @@ def test_the_own_algorithm_runs(tmp_path: Path):
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert ("determinism" if "mine.py" in words else "mine.py:Mine") in done.stdout
+
+
+@pytest.mark.usefixtures("places")
+def test_the_page_about_real_packets_runs(tmp_path: Path, program: Callable[[str], str]):
+    for name in ("iperf3", "ping"):
+        program(name)
+    commands = [one for page in ("README.md", "docs/shell.md") for one in blocks(ROOT / page, "sh")]
+    commands = [one.strip().replace("-t 3", "-t 1") for one in commands if "sojourn shell" in one]
+    assert len(commands) == 4
+    home = Path(sys.executable).parent
+    for command in dict.fromkeys(one.removeprefix(".venv/bin/") for one in commands):
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": f"{home}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+        assert "report: " in done.stderr
+        assert "receiver" in done.stdout or " 0% packet loss" in done.stdout
