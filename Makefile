@@ -53,6 +53,9 @@ validate: build ## Compare with recorded results of ns-2 (about five minutes) an
 	$(BIN)/python -m validation.run
 	$(BIN)/python -m validation.linux.run
 
+validate-real: build ## Compare simulated with real packets (20 minutes on a quiet machine; needs root)
+	$(BIN)/python -m validation.real.run
+
 setup: $(STAMPS)/packages ## Python packages into .venv, at the versions of constraints.txt
 build: $(STAMPS)/core ## Compile the core into .venv
 

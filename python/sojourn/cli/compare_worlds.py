@@ -1,4 +1,4 @@
-"""``sojourn compare-worlds``: the fluid model beside packets, and a table of when to trust it."""
+"""``sojourn compare-worlds``: another world beside simulated packets, and when to trust it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,29 @@ TAIL = ("window", "trust")
 def compare_worlds(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False)],
     aqm: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--aqm", metavar="SPEC", help="Algorithm [default: the scenario's].", show_default=False
+            "--aqm",
+            metavar="SPEC",
+            help="Algorithm; several beside the real world [default: the scenario's].",
+            show_default=False,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Seeds of the packets.")] = 2,
+    world: Annotated[
+        str, typer.Option("--world", metavar="W", help="What stands beside simulated packets: fluid or real.")
+    ] = "fluid",
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            help="Seeds of the simulated packets [default: 2; beside the real world 10].",
+            show_default=False,
+        ),
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", help="With --world real: real runs, in real time.")
+    ] = 1,
     grid: Annotated[
         bool, typer.Option("--grid/--no-grid", help="Also over half to twice the flows, delays and buffer.")
     ] = True,
@@ -45,14 +62,39 @@ def compare_worlds(
     json: Json = False,
     workers: Workers = None,
 ) -> None:
-    """Run a scenario in packets and in equations; draw both queues and say where the equations hold."""
+    """Run a scenario in simulated packets and in another world; draw both queues, say how near they are."""
+    from sojourn.errors import unknown
+
+    if world not in ("fluid", "real"):
+        raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
+    if world == "real":
+        from sojourn.cli.compare_real import compare_real
+
+        compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, workers=workers)
+    else:
+        _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, workers=workers)
+
+
+def _compare_fluid(
+    file: Path,
+    aqm: list[str] | None,
+    seeds: int,
+    *,
+    grid: bool,
+    out: Path | None,
+    json: bool,
+    workers: int | None,
+) -> None:
+    from sojourn.errors import InputError
     from sojourn.fluid.compare import grid as over_grid
     from sojourn.run import default_directory, plan
     from sojourn.run import run as run_scenario
     from sojourn.scenario import load
 
     scenario = load(file)
-    points = plan(scenario, [aqm] if aqm else None, seeds)
+    if aqm and len(aqm) > 1:
+        raise InputError("aqm", "is given twice", "one beside the fluid world")
+    points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], "both")
     fluid = run_scenario(scenario, [spec], 1, world="fluid")

@@ -18,6 +18,7 @@ def overlay(
     y_label: str = "Queue (packets)",
     smooth: float = 1.0,
     title: str = "Simulated and fluid queue",
+    labels: tuple[str, str] = ("packets", "fluid"),
     width: float = WIDTH,
     height: float = 2.6,
 ) -> str:
@@ -37,6 +38,8 @@ def overlay(
         Seconds over which the strong line of the packets is a mean.
     title
         For screen readers.
+    labels
+        What the packets and the model are called.
     width, height
         Inches.
 
@@ -50,13 +53,13 @@ def overlay(
         fig = figure(width, height)
         axes = fig.subplots()
         time, values = packets["time_s"].to_numpy(), packets[value].cast(pl.Float64).to_numpy()
-        axes.plot(*decimate(time, values), color=pale(hue, 0.6), linewidth=0.6, label="packets")
+        axes.plot(*decimate(time, values), color=pale(hue, 0.6), linewidth=0.6, label=labels[0])
         axes.plot(
             *block_means(time, values, smooth), color=strong(hue), linewidth=1.3,
-            label=f"packets, mean over {smooth:g} s",
+            label=f"{labels[0]}, mean over {smooth:g} s",
         )  # fmt: skip
         found = decimate(model["time_s"].to_numpy(), model[value].cast(pl.Float64).to_numpy())
-        axes.plot(*found, color=INK, linewidth=1.1, dashes=(4, 1.6), label="fluid")
+        axes.plot(*found, color=INK, linewidth=1.1, dashes=(4, 1.6), label=labels[1])
         axes.margins(x=0)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("Time (s)")
