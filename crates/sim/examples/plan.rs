@@ -36,7 +36,7 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
     let goodput: u64 = record.flows.goodput_bytes.iter().sum();
     let mean = queue.packet_ns / seconds * 1e-9;
     Ok(format!(
-        "events={} arrivals={} utilization={:.5} drop_ratio={:.5} mark_ratio={:.5} mean_queue={:.3} std_queue={:.3} timeouts={timeouts} goodput_mbps={:.4}",
+        "events={} arrivals={} utilization={:.5} drop_ratio={:.5} mark_ratio={:.5} mean_queue={:.3} std_queue={:.3} timeouts={timeouts} goodput_mbps={:.4} peak_bytes={}",
         record.events,
         queue.arrivals,
         queue.departed_bytes as f64 * 8.0 / queue.capacity_bits,
@@ -45,5 +45,13 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
         mean,
         (queue.packet_squared_ns / seconds * 1e-9 - mean * mean).max(0.0).sqrt(),
         goodput as f64 * 8.0 / seconds / 1e6,
+        peak_bytes().unwrap_or(0),
     ))
+}
+
+/// The largest resident memory of this process so far, where the system tells it.
+fn peak_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
 }

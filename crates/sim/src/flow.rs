@@ -3,9 +3,9 @@
 use crate::{
     check::LARGEST,
     error::PlanError,
-    net::{Body, Packet, Route, Sacks},
+    net::{Carries, Packet, Route, Sacks},
     plan::{self, Draw, Kind, Tcp, Traffic, Web},
-    tcp::{self, Receiver, Segment, Sender},
+    tcp::{self, Receiver, Segment, Sender, Tally},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Random, Stream};
@@ -133,6 +133,14 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
+    /// What it has sent so far.
+    pub(crate) fn tally(&self) -> Tally {
+        match &self.agent {
+            Agent::Tcp(connection) => connection.sender.tally,
+            Agent::Udp { sent, .. } => Tally { sent: *sent, ..Tally::default() },
+        }
+    }
+
     /// A packet leaves the source: it gets the class under which the network knows it.
     pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
         if let Some(marker) = &mut self.marker {
@@ -177,7 +185,7 @@ pub(crate) struct Connection {
     /// What waits for its end.
     pub(crate) task: Task,
     /// When the application writes packets, if it does so one by one, and how many it has written.
-    pub(crate) writer: Option<(Datagrams, u64)>,
+    pub(crate) writer: Option<Box<(Datagrams, u64)>>,
     /// What keeps its rate down.
     pub(crate) shaper: Option<Box<Shaper>>,
 }
@@ -251,6 +259,13 @@ pub(crate) enum Task {
     Response(u32),
 }
 
+/// What a flow had done when the window opened: packets dropped, and the sender's tally.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    pub(crate) dropped: u64,
+    pub(crate) tally: Tally,
+}
+
 /// What is counted per flow: totals for conservation, the rest over the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
@@ -268,12 +283,25 @@ pub(crate) struct Counts {
     pub(crate) delay: u64,
     pub(crate) delay_max: u64,
     pub(crate) goodput_bytes: u64,
-    /// Packets dropped, and the sender's tally, when the window opened.
-    pub(crate) dropped_before: u64,
-    pub(crate) sent_before: u64,
-    pub(crate) retransmitted_before: u64,
-    pub(crate) timeouts_before: u64,
-    pub(crate) cuts_before: u64,
+}
+
+impl Counts {
+    /// A packet that was sent at `sent` is received at `at`; whether that is in the window, [`warmup`, `end`).
+    #[inline]
+    pub(crate) fn receive(&mut self, at: u64, sent: u64, warmup: u64, end: u64) -> bool {
+        if at >= end {
+            self.late += 1;
+            return false;
+        }
+        self.received += 1;
+        if at < warmup {
+            return false;
+        }
+        self.window_received += 1;
+        self.delay += at - sent;
+        self.delay_max = self.delay_max.max(at - sent);
+        true
+    }
 }
 
 impl Connection {
@@ -316,7 +344,11 @@ impl Connection {
     /// A connection whose application writes packets one by one, as `writer` says.
     pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u64, writer: Datagrams) -> Connection {
         let endless = Connection::new(tcp, demand, index, None);
-        Connection { sender: endless.sender.waiting_for_data(), writer: Some((writer, 0)), ..endless }
+        Connection {
+            sender: endless.sender.waiting_for_data(),
+            writer: Some(Box::new((writer, 0))),
+            ..endless
+        }
     }
 
     /// Whether the receiver has all that there is to send.
@@ -325,6 +357,7 @@ impl Connection {
     }
 
     /// Payload of packet `sequence`; a SYN carries none.
+    #[inline]
     pub(crate) fn payload(&self, tcp: &Tcp, sequence: u32) -> u32 {
         if tcp.options.syn && sequence == 0 {
             0
@@ -347,6 +380,7 @@ impl Connection {
     }
 
     /// The packet that carries `segment`, sent `now`.
+    #[inline]
     pub(crate) fn packet(
         &self,
         flow: u32,
@@ -367,11 +401,15 @@ impl Connection {
             bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
             ecn: if may_mark { ect } else { Ecn::NotEct },
             class,
-            body: Body::Data { sequence: segment.sequence, cwr: segment.cwr, sent: now },
+            number: segment.sequence,
+            stamp: now,
+            carries: Carries::Data,
+            flag: segment.cwr,
         }
     }
 
     /// The acknowledgement of what has arrived so far.
+    #[inline(always)]
     pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
         let (mut bytes, mut sack) = (tcp.ack, 0);
         if tcp.options.sack && self.receiver.has_blocks() {
@@ -379,9 +417,17 @@ impl Connection {
             bytes += tcp.options.sack_bytes * blocks.iter().filter(|(first, end)| first < end).count() as u32;
             sack = sacks.put(blocks);
         }
-        let body =
-            Body::Ack { next: self.receiver.next(), echo: tcp.options.ecn && self.receiver.echo(), sack };
-        Packet { flow, step, bytes, ecn: Ecn::NotEct, class, body }
+        Packet {
+            stamp: sack,
+            flow,
+            step,
+            bytes,
+            number: self.receiver.next(),
+            carries: Carries::Ack,
+            flag: tcp.options.ecn && self.receiver.echo(),
+            ecn: Ecn::NotEct,
+            class,
+        }
     }
 }
 
@@ -478,7 +524,7 @@ mod tests {
         }
         let mut sacks = Sacks::default();
         let answer = connection.answer(7, 9, Class(0), &tcp, &mut sacks);
-        assert_eq!(answer.body, Body::Ack { next: 1, echo: true, sack: 1 });
+        assert_eq!((answer.carries, answer.number, answer.flag, answer.stamp), (Carries::Ack, 1, true, 1));
         let blocks: Sack = [(4, 5), (2, 3), (0, 0)];
         assert_eq!(sacks.take(1), blocks);
         assert_eq!((answer.bytes, answer.step, answer.ecn), (52 + 16, 9, Ecn::NotEct));

@@ -6,30 +6,30 @@ use crate::{
     check::LARGEST,
     engine::{Event, Kind},
     flow::{Agent, Connection, Flow, Row, Task},
-    net::{Body, Packet},
+    net::{Carries, Packet},
     plan,
     simulation::{OF_GROUP, Simulation},
     tcp::{self, Ack, Segment},
     traffic::{Datagrams, exponential},
 };
-use sojourn_aqm::Ecn;
 
 impl Simulation {
     /// A packet reaches a host in its own time.
-    pub(crate) fn arrive(&mut self, now: u64, packet: Packet) {
-        if let Body::Ack { .. } = packet.body {
+    pub(crate) fn arrive(&mut self, now: u64, mut packet: Packet) {
+        if packet.carries == Carries::Ack {
             if let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent {
                 connection.awaited = connection.awaited.saturating_sub(1);
             }
-            self.acknowledge(now, packet);
-        } else if let Some(answer) = self.receive(now, packet) {
-            self.carry(now, answer);
+            self.acknowledge(now, &packet);
+        } else if self.receive(now, &mut packet) {
+            self.carry(now, packet);
         }
     }
 
     /// An acknowledgement will reach its sender at `at`, ahead of the clock: since nothing else can happen to
     /// the sender before but that its timer expires, it reacts already now. Beyond the horizon it waits.
-    pub(crate) fn react(&mut self, at: u64, packet: Packet) {
+    #[inline]
+    pub(crate) fn react(&mut self, at: u64, packet: &Packet) {
         let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent else { return };
         if at >= self.horizon || connection.awaited > 0 {
             connection.awaited += 1;
@@ -46,74 +46,60 @@ impl Simulation {
     }
 
     /// An acknowledgement reaches its sender.
-    fn acknowledge(&mut self, now: u64, packet: Packet) {
-        let Body::Ack { next, echo, sack } = packet.body else { return };
-        let sack = self.sacks.take(sack);
+    #[inline]
+    fn acknowledge(&mut self, now: u64, packet: &Packet) {
+        let (next, echo, sack) = (packet.number, packet.flag, self.sacks.take(packet.stamp));
         self.with_sender(packet.flow, now, |sender, tcp, out| {
-            let window = tcp::initial_window(&tcp.options, tcp.payload);
+            let window = || tcp::initial_window(&tcp.options, tcp.payload);
             sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
         });
     }
 
-    /// A packet reaches its receiver at `at`, perhaps ahead of the clock; the answer, if there is one.
-    pub(crate) fn receive(&mut self, at: u64, packet: Packet) -> Option<Packet> {
+    /// A packet reaches its receiver at `at`, perhaps ahead of the clock; whether there is an answer, which then
+    /// takes the packet's place.
+    #[inline]
+    pub(crate) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
         let counts = &mut flow.counts;
-        let in_time = at < self.end;
-        let in_window = in_time && at >= self.warmup;
-        if in_time {
-            counts.received += 1;
-        } else {
-            counts.late += 1;
-        }
-        let (Body::Data { sent, .. } | Body::Datagram { sent, .. }) = packet.body else { return None };
-        if in_window {
-            counts.window_received += 1;
-            counts.delay += at - sent;
-            counts.delay_max = counts.delay_max.max(at - sent);
-        }
-        let (connection, sequence, cwr) = match (&mut flow.agent, packet.body) {
-            (Agent::Tcp(connection), Body::Data { sequence, cwr, .. }) => (connection, sequence, cwr),
-            _ => {
-                counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
-                return None;
-            }
-        };
+        let in_window = counts.receive(at, packet.stamp, self.warmup, self.end);
         let group = &self.groups[flow.group as usize];
-        let tcp = group.tcp()?;
-        let is_marked = packet.ecn == Ecn::Ce;
+        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
+            counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
+            return false;
+        };
+        let (number, sequence, cwr, backward) =
+            (packet.flow, packet.number, packet.flag, flow.route.backward);
+        let is_marked = packet.is_marked();
         let turns = connection.receiver.turns(is_marked);
         let earlier = (turns && connection.delayed.take().is_some())
-            .then(|| connection.answer(packet.flow, flow.route.backward, group.class, tcp, &mut self.sacks));
+            .then(|| connection.answer(number, backward, group.class, tcp, &mut self.sacks));
         let received = connection.receiver.receive(sequence, is_marked, cwr);
         if in_window && received.is_new {
             counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
         }
+        let mut waits = false;
         if tcp.options.delayed_ack > 0 {
             let is_syn = tcp.options.syn && sequence == 0;
             let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
-            let waits = may_wait && !at_once && connection.delayed.is_none();
+            waits = may_wait && !at_once && connection.delayed.is_none();
             let due = tcp.options.expiry(at, tcp.options.delayed_ack);
             connection.delayed = waits.then_some(due);
             if waits {
-                self.calendar.push(Event::new(due, due - at, Kind::DelayedAck, packet.flow));
+                self.calendar.push(Event::new(due, due - at, Kind::DelayedAck, number));
             }
         }
-        let waits = connection.delayed.is_some();
         if !waits {
             connection.receiver.acknowledges();
+            *packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
         }
-        let is_over = connection.task != Task::Nothing && received.is_new && connection.has_all();
-        let answer = (!waits)
-            .then(|| connection.answer(packet.flow, flow.route.backward, group.class, tcp, &mut self.sacks));
-        if is_over {
-            self.delivered(at, packet.flow);
+        if connection.task != Task::Nothing && received.is_new && connection.has_all() {
+            self.delivered(at, number);
         }
         if let Some(earlier) = earlier {
             self.carry(at, earlier);
         }
-        answer
+        !waits
     }
 
     /// What a receiver has to say now.
@@ -129,6 +115,7 @@ impl Simulation {
     }
 
     /// Let a sender act, then send what it released and see to its timer, its end and its trace.
+    #[inline]
     pub(crate) fn with_sender(
         &mut self,
         number: u32,
@@ -138,9 +125,9 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let mut released = std::mem::take(&mut self.released);
+        debug_assert!(self.released.is_empty(), "one sender at a time");
         let before = connection.sender.cwnd();
-        act(&mut connection.sender, tcp, &mut released);
+        act(&mut connection.sender, tcp, &mut self.released);
         if self.trace_cwnd && connection.sender.cwnd() != before {
             self.cwnd.time_ns.push(now);
             self.cwnd.flow.push(flow.row);
@@ -167,17 +154,24 @@ impl Simulation {
         if let Some(due) = connection.sender.take_hold() {
             self.calendar.push(Event::new(due, due - now, Kind::Release, number));
         }
-        for segment in &released {
-            self.send(now, number, *segment);
+        if !self.released.is_empty() {
+            self.send_released(now, number);
         }
-        released.clear();
-        self.released = released;
         if is_answered {
             self.file_response(now, number);
         }
     }
 
+    /// What a sender has released leaves: no farther than to a queue, or to where it waits for the clock.
+    fn send_released(&mut self, now: u64, number: u32) {
+        for i in 0..self.released.len() {
+            self.send(now, number, self.released[i]);
+        }
+        self.released.clear();
+    }
+
     /// A sender hands over a packet: it goes, or waits until the connection's rate lets it.
+    #[inline]
     fn send(&mut self, now: u64, number: u32, segment: Segment) {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -269,14 +263,16 @@ impl Simulation {
                 let own = group.demand.stream("size").indexed(index);
                 sizes.count(&mut own.indexed(*sent)).min(LARGEST) as u32
             });
-            let body = Body::Datagram { sequence: *sent as u32, sent: now };
             let mut packet = Packet {
+                stamp: now,
                 flow: number,
                 step: flow.route.forward,
                 bytes,
+                number: *sent as u32,
+                carries: Carries::Datagram,
+                flag: false,
                 ecn: group.ecn,
                 class: group.class,
-                body,
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
@@ -285,7 +281,8 @@ impl Simulation {
             return self.carry(now, packet);
         }
         let mut is_first = true;
-        if let Agent::Tcp(Connection { writer: Some((source, written)), sender, .. }) = &mut flow.agent {
+        if let Agent::Tcp(Connection { writer: Some(writer), sender, .. }) = &mut flow.agent {
+            let (source, written) = &mut **writer;
             is_first = *written == 0;
             let (syn, bytes) =
                 group.tcp().map_or((false, 0), |tcp| (tcp.options.syn, tcp.payload + tcp.header));

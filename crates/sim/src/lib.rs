@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod flow;
 mod hosts;
+mod lap;
 mod net;
 pub mod plan;
 pub mod queues;

@@ -5,7 +5,7 @@
 
 use crate::{
     error::{PlanError, RunError},
-    net::{Body, Capacity, Link, Offer, Packet, Port, Setting},
+    net::{Capacity, Carries, Link, Offer, Packet, Port, Setting},
     plan,
     record::{Record, Recorder},
 };
@@ -152,12 +152,15 @@ impl Queues {
         let packet = Packet {
             flow: parcel.flow,
             step: 0,
+            number: parcel.token,
+            stamp: now,
+            carries: Carries::Datagram,
+            flag: false,
             bytes: parcel.bytes,
             ecn: parcel.ecn,
             class: parcel.class,
-            body: Body::Datagram { sequence: parcel.token, sent: now },
         };
-        self.ports[link].offer(now, packet, &mut |packet, offer| told(packet.sequence(), fate(offer)));
+        self.ports[link].offer(now, packet, &mut |packet, offer| told(packet.number, fate(offer)));
     }
 
     /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`: it is
@@ -166,17 +169,17 @@ impl Queues {
         self.note_rate(link, now);
         let port = &mut self.ports[link];
         let was_busy = port.busy;
-        let packet = port.take(now, &mut |packet, offer| told(packet.sequence(), fate(offer)));
-        let Some(packet) = packet else {
+        let mut packet = Packet::default();
+        if !port.take(now, &mut packet, &mut |packet, offer| told(packet.number, fate(offer))) {
             if was_busy {
                 port.on_idle(now);
             }
             return None;
-        };
+        }
         let link = &mut self.links[link];
         let end = link.transmit(now, packet.bytes);
         let parcel = Parcel {
-            token: packet.sequence(),
+            token: packet.number,
             flow: packet.flow,
             bytes: packet.bytes,
             ecn: packet.ecn,

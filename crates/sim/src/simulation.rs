@@ -8,8 +8,8 @@ use crate::{
     check,
     engine::{Calendar, Event, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Connection, Flow, Group, Row},
-    net::{Body, Network, Offer, Packet, Route, Sacks},
+    flow::{Agent, Before, Connection, Flow, Group, Row},
+    net::{Carries, Network, Offer, Packet, Port, Route, Sacks, Step},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
@@ -43,6 +43,8 @@ pub struct Simulation {
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    /// Of those that were there when the window opened.
+    before: Vec<Before>,
     pub(crate) rows: Vec<Row>,
     pub(crate) visits: Visits,
     pub(crate) objects: ObjectColumns,
@@ -95,6 +97,7 @@ impl Simulation {
             network,
             groups,
             flows: Vec::new(),
+            before: Vec::new(),
             rows: Vec::new(),
             visits: Visits::default(),
             objects: ObjectColumns::default(),
@@ -140,8 +143,15 @@ impl Simulation {
             events += 1;
             if self.service < pending {
                 self.depart(event.time(), self.measured);
-            } else if let Some((event, packet)) = self.calendar.pop() {
-                self.handle(event, packet);
+                continue;
+            }
+            let Some(packet) = self.calendar.pop() else { break };
+            if event.kind() != Kind::Arrival {
+                self.handle(event);
+            } else if self.network.steps[packet.step as usize].last {
+                self.arrive(event.time(), packet);
+            } else {
+                self.go_on(event.time(), Packet { step: packet.step + 1, ..packet });
             }
         }
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
@@ -188,9 +198,9 @@ impl Simulation {
                     let flow = self.add_flow(group as u32, index, start, None);
                     let mut first = start;
                     match &mut self.flows[flow as usize].agent {
-                        Agent::Udp { source, .. }
-                        | Agent::Tcp(Connection { writer: Some((source, _)), .. }) => {
-                            first = source.first(start);
+                        Agent::Udp { source, .. } => first = source.first(start),
+                        Agent::Tcp(Connection { writer: Some(writer), .. }) => {
+                            first = writer.0.first(start);
                         }
                         Agent::Tcp(_) => {}
                     }
@@ -203,17 +213,10 @@ impl Simulation {
         }
     }
 
-    fn handle(&mut self, event: Event, mut packet: Packet) {
+    fn handle(&mut self, event: Event) {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
-            Kind::Arrival => {
-                if self.network.steps[packet.step as usize].last {
-                    self.arrive(now, packet);
-                } else {
-                    packet.step += 1;
-                    self.carry(now, packet);
-                }
-            }
+            Kind::Arrival => unreachable!("comes with a packet"),
             Kind::Departure => self.depart(now, number),
             Kind::AqmTimer => {
                 self.note_rate(number, now);
@@ -248,6 +251,16 @@ impl Simulation {
         }
     }
 
+    /// `packet` comes to the link of its step in its own time: most often to a queue.
+    #[inline(always)]
+    fn go_on(&mut self, now: u64, packet: Packet) {
+        let step = self.network.steps[packet.step as usize];
+        match self.network.links[step.link as usize].port {
+            Some(port) => self.queue_up(now, port, packet),
+            None => self.carry(now, packet),
+        }
+    }
+
     /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
     #[inline]
     pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
@@ -255,48 +268,55 @@ impl Simulation {
             let step = self.network.steps[packet.step as usize];
             let link = &mut self.network.links[step.link as usize];
             if let Some(port) = link.port {
-                return self.queue_up(at, port, packet);
+                return self.queue_up_far(at, port, packet);
             }
-            let sent = link.transmit(at, packet.bytes);
-            at = link.arrival(sent);
-            match self.follow(at, packet) {
-                Some(next) => packet = next,
-                None => return,
+            at = link.cross(at, packet.bytes);
+            if step.ahead && !step.last {
+                packet.step += 1;
+            } else if !self.leave(at, step, &mut packet) {
+                return;
             }
         }
     }
 
-    /// `packet` reaches the end of its link at `arrival`: what goes on at once, or nothing if it comes back then.
+    /// `packet` reaches the end of its link at `arrival`, perhaps that of its way: whether it, or its answer, goes
+    /// on at once, and does not come back then.
     #[inline]
-    fn follow(&mut self, arrival: u64, mut packet: Packet) -> Option<Packet> {
-        let step = self.network.steps[packet.step as usize];
+    fn leave(&mut self, arrival: u64, step: Step, packet: &mut Packet) -> bool {
         if !step.ahead {
             self.wait(arrival, step.link, packet);
-            return None;
+            return false;
         }
         if !step.last {
             packet.step += 1;
-            return Some(packet);
+            return true;
         }
-        if let Body::Ack { .. } = packet.body {
+        if packet.carries == Carries::Ack {
             self.react(arrival, packet);
-            return None;
+            return false;
         }
         self.receive(arrival, packet)
     }
 
     /// `packet`, sent last on `link`, comes back to somebody at `arrival`.
-    pub(crate) fn wait(&mut self, arrival: u64, link: u32, packet: Packet) {
+    #[inline]
+    pub(crate) fn wait(&mut self, arrival: u64, link: u32, packet: &Packet) {
         let at = &self.network.links[link as usize];
-        self.calendar.push_with(Event::arrival(arrival, at.age(), at.place(), link), packet);
+        self.calendar.push_with(Event::arrival(arrival, at.age(), at.place(), link), *packet);
     }
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
+    #[inline(always)]
     fn queue_up(&mut self, now: u64, port: u32, packet: Packet) {
         self.offer(port, now, packet);
         if !self.network.ports[port as usize].busy {
             self.serve(port, now);
         }
+    }
+
+    #[inline(never)]
+    fn queue_up_far(&mut self, now: u64, port: u32, packet: Packet) {
+        self.queue_up(now, port, packet);
     }
 
     /// The transmitter of `port` has finished a packet.
@@ -310,66 +330,73 @@ impl Simulation {
     }
 
     /// Tell a queue what its link carries now, if that changes with time.
+    #[inline]
     fn note_rate(&mut self, port: u32, now: u64) {
         let queue = &mut self.network.ports[port as usize];
-        if let Some(rate) = self.network.links[queue.link as usize].rate_at(now) {
+        if queue.varies
+            && let Some(rate) = self.network.links[queue.link as usize].rate_at(now)
+        {
             queue.set_link_rate(rate);
         }
     }
 
+    #[inline(always)]
     fn offer(&mut self, port: u32, now: u64, packet: Packet) {
         self.note_rate(port, now);
-        let is_measured = port == self.measured;
-        if is_measured && self.counting {
-            self.flows[packet.flow as usize].counts.queue_arrivals += 1;
+        let (queue, mut witness) = self.at_queue(port, now);
+        if witness.counting {
+            witness.flows[packet.flow as usize].counts.queue_arrivals += 1;
         }
-        let queue = &mut self.network.ports[port as usize];
-        let mut witness = Witness {
-            flows: &mut self.flows,
-            sacks: &mut self.sacks,
-            drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
-            now,
-            counting: is_measured && self.counting,
-        };
-        let before = witness.drops.as_ref().map_or(0, |d| d.time_ns.len());
         queue.offer(now, packet, &mut |packet, offer| witness.tell(packet, offer));
-        let (waiting, _) = queue.backlog();
         if let Some(drops) = witness.drops {
-            drops.queue_packets.resize(drops.time_ns.len().max(before), waiting);
+            drops.queue_packets.resize(drops.time_ns.len(), queue.backlog().0);
         }
     }
 
     /// Let the transmitter of `port` take its next packet; whether there was one.
+    #[inline]
     fn serve(&mut self, port: u32, now: u64) -> bool {
         self.note_rate(port, now);
+        let (queue, mut witness) = self.at_queue(port, now);
+        let mut packet = Packet::default();
+        let is_sent = queue.take(now, &mut packet, &mut |packet, offer| witness.tell(packet, offer));
+        if let Some(drops) = witness.drops {
+            drops.queue_packets.resize(drops.time_ns.len(), queue.backlog().0);
+        }
+        if !is_sent {
+            return false;
+        }
+        let link = queue.link;
+        let link = &mut self.network.links[link as usize];
+        let sent = link.transmit(now, packet.bytes);
+        let arrival = link.arrival(sent);
+        let end = Event::new(sent, sent - now, Kind::Departure, port);
+        if port == self.measured {
+            self.service = end;
+        } else {
+            self.calendar.push(end);
+        }
+        let step = self.network.steps[packet.step as usize];
+        if step.laps {
+            self.lap(arrival, step, packet);
+        } else if self.leave(arrival, step, &mut packet) {
+            self.carry(arrival, packet);
+        }
+        true
+    }
+
+    /// A queue, and who sees what it does.
+    #[inline]
+    fn at_queue(&mut self, port: u32, now: u64) -> (&mut Port, Witness<'_>) {
         let is_measured = port == self.measured;
-        let queue = &mut self.network.ports[port as usize];
-        let mut witness = Witness {
+        let witness = Witness {
             flows: &mut self.flows,
             sacks: &mut self.sacks,
             drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
             now,
             counting: is_measured && self.counting,
         };
-        let packet = queue.take(now, &mut |packet, offer| witness.tell(packet, offer));
-        let (waiting, _) = queue.backlog();
-        if let Some(drops) = witness.drops {
-            drops.queue_packets.resize(drops.time_ns.len(), waiting);
-        }
-        let Some(packet) = packet else { return false };
-        let link = &mut self.network.links[queue.link as usize];
-        let sent = link.transmit(now, packet.bytes);
-        let arrival = link.arrival(sent);
-        let end = Event::new(sent, sent - now, Kind::Departure, port);
-        if is_measured {
-            self.service = end;
-        } else {
-            self.calendar.push(end);
-        }
-        if let Some(packet) = self.follow(arrival, packet) {
-            self.carry(arrival, packet);
-        }
-        true
+        (&mut self.network.ports[port as usize], witness)
     }
 
     /// It is `now`, and something begins or ends for all.
@@ -385,20 +412,8 @@ impl Simulation {
             port.pass(now);
         }
         self.recorder.open_window(&mut self.network.ports);
-        for flow in &mut self.flows {
-            let counts = &mut flow.counts;
-            counts.dropped_before = counts.dropped;
-            match &flow.agent {
-                Agent::Tcp(connection) => {
-                    let tally = connection.sender.tally;
-                    counts.sent_before = tally.sent;
-                    counts.retransmitted_before = tally.retransmitted;
-                    counts.timeouts_before = tally.timeouts;
-                    counts.cuts_before = tally.cuts;
-                }
-                Agent::Udp { sent, .. } => counts.sent_before = *sent,
-            }
-        }
+        let before = |flow: &Flow| Before { dropped: flow.counts.dropped, tally: flow.tally() };
+        self.before = self.flows.iter().map(before).collect();
     }
 
     pub(crate) fn parts(self) -> Parts {
@@ -407,6 +422,7 @@ impl Simulation {
             network: self.network,
             groups: self.groups,
             flows: self.flows,
+            before: self.before,
             rows: self.rows,
             pages: self.visits.columns,
             objects: self.objects,
@@ -450,6 +466,7 @@ pub(crate) struct Parts {
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) before: Vec<Before>,
     pub(crate) rows: Vec<Row>,
     pub(crate) pages: PageColumns,
     pub(crate) objects: ObjectColumns,
@@ -469,6 +486,7 @@ struct Witness<'a> {
 }
 
 impl Witness<'_> {
+    #[inline(never)]
     fn tell(&mut self, packet: &Packet, offer: Offer) {
         let row = self.flows[packet.flow as usize].row;
         let counts = &mut self.flows[packet.flow as usize].counts;
@@ -477,13 +495,13 @@ impl Witness<'_> {
             Offer::Dropped(cause, arrival) => {
                 counts.dropped += u64::from(packet.is_forward());
                 counts.queue_drops += u64::from(self.counting);
-                if let Body::Ack { sack, .. } = packet.body {
-                    self.sacks.take(sack);
+                if packet.carries == Carries::Ack {
+                    self.sacks.take(packet.stamp);
                 }
                 if let Some(drops) = &mut self.drops {
                     drops.time_ns.push(self.now);
                     drops.flow.push(row);
-                    drops.sequence.push(packet.sequence());
+                    drops.sequence.push(packet.number);
                     drops.cause.push(cause as u8);
                     drops.arrival.push(arrival);
                 }

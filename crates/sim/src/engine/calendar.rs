@@ -38,6 +38,9 @@ pub(crate) struct Calendar<T> {
     near: usize,
     /// Events that were beyond the year when they were filed.
     far: Heap<(Event, u32)>,
+    /// The first event of this year and the first of those beyond, or [`Event::NEVER`].
+    near_top: Event,
+    far_top: Event,
     until_rebuild: usize,
 }
 
@@ -53,6 +56,8 @@ impl<T: Copy + Default> Calendar<T> {
             first: NONE,
             near: 0,
             far: Heap::new(),
+            near_top: Event::NEVER,
+            far_top: Event::NEVER,
             until_rebuild: PATIENCE,
         }
     }
@@ -60,8 +65,7 @@ impl<T: Copy + Default> Calendar<T> {
     /// The next event; [`Event::NEVER`] if there is none.
     #[inline]
     pub(crate) fn peek(&self) -> Event {
-        let far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
-        self.nodes.get(self.first as usize).map_or(far, |node| node.event.min(far))
+        self.near_top.min(self.far_top)
     }
 
     /// File an event that is not before the one taken last.
@@ -93,11 +97,11 @@ impl<T: Copy + Default> Calendar<T> {
         self.file(event, place);
     }
 
-    #[inline]
+    #[inline(always)]
     fn file(&mut self, event: Event, place: u32) {
         let day = event.time() >> self.shift;
         if day - self.today >= self.days.len() as u64 {
-            return self.far.push((event, place));
+            return self.file_far(event, place);
         }
         self.near += 1;
         let slot = day as usize & (self.days.len() - 1);
@@ -115,26 +119,28 @@ impl<T: Copy + Default> Calendar<T> {
         }
         self.days[slot] = place;
         self.taken[slot / WORD] |= 1 << (slot % WORD);
-        if self.nodes.get(self.first as usize).is_none_or(|first| event < first.event) {
-            self.first = place;
+        if event < self.near_top {
+            (self.first, self.near_top) = (place, event);
         }
     }
 
-    /// Take the event that [`Calendar::peek`] showed.
+    #[inline(never)]
+    fn file_far(&mut self, event: Event, place: u32) {
+        self.far.push((event, place));
+        self.far_top = self.far_top.min(event);
+    }
+
+    /// Take the event that [`Calendar::peek`] showed: what it is about.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Event, T)> {
+    pub(crate) fn pop(&mut self) -> Option<T> {
         if self.until_rebuild == 0 {
             self.rebuild();
         }
         self.until_rebuild -= 1;
-        let place = self.first;
-        let is_near = match (self.nodes.get(place as usize), self.far.peek()) {
-            (Some(node), Some((far, _))) => node.event < far,
-            (near, _) => near.is_some(),
-        };
-        if !is_near {
+        if self.far_top <= self.near_top {
             return self.pop_far();
         }
+        let place = self.first;
         let node = &mut self.nodes[place as usize];
         let (event, item, next) = (node.event, node.item, node.next);
         node.next = self.free;
@@ -148,18 +154,20 @@ impl<T: Copy + Default> Calendar<T> {
             self.taken[slot / WORD] &= !(1 << (slot % WORD));
             self.first = self.first_from(slot);
         }
-        Some((event, item))
+        self.near_top = self.nodes.get(self.first as usize).map_or(Event::NEVER, |node| node.event);
+        Some(item)
     }
 
     #[cold]
-    fn pop_far(&mut self) -> Option<(Event, T)> {
+    fn pop_far(&mut self) -> Option<T> {
         let (event, place) = self.far.peek()?;
         self.far.pop();
+        self.far_top = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
         self.today = event.time() >> self.shift;
         let node = &mut self.nodes[place as usize];
         node.next = self.free;
         self.free = place;
-        Some((event, node.item))
+        Some(node.item)
     }
 
     /// The first event of the first day that has one, from `slot` on and round the year.
@@ -209,6 +217,7 @@ impl<T: Copy + Default> Calendar<T> {
             let days = (4 * all.len()).next_power_of_two().max(WORD);
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
             (self.first, self.near, self.far) = (NONE, 0, Heap::new());
+            (self.near_top, self.far_top) = (Event::NEVER, Event::NEVER);
             for (event, place) in &all {
                 self.file(*event, *place);
             }
@@ -238,7 +247,7 @@ mod tests {
                 if takes {
                     let expected = model.pop_first();
                     prop_assert_eq!(ours.peek(), expected.map_or(Event::NEVER, |(event, _)| event));
-                    prop_assert_eq!(ours.pop(), expected);
+                    prop_assert_eq!(ours.pop(), expected.map(|(_, number)| number));
                     now = expected.map_or(now, |(event, _): (Event, _)| event.time());
                 } else {
                     let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, number as u32);

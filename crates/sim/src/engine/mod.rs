@@ -95,6 +95,7 @@ impl Event {
     pub(crate) fn time(self) -> u64 {
         (self.0 >> 74) as u64
     }
+    #[inline]
     pub(crate) fn kind(self) -> Kind {
         KINDS[(self.0 >> 26) as usize & 15]
     }

@@ -119,18 +119,17 @@ impl Fifo {
         clerk: &mut Clerk<T>,
     ) {
         let view = packet.view(now);
-        self.aqm.on_offered(
-            Time(now),
-            &view,
-            &view_of(&self.waiting, self.bytes, self.limit, self.link_rate),
-        );
-        if !self.fits(packet.bytes) && !self.make_room(now, &packet, number, clerk) {
-            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-            self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
-            self.idle_again(now, busy);
-            return;
+        let mut queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+        self.aqm.on_offered(Time(now), &view, &queue);
+        if !self.fits(packet.bytes) {
+            let has_room = self.make_room(now, &packet, number, clerk);
+            queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+            if !has_room {
+                self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
+                self.idle_again(now, busy);
+                return;
+            }
         }
-        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
         match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
             Verdict::Pass => {}
             Verdict::Mark(cause) => clerk.mark(&mut packet, cause),
@@ -153,25 +152,28 @@ impl Fifo {
         self.waiting.push(Waiting { packet, arrived: now, number });
     }
 
-    /// The next packet to send, or nothing.
+    /// The next packet to send and when it came, or nothing.
+    #[inline]
     pub(super) fn take<T: FnMut(&Packet, Offer)>(
         &mut self,
         now: u64,
+        packet: &mut Packet,
         clerk: &mut Clerk<T>,
-    ) -> Option<Waiting> {
-        while let Some(mut one) = self.waiting.pop() {
-            self.bytes -= u64::from(one.packet.bytes);
+    ) -> Option<u64> {
+        while let Some(one) = self.waiting.pop() {
+            let (arrived, number) = (one.arrived, one.number);
+            *packet = one.packet;
+            self.bytes -= u64::from(packet.bytes);
             let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-            let view = one.packet.view(one.arrived);
-            match self.aqm.on_departure(Time(now), &view, &queue, &mut self.rng) {
+            match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
                 Verdict::Pass => {}
-                Verdict::Mark(cause) => clerk.mark(&mut one.packet, cause),
+                Verdict::Mark(cause) => clerk.mark(packet, cause),
                 Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                    clerk.discard(&one.packet, cause, one.number);
+                    clerk.discard(packet, cause, number);
                     continue;
                 }
             }
-            return Some(one);
+            return Some(arrived);
         }
         None
     }
@@ -190,6 +192,7 @@ impl Fifo {
     }
 
     /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
+    #[inline(never)]
     fn make_room<T: FnMut(&Packet, Offer)>(
         &mut self,
         now: u64,

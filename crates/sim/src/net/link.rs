@@ -41,6 +41,11 @@ impl Link {
         self.rate
     }
 
+    /// Whether its rate changes with time.
+    pub(crate) fn varies(&self) -> bool {
+        self.capacity.is_some()
+    }
+
     /// Its rate at `at`, if that changes with time.
     pub(crate) fn rate_at(&mut self, at: u64) -> Option<u64> {
         self.capacity.as_mut().map(|capacity| capacity.rate(at))
@@ -61,8 +66,7 @@ impl Link {
             if self.capacity.is_some() {
                 return self.transmit_varying(at, bytes); // and the size seen last stays 0
             }
-            let bits = u64::from(bytes) * 8_000_000_000;
-            self.last = (bytes, bits / self.rate, bits % self.rate);
+            self.look_at_size(bytes);
         }
         if at <= self.free {
             self.place = self.place.saturating_add(1);
@@ -80,6 +84,19 @@ impl Link {
         self.free
     }
 
+    /// As [`Link::transmit`], but returns when they reach the other end.
+    #[inline]
+    pub(crate) fn cross(&mut self, at: u64, bytes: u32) -> u64 {
+        self.transmit(at, bytes) + self.delay
+    }
+
+    #[inline(never)]
+    fn look_at_size(&mut self, bytes: u32) {
+        let bits = u64::from(bytes) * 8_000_000_000;
+        self.last = (bytes, bits / self.rate, bits % self.rate);
+    }
+
+    #[cold]
     fn transmit_varying(&mut self, at: u64, bytes: u32) -> u64 {
         let Some(capacity) = &mut self.capacity else { return at };
         let follows = at <= self.free;

@@ -10,6 +10,6 @@ mod topology;
 
 pub(crate) use capacity::Capacity;
 pub(crate) use link::Link;
-pub(crate) use packet::{Body, Packet, Sack, Sacks};
+pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Offer, Port, Setting};
-pub(crate) use topology::{Network, Route};
+pub(crate) use topology::{Network, Route, Step};

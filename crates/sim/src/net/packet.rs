@@ -9,12 +9,12 @@ pub(crate) type Sack = [(u32, u32); 3];
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sacks {
     places: Vec<Sack>,
-    free: Vec<u32>,
+    free: Vec<u64>,
 }
 
 impl Sacks {
     /// Keep `sack`; its place, counted from 1, or 0 if it is empty.
-    pub(crate) fn put(&mut self, sack: Sack) -> u32 {
+    pub(crate) fn put(&mut self, sack: Sack) -> u64 {
         if sack == Sack::default() {
             return 0;
         }
@@ -23,79 +23,55 @@ impl Sacks {
             return place;
         }
         self.places.push(sack);
-        self.places.len() as u32
+        self.places.len() as u64
     }
 
     /// What is at `place`, which is free from now on.
-    #[inline]
-    pub(crate) fn take(&mut self, place: u32) -> Sack {
-        if place == 0 {
-            return Sack::default();
-        }
+    #[inline(always)]
+    pub(crate) fn take(&mut self, place: u64) -> Sack {
+        if place == 0 { Sack::default() } else { self.give_up(place) }
+    }
+
+    fn give_up(&mut self, place: u64) -> Sack {
         self.free.push(place);
         self.places[place as usize - 1]
     }
 }
 
 /// What it carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Body {
-    /// Packet `sequence` of a TCP flow; 0 is the SYN where there is one.
-    Data {
-        /// Its number.
-        sequence: u32,
-        /// The sender has cut its window since the last mark that it heard of (CWR).
-        cwr: bool,
-        /// When it was sent.
-        sent: u64,
-    },
-    /// An acknowledgement: every packet below `next` has arrived.
-    Ack {
-        /// First packet still missing.
-        next: u32,
-        /// Congestion was experienced (ECE).
-        echo: bool,
-        /// What arrived above `next`: a place among [`Sacks`], 0 if there is nothing.
-        sack: u32,
-    },
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// A packet of a TCP flow; number 0 is the SYN where there is one.
+    Data,
+    /// An acknowledgement.
+    Ack,
     /// A datagram that nobody answers.
-    Datagram {
-        /// Its number.
-        sequence: u32,
-        /// When it was sent.
-        sent: u64,
-    },
+    #[default]
+    Datagram,
 }
 
-/// A packet: where it belongs, what it carries, how far it has come.
-#[derive(Clone, Copy, Debug)]
+/// A packet: where it belongs, what it carries, how far it has come. Plain fields, because packets are copied all
+/// the time.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Packet {
+    /// When it was sent; of an acknowledgement, what arrived above `number`: a place among [`Sacks`].
+    pub(crate) stamp: u64,
     /// Its flow.
     pub(crate) flow: u32,
     /// The step of its route that it is on (an index into the network's steps).
     pub(crate) step: u32,
     /// Size on the wire.
     pub(crate) bytes: u32,
+    /// Its number within the flow; an acknowledgement says that every packet below has arrived.
+    pub(crate) number: u32,
+    pub(crate) carries: Carries,
+    /// Of data: the sender has cut its window since the last mark that it heard of (CWR). Of an acknowledgement:
+    /// congestion was experienced (ECE).
+    pub(crate) flag: bool,
     /// ECN field.
     pub(crate) ecn: Ecn,
     /// Traffic class.
     pub(crate) class: Class,
-    /// Contents.
-    pub(crate) body: Body,
-}
-
-impl Default for Packet {
-    /// What goes with events that are about no packet.
-    fn default() -> Packet {
-        Packet {
-            flow: u32::MAX,
-            step: 0,
-            bytes: 0,
-            ecn: Ecn::NotEct,
-            class: Class(0),
-            body: Body::Datagram { sequence: 0, sent: 0 },
-        }
-    }
 }
 
 impl Packet {
@@ -110,16 +86,13 @@ impl Packet {
         }
     }
 
-    /// Its number within the flow, for traces.
-    pub(crate) fn sequence(&self) -> u32 {
-        match self.body {
-            Body::Data { sequence, .. } | Body::Datagram { sequence, .. } => sequence,
-            Body::Ack { next, .. } => next,
-        }
+    /// Whether it was marked on its way.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.ecn == Ecn::Ce
     }
 
     /// Whether it counts as sent data (acknowledgements do not).
     pub(crate) fn is_forward(&self) -> bool {
-        !matches!(self.body, Body::Ack { .. })
+        self.carries != Carries::Ack
     }
 }

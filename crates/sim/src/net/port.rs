@@ -53,6 +53,8 @@ pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) spec: String,
     pub(crate) link: u32,
+    /// The link's rate changes with time.
+    pub(crate) varies: bool,
     pub(crate) counters: Counters,
     /// A packet is in transmission.
     pub(crate) busy: bool,
@@ -120,7 +122,7 @@ impl Port {
             }
             Decider::Scheduler(scheduler) => Queue::Several(Scheduled::new(&name, scheduler, seed)),
         };
-        Port { name, spec, link, counters: Counters::default(), busy: false, limit, queue }
+        Port { name, spec, link, varies: false, counters: Counters::default(), busy: false, limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -128,6 +130,7 @@ impl Port {
     }
 
     /// Packets and bytes that wait.
+    #[inline]
     pub(crate) fn backlog(&self) -> (u32, u64) {
         match &self.queue {
             Queue::One(fifo) => fifo.backlog(),
@@ -150,6 +153,7 @@ impl Port {
     }
 
     /// Account for the time up to `now`.
+    #[inline]
     pub(crate) fn pass(&mut self, now: u64) {
         let (packets, bytes) = self.backlog();
         self.counters.pass(now, packets, bytes, self.busy);
@@ -167,18 +171,25 @@ impl Port {
         }
     }
 
-    /// Take the next packet to send, or find nothing.
-    pub(crate) fn take(&mut self, now: u64, told: &mut impl FnMut(&Packet, Offer)) -> Option<Packet> {
+    /// Take the next packet to send; whether there is one.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: u64,
+        packet: &mut Packet,
+        told: &mut impl FnMut(&Packet, Offer),
+    ) -> bool {
         self.pass(now);
         let clerk = &mut Clerk { counters: &mut self.counters, told };
-        let one = match &mut self.queue {
-            Queue::One(fifo) => fifo.take(now, clerk),
-            Queue::Several(scheduled) => scheduled.take(now, clerk),
+        let arrived = match &mut self.queue {
+            Queue::One(fifo) => fifo.take(now, packet, clerk),
+            Queue::Several(scheduled) => scheduled.take(now, packet, clerk),
         };
-        self.busy = one.is_some();
-        let one = one?;
-        self.counters.departure(one.packet.bytes, one.packet.class, now - one.arrived);
-        Some(one.packet)
+        self.busy = arrived.is_some();
+        if let Some(arrived) = arrived {
+            self.counters.departure(packet.bytes, packet.class, now - arrived);
+        }
+        self.busy
     }
 
     /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
@@ -220,6 +231,7 @@ pub(super) struct Clerk<'a, T> {
 }
 
 impl<T: FnMut(&Packet, Offer)> Clerk<'_, T> {
+    #[inline(never)]
     pub(super) fn discard(&mut self, packet: &Packet, cause: Cause, number: u64) {
         self.counters.drop(packet.bytes, packet.class, cause, number);
         (self.told)(packet, Offer::Dropped(cause, number));

@@ -84,17 +84,20 @@ impl Scheduled {
         });
     }
 
-    /// The next packet to send, or nothing.
+    /// The next packet to send and when it came, or nothing.
     pub(super) fn take<T: FnMut(&Packet, Offer)>(
         &mut self,
         now: u64,
+        packet: &mut Packet,
         clerk: &mut Clerk<T>,
-    ) -> Option<Waiting> {
+    ) -> Option<u64> {
         let shelf = &mut self.shelf;
         let (token, _) = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(token, fate, clerk);
         })?;
-        Some(self.shelf.take(token))
+        let one = self.shelf.take(token);
+        *packet = one.packet;
+        Some(one.arrived)
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {

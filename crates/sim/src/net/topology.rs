@@ -23,6 +23,9 @@ pub(crate) struct Step {
     pub(crate) last: bool,
     /// What comes behind it needs no event.
     pub(crate) ahead: bool,
+    /// Nothing from its end up to the sender's reaction needs an event, and the sender's next packet waits behind
+    /// its first link.
+    pub(crate) laps: bool,
 }
 
 /// Where a flow's packets and their acknowledgements enter: indices into [`Network::steps`].
@@ -358,9 +361,17 @@ impl Graph {
                 if answer != Answer::None && is_alone && waits_somewhere && links[first].port.is_none() {
                     let back = &mut steps[route.backward as usize..];
                     if !plan.trace.cwnd
-                        && let Some(end) = back.iter_mut().find(|step| step.last)
+                        && let Some(end) = back.iter_mut().position(|step| step.last)
                     {
-                        end.ahead = true;
+                        back[end].ahead = true;
+                        if !steps[forward].ahead && answer == Answer::AtOnce {
+                            let back = route.backward as usize..=route.backward as usize + end;
+                            let mut laps = steps[back].iter().all(|step| step.ahead);
+                            for step in steps[forward..=last].iter_mut().rev() {
+                                laps &= step.ahead;
+                                step.laps = laps;
+                            }
+                        }
                     }
                 }
             }
@@ -385,7 +396,8 @@ impl Graph {
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
-            let port = Port::of(name, &key, queue, (*id, link.rate()), &setting, seed)?;
+            let mut port = Port::of(name, &key, queue, (*id, link.rate()), &setting, seed)?;
+            port.varies = links[*id as usize].varies();
             links[*id as usize].port = Some(ports.len() as u32);
             ports.push(port);
         }
@@ -422,7 +434,7 @@ fn lay(steps: &mut Vec<Step>, feeds: &mut [BTreeSet<Feed>], links: &[u32], mut f
     for (i, link) in links.iter().enumerate() {
         feeds[*link as usize].insert(feed);
         feed = Feed::Link(*link);
-        steps.push(Step { link: *link, last: i + 1 == links.len(), ahead: false });
+        steps.push(Step { link: *link, last: i + 1 == links.len(), ahead: false, laps: false });
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
+    #[inline]
     pub(crate) fn arrival(&mut self, bytes: u32, class: Class) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
@@ -39,6 +40,7 @@ impl Counters {
         });
     }
 
+    #[inline]
     pub(crate) fn departure(&mut self, bytes: u32, class: Class, waited: u64) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
@@ -73,6 +75,7 @@ impl Counters {
     }
 
     /// Account for the time up to `now`, during which `packets` and `bytes` waited.
+    #[inline]
     pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
         let span = now - self.until;
         self.until = now;
@@ -80,10 +83,10 @@ impl Counters {
             self.idle_ns += span;
         }
         if packets > 0 {
-            let (span, packets_wide) = (u128::from(span), u128::from(packets));
-            self.packet_ns += span * packets_wide;
-            self.packet_squared_ns += span * packets_wide * packets_wide;
-            self.byte_ns += span * u128::from(bytes);
+            let times = |count: u64| u128::from(span) * u128::from(count);
+            self.packet_ns += times(u64::from(packets));
+            self.packet_squared_ns += times(u64::from(packets) * u64::from(packets));
+            self.byte_ns += times(bytes);
             self.max_packets = self.max_packets.max(packets);
         }
     }

@@ -31,6 +31,7 @@ impl Histogram {
     }
 }
 
+#[inline]
 fn bucket(value: u64) -> usize {
     let octave = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
     (u64::from(octave) * PER_OCTAVE + (value >> octave)) as usize

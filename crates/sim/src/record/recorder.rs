@@ -177,8 +177,9 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
         }
     }
-    for flow in &parts.flows {
+    for (number, flow) in parts.flows.iter().enumerate() {
         let (counts, row) = (&flow.counts, flow.row as usize);
+        let before = parts.before.get(number).copied().unwrap_or_default();
         let group = &parts.groups[flow.group as usize];
         if !group.is_web() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
@@ -186,15 +187,12 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         columns.queue_arrivals[row] += counts.queue_arrivals;
         columns.queue_drops[row] += counts.queue_drops;
         columns.queue_marks[row] += counts.queue_marks;
-        let tally = match &flow.agent {
-            Agent::Tcp(connection) => connection.sender.tally,
-            Agent::Udp { sent, .. } => crate::tcp::Tally { sent: *sent, ..Default::default() },
-        };
-        columns.sent_packets[row] += tally.sent - counts.sent_before;
-        columns.retransmitted_packets[row] += tally.retransmitted - counts.retransmitted_before;
-        columns.timeouts[row] += tally.timeouts - counts.timeouts_before;
-        columns.window_cuts[row] += tally.cuts - counts.cuts_before;
-        columns.dropped_packets[row] += counts.dropped - counts.dropped_before;
+        let tally = flow.tally();
+        columns.sent_packets[row] += tally.sent - before.tally.sent;
+        columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
+        columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
+        columns.window_cuts[row] += tally.cuts - before.tally.cuts;
+        columns.dropped_packets[row] += counts.dropped - before.dropped;
         columns.received_packets[row] += counts.window_received;
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
@@ -223,10 +221,7 @@ pub(crate) fn conserved<'a>(
         if let Agent::Tcp(Connection { shaper: Some(shaper), .. }) = &flow.agent {
             on_the_way[number] += shaper.waiting.len() as u64;
         }
-        let sent = match &flow.agent {
-            Agent::Tcp(connection) => connection.sender.tally.sent,
-            Agent::Udp { sent, .. } => *sent,
-        };
+        let sent = flow.tally().sent;
         let counts = &flow.counts;
         let known = counts.received + counts.late + counts.dropped + on_the_way[number];
         if sent != known {

@@ -16,13 +16,22 @@ pub(crate) struct Board {
     base: u32,
     flags: VecDeque<u8>,
     sacked: u32,
-    /// One beyond the highest selectively acknowledged packet.
-    top: u32,
 }
 
 impl Board {
+    /// Whether nothing is known of any packet.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.flags.is_empty()
+    }
+
     /// Everything below `una` is acknowledged.
+    #[inline]
     pub(crate) fn advance(&mut self, una: u32) {
+        if self.flags.is_empty() {
+            self.base = self.base.max(una);
+            return;
+        }
         while self.base < una {
             match self.flags.pop_front() {
                 Some(flag) => self.sacked -= u32::from(flag & SACKED),
@@ -44,7 +53,6 @@ impl Board {
                     news = true;
                 }
             }
-            self.top = self.top.max(end);
         }
         news
     }
@@ -75,7 +83,6 @@ impl Board {
     pub(crate) fn clear(&mut self) {
         self.flags.clear();
         self.sacked = 0;
-        self.top = self.base;
     }
 
     /// Whether so many packets above the first missing one have arrived that it must be lost.

@@ -167,6 +167,7 @@ impl TcpOptions {
     }
 
     /// When a timer set at `now` for `delay` expires: then, or under Linux at a tick of its clock.
+    #[inline]
     pub(crate) fn expiry(&self, now: u64, delay: u64) -> u64 {
         if self.timer != Timer::Linux {
             return now.saturating_add(delay);

@@ -50,11 +50,13 @@ impl Receiver {
     }
 
     /// An acknowledgement leaves.
+    #[inline]
     pub(crate) fn acknowledges(&mut self) {
         self.quick = self.quick.saturating_sub(1);
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
+    #[inline(always)]
     pub(crate) fn receive(&mut self, sequence: u32, ce: bool, cwr: bool) -> Received {
         if self.is_exact {
             self.echo = ce;
@@ -65,39 +67,49 @@ impl Receiver {
                 self.quick = self.quick.max(self.quick_acks.min(2)); // the window may become very small
             }
         }
+        if sequence == self.next && self.blocks.is_empty() {
+            self.next += 1;
+            return Received { is_new: true, in_order: true };
+        }
+        Received { is_new: self.receive_out_of_order(sequence), in_order: false }
+    }
+
+    /// Something is missing, or comes again; whether the packet is new.
+    #[inline(never)]
+    fn receive_out_of_order(&mut self, sequence: u32) -> bool {
         if sequence == self.next {
             self.next += 1;
-            if self.blocks.is_empty() {
-                return Received { is_new: true, in_order: true };
-            }
             while let Some(i) = self.blocks.iter().position(|b| b.0 == self.next) {
                 self.next = self.blocks.remove(i).1;
             }
-            return Received { is_new: true, in_order: false };
+            return true;
         }
         if sequence < self.next {
             self.quick = self.quick_acks;
-            return Received { is_new: false, in_order: false };
+            return false;
         }
         let known = self.blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);
         match known {
             Some(i) => self.blocks[..=i].rotate_right(1),
             None => self.insert(sequence),
         }
-        Received { is_new: known.is_none(), in_order: false }
+        known.is_none()
     }
 
     /// First packet still missing.
+    #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
     /// Whether acknowledgements carry an echo of congestion.
+    #[inline]
     pub(crate) fn echo(&self) -> bool {
         self.echo
     }
 
     /// Whether something arrived above what is missing.
+    #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -14,6 +14,8 @@ pub(crate) struct Rto {
     min: u64,
     max: u64,
     granularity: u64,
+    /// The time-out that follows from these.
+    timeout: u64,
     /// The packet being timed, and when it was sent.
     timed: Option<(u32, u64)>,
 }
@@ -39,27 +41,37 @@ impl Rto {
             }
             Timer::Linux => Estimate::Linux { srtt: 0.0, mdev: 0.0, most: 0.0, rttvar: 0.0, until: 0 },
         };
-        Rto {
+        let mut rto = Rto {
             estimate,
             base: options.initial_rto,
             backoff: 1,
             min: options.min_rto,
             max: options.max_rto,
             granularity: options.granularity.max(1),
+            timeout: 0,
             timed: None,
-        }
+        };
+        rto.set_timeout();
+        rto
     }
 
     /// How long to wait from now.
+    #[inline]
     pub(crate) fn timeout(&self) -> u64 {
+        self.timeout
+    }
+
+    fn set_timeout(&mut self) {
         let floor = match self.estimate {
             Estimate::Exact(_) | Estimate::Linux { .. } => 0,
             Estimate::Ticks { .. } => 2 * self.granularity,
         };
-        self.base.max(self.min).saturating_mul(u64::from(self.backoff)).min(self.max).max(floor)
+        let backed_off = self.base.max(self.min).saturating_mul(u64::from(self.backoff));
+        self.timeout = backed_off.min(self.max).max(floor);
     }
 
     /// A packet never sent before goes out.
+    #[inline]
     pub(crate) fn sent(&mut self, sequence: u32, now: u64) {
         if self.timed.is_none() {
             self.timed = Some((sequence, now));
@@ -73,6 +85,7 @@ impl Rto {
 
     /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it, and
     /// ends back-off unless it is `held`.
+    #[inline]
     pub(crate) fn acknowledged(&mut self, next: u32, now: u64, held: bool) {
         if let Some((sequence, at)) = self.timed
             && sequence < next
@@ -83,6 +96,7 @@ impl Rto {
             }
             self.sample(at, now);
             self.end_round(next, 0);
+            self.set_timeout();
         }
     }
 
@@ -92,6 +106,7 @@ impl Rto {
         self.timed = None;
         self.sample(sent, now);
         self.end_round(una, nxt);
+        self.set_timeout();
     }
 
     /// Whether a timer has expired since the last valid sample.
@@ -111,6 +126,7 @@ impl Rto {
     /// The next time-out is the plain one again.
     pub(crate) fn end_back_off(&mut self) {
         self.backoff = 1;
+        self.set_timeout();
     }
 
     /// Data begin after a SYN that timed out: wait at least three seconds (RFC 6298, 5.7).
@@ -120,6 +136,7 @@ impl Rto {
         {
             self.base = 3_000_000_000;
             self.backoff = 1;
+            self.set_timeout();
         }
     }
 
@@ -127,6 +144,7 @@ impl Rto {
     pub(crate) fn back_off(&mut self) {
         if self.base.max(self.min).saturating_mul(u64::from(self.backoff)) < self.max {
             self.backoff *= 2;
+            self.set_timeout();
         }
         if let Estimate::Ticks { srtt, rttvar, .. } = &mut self.estimate
             && self.backoff > 8
@@ -147,6 +165,7 @@ impl Rto {
         }
     }
 
+    #[inline(never)]
     fn sample(&mut self, sent: u64, now: u64) {
         match &mut self.estimate {
             Estimate::Exact(estimate) => {

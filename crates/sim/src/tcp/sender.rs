@@ -107,6 +107,8 @@ pub(crate) struct Sender {
     timed: Option<Box<Timed>>,
     rto: Rto,
     deadline: Option<u64>,
+    /// Reno's window, losses by counting, no waits: see [`Sender::on_plain`].
+    is_simple: bool,
     /// Until when nothing is sent (`overhead`), whether that is news, how long the waits are.
     held: Option<u64>,
     is_hold_new: bool,
@@ -150,6 +152,10 @@ impl Sender {
             timed: (o.loss_detection == LossDetection::Rack).then(Box::default),
             rto: Rto::new(o, phase),
             deadline: None,
+            is_simple: matches!(Control::new(o), Control::Reno)
+                && o.loss_detection == LossDetection::Dupack
+                && o.recovery == Recovery::Window
+                && o.overhead == 0,
             held: None,
             is_hold_new: false,
             holds: Stream::new(0, ""),
@@ -188,10 +194,12 @@ impl Sender {
         self.ssthresh
     }
     /// When the retransmission timer is due.
+    #[inline]
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.deadline
     }
     /// Whether everything that was to be sent is acknowledged.
+    #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.una >= self.end
     }
@@ -209,6 +217,7 @@ impl Sender {
     }
 
     /// When to call [`Sender::release`], if that was not told yet.
+    #[inline]
     pub(crate) fn take_hold(&mut self) -> Option<u64> {
         core::mem::take(&mut self.is_hold_new).then_some(self.held).flatten()
     }
@@ -250,7 +259,46 @@ impl Sender {
     }
 
     /// An acknowledgement arrives.
-    pub(crate) fn on_ack(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
+    #[inline(always)]
+    pub(crate) fn on_ack(
+        &mut self,
+        o: &TcpOptions,
+        window: impl FnOnce() -> u32,
+        ack: Ack,
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
+        let is_new = ack.next > self.una && self.una > 0 && self.una < self.end;
+        let is_plain = is_new && self.is_simple && !self.in_recovery && self.board.is_empty();
+        if is_plain && !(ack.echo && o.ecn) && ack.sack[0].1 == 0 {
+            self.on_plain(o, ack.next, now, out);
+        } else {
+            self.on_any_ack(o, window(), ack, now, out);
+        }
+    }
+
+    /// What nearly every acknowledgement is: of something new, while nothing is missing and nothing marked. The
+    /// same as [`Sender::on_any_ack`], without asking for what does not happen.
+    #[inline(always)]
+    fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64, out: &mut Vec<Segment>) {
+        self.una = next;
+        self.nxt = self.nxt.max(next);
+        self.board.advance(next);
+        self.deaf = false;
+        self.marked_at_one = false;
+        self.rto.acknowledged(next, now, false);
+        (self.inflation, self.dupacks, self.limited) = (0, 0, 0);
+        self.cwnd += if self.cwnd < self.ssthresh { 1.0 } else { 1.0 / self.cwnd };
+        self.restart_timer(o, now);
+        let limit = next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end);
+        while self.nxt < limit {
+            self.emit(o, self.nxt, now, out);
+            self.nxt += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn on_any_ack(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
         }

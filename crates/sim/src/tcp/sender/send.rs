@@ -4,6 +4,7 @@ use super::{Segment, Sender, timed::Look};
 use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
 
 impl Sender {
+    #[inline]
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
         let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
         let needed = self.una < self.top || self.una < self.end || must_wait;
@@ -87,6 +88,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     pub(super) fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
         let is_retransmission = sequence < self.top;
         let is_alone = self.una == self.top;

@@ -106,7 +106,8 @@ impl Path {
             (self.last, self.duplicates) = (ack.next, 0);
         }
         let mut out = Vec::new();
-        self.sender.on_ack(&self.o, self.window, ack, self.now, &mut out);
+        let window = self.window;
+        self.sender.on_ack(&self.o, || window, ack, self.now, &mut out);
         self.carry(i64::from(ack.next) - 1, self.duplicates, out)
     }
 
