@@ -1,9 +1,9 @@
 """The AVQRED paper's testbed: claims complete, arithmetic, the rank rule, what is measured, a short run.
 
-Mutants (each was seen to fail a test here): standard deviations over n; connections counted from the start of
-the run; whole instead of half units of the last digit; improvements of the wrong column turned round; a seed
-that is not left out; the best for the second-best place; the chi-square interval upside down; neighbours of
-twice a parameter.
+Mutants (each was seen to fail a test here): standard deviations over n; connections counted from the start
+of the run; whole instead of half units of the last digit; improvements of the wrong column turned round;
+draws of seeds that are not used; the best for the second-best place; the chi-square interval upside down;
+neighbours of twice a parameter.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def test_ranks_are_those_of_the_printed_table():
     assert ranking.rows(Printed(0)) == {}
 
 
-def test_a_statement_about_ranks_that_one_seed_turns_is_undecided():
+def test_a_statement_about_ranks_that_hangs_on_one_seed_is_undecided():
     class One(Printed):
         def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
             values = dict(super().values(experiment, arm, metric))
@@ -126,11 +126,18 @@ def test_a_statement_about_ranks_that_one_seed_turns_is_undecided():
                 values[1] = 1e4
             return values
 
-    check = testbed.Testbed(TWIN, 3).checks()["AVQ-21"]
-    assert check.judge(Printed(3)).verdict is R
-    found = check.judge(One(3))
+    check = testbed.Testbed(TWIN).checks()["AVQ-21"]
+    sure = check.judge(Printed(5))
+    assert sure.verdict is R
+    assert sure.effect == sure.low == sure.high
+    found = check.judge(One(5))
     assert found.verdict is U
-    assert "1 of 3" in found.reason or "2 of 3" in found.reason
+    assert found.effect is not None
+    assert found.low is not None
+    assert found.low < 1 < found.effect
+    # The one seed is missing from (4/5)^5 = 33 % of the draws.
+    assert 45 < int(found.reason.split("true in ")[1].split()[0]) < 90
+    assert check.judge(One(5)) == found
 
 
 def test_steadiness_looks_at_the_number_that_varies_most():
