@@ -5,7 +5,8 @@ the sign of the difference flipped; the interval tested at its other end; seeds 
 offset of the border left out; logarithms left out; the margin widened by half; 80 % of seeds counted as
 more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
 conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
-ends alone, or by its steps alone; the verdict not withheld when there are too few seeds.
+ends alone, or by its steps alone; the verdict not withheld when there are too few seeds; of many margins the
+widest shown; the parts that hold listed for those that do not.
 """
 
 from __future__ import annotations
@@ -164,6 +165,17 @@ def test_a_conjunction_is_as_strong_as_its_weakest_part():
     both = All((better, Below(q("a"), q("b"), offset=-2.4))).judge(samples)
     assert both.p is not None
     assert both.p == Below(q("a"), q("b"), offset=-2.4).judge(samples).p
+
+
+def test_of_many_margins_the_tightest_is_shown_and_the_others_are_counted():
+    names = [chr(97 + i) for i in range(12)]
+    samples = made(**{name: column(100 + i, 0.01, common=False) for i, name in enumerate(names)})
+    near = All(tuple(Within(q(name), 90, 112) for name in names)).judge(samples)
+    assert (near.verdict, near.effect) == (R, pytest.approx(111, abs=0.1))
+    assert near.reason == "12 parts: 12 reproduced"
+    far = All(tuple(Within(q(name), 90, 109.5) for name in names)).judge(samples)
+    assert (far.verdict, far.effect) == (N, pytest.approx(111, abs=0.1))
+    assert far.reason.startswith("12 parts: 10 reproduced, 2 not reproduced: std of k, p: 110")
 
 
 def test_a_check_beside_does_not_decide():

@@ -195,7 +195,8 @@ class Within:
         if effect.low is None:
             return replace(finding, reason=too_few(total, len(known), (self.a, self.b)))
         verdict, where = {True: (R, "inside"), False: (N, "outside"), None: (U, "across an end of")}[inside]
-        return replace(finding, verdict=verdict, reason=f"interval {where} the margin")
+        slack = min(effect.low - self.low, self.high - effect.high) if effect.high is not None else None
+        return replace(finding, verdict=verdict, reason=f"interval {where} the margin", slack=slack)
 
     def _claimed(self) -> str:
         if math.isinf(self.high):

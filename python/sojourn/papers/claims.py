@@ -68,6 +68,8 @@ class Finding:
         Probability of an effect at least this far from the border by chance; None without a test.
     reason : str
         Why this verdict.
+    slack : float or None
+        Of a margin: from the interval to the nearest end that is claimed, negative where it reaches beyond.
     """
 
     verdict: Verdict
@@ -79,6 +81,7 @@ class Finding:
     claimed: str = ""
     p: float | None = None
     reason: str = ""
+    slack: float | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ reading and under each other reading, and corrects the probabilities for the num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sojourn.papers.checks import Check, union
@@ -17,6 +17,8 @@ from sojourn.papers.terms import Samples, Source
 from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+#: Most parts of a conjunction that its reason writes out.
+SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class All:
         """Return the part that decides, with all parts in the reason.
 
         All must hold, so the weakest part carries a *reproduced* (largest p); one failure is enough, so
-        the clearest part carries a *not reproduced* (smallest p).
+        the clearest part carries a *not reproduced* (smallest p). Among margins it is the one with the least
+        slack. Of many parts the reason counts those that hold and lists some of the others.
         """
         found = [part.judge(samples) for part in self.flat()]
         verdicts = {finding.verdict for finding in found}
@@ -57,8 +60,20 @@ class All:
         deciding = [finding for finding in found if finding.verdict is verdict]
         pick = max if verdict is R else min
         shown = pick(deciding, key=lambda finding: 0.0 if finding.p is None else finding.p)
-        fewest = min(finding.n for finding in found)
-        return replace(shown, n=fewest, reason="; ".join(dict.fromkeys(map(brief, found))))
+        if all(finding.slack is not None for finding in deciding):
+            shown = min(deciding, key=lambda finding: finding.slack or 0.0)
+        return replace(shown, n=min(finding.n for finding in found), reason=_listed(found))
+
+
+def _listed(found: Sequence[Finding]) -> str:
+    """Return all findings in words; of more than `SHOWN` the counts, and some that do not hold."""
+    words = list(dict.fromkeys(map(brief, found)))
+    if len(words) <= SHOWN:
+        return "; ".join(words)
+    others = [brief(one) for verdict in (N, U) for one in found if one.verdict is verdict]
+    counts = ", ".join(f"{n} {v}" for v in (R, N, U) if (n := sum(one.verdict is v for one in found)))
+    some = "; ".join(others[:SHOWN]) + ("; and so on" if len(others) > SHOWN else "")
+    return f"{len(found)} parts: {counts}" + (f": {some}" if some else "")
 
 
 @dataclass(frozen=True)

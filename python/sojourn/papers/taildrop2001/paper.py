@@ -75,6 +75,12 @@ def cell(row: Mapping[str, str]) -> Cell | None:
         ]
         return sum(shares) / len(shares) if shares else None
 
+    ratios = {
+        "1000 vs 800 sessions": (drops[loads.index(800)], drops[loads.index(1000)]),
+        "1400 vs 1200 sessions": (drops[loads.index(1200)], drops[loads.index(1400)]),
+    }
+    if row["metric"] == "max_p_ratio":  # max_p is to be twice the drop probability: ours is measured
+        return Cell(Derived("", ratios[row["parameter_set"]], lambda a, b: b / a if a else None))
     known: dict[tuple[str, str], Term] = {
         ("tcp_goodput", "mean"): Derived("", tuple(goodput), lambda *x: sum(x) / len(x)),
         ("tcp_goodput", "max"): Derived("", tuple(most), lambda *x: max(x)),
