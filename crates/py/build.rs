@@ -6,13 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The crates whose sources move results.
+/// The crates whose sources move results, and that which moves those of the real world only.
 const CRATES: [&str; 3] = ["aqm", "sim", "py"];
+const GATEWAY: [&str; 1] = ["gateway"];
 
 fn main() {
+    println!("cargo::rustc-env=SOJOURN_SOURCES={:012x}", hash(&CRATES) >> 16);
+    println!("cargo::rustc-env=SOJOURN_GATEWAY={:012x}", hash(&GATEWAY) >> 16);
+}
+
+fn hash(names: &[&str]) -> u64 {
     let crates = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("..");
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325; // FNV-1a: enough to tell versions apart
-    for name in CRATES {
+    for name in names {
         let folder = crates.join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());
         let mut files = Vec::new();
@@ -25,7 +31,7 @@ fn main() {
             }
         }
     }
-    println!("cargo::rustc-env=SOJOURN_SOURCES={:012x}", hash >> 16);
+    hash
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {

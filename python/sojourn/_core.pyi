@@ -5,6 +5,7 @@ from typing import Any, Literal, final, overload
 __all__ = [
     "VERSION",
     "CORE_VERSION",
+    "GATEWAY_VERSION",
     "SpecError",
     "PlanError",
     "Cancelled",
@@ -45,6 +46,7 @@ __all__ = [
 
 VERSION: str
 CORE_VERSION: str
+GATEWAY_VERSION: str
 CONVENTIONS: list[str]
 
 class SpecError(ValueError):

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from sojourn.real.addresses import blocks
+from sojourn.real.namespace import Namespace
 from support import Cli
 
 #: Does nothing, longer than any test; and can be told apart from every other process.
@@ -167,6 +168,38 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[0]) >= 0.02
     assert "devices on the host itself need root" in done.stderr
+
+
+@pytest.mark.usefixtures("places")
+def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
+    program: Callable[[str], str], tmp_path: Path
+):
+    """The host is a namespace, too, with a neighbour that knows nothing of the shell's addresses."""
+    nft = program("nft")
+    host, beyond = Namespace("host"), Namespace("beyond")
+    host.ip(f"link add out type veth peer name in netns /proc/{os.getpid()}/fd/{beyond.fd}")
+    host.ip("addr add 10.9.0.1/24 dev out", "link set out up")
+    beyond.ip("addr add 10.9.0.2/24 dev in", "link set in up")
+    host.sysctl("net.ipv4.ip_forward", 1)
+    command = [
+        sys.executable,
+        "-m",
+        "sojourn",
+        "shell",
+        *BARE,
+        "--out",
+        str(tmp_path / "out"),
+        "--",
+        "ping",
+        "-c",
+        "1",
+        "10.9.0.2",
+    ]
+    said = host.run(command).stdout
+    assert " 0% packet loss" in said
+    assert host.run([nft, "list", "tables"]).stdout == ""
+    host.close()
+    beyond.close()
 
 
 @pytest.mark.usefixtures("places")

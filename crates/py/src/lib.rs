@@ -25,6 +25,7 @@ use pyo3::prelude::*;
 fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add("CORE_VERSION", concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES")))?;
+    module.add("GATEWAY_VERSION", env!("SOJOURN_GATEWAY"))?;
     errors::register(module)?;
     module.add_function(wrap_pyfunction!(schema::algorithms, module)?)?;
     module.add_function(wrap_pyfunction!(schema::schedulers, module)?)?;

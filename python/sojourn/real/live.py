@@ -33,13 +33,13 @@ class Line:
         now = self._gateway.live()
         if now is None or self._before is None or now.seconds <= self._before.seconds:
             return
-        text = "sojourn  " + "  |  ".join(
+        text = " | ".join(
             f"{name} {part(before, after, now.seconds - self._before.seconds)}"
             for name, before, after in zip(("up", "down"), self._before.queues, now.queues, strict=True)
         )
         self._before = now
         if self._title:
-            self._put(f"\033]0;{text}\007")
+            self._put(f"\033]0;sojourn: {text}\007")
         else:
             columns = shutil.get_terminal_size().columns
             self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: columns - 1]}{_BACK}")
@@ -64,9 +64,10 @@ def part(before: Mapping[str, float], after: Mapping[str, float], seconds: float
     >>> zero = dict.fromkeys(("departures", "departed_bytes", "delay_sum_ns", "drops", "marks"), 0)
     >>> after = {"departures": 10, "departed_bytes": 15000, "delay_sum_ns": 5e7, "drops": 2, "marks": 0}
     >>> part(zero, after, 0.1)
-    '1.20 Mbit/s 5.0 ms 2 drops 0 marks'
+    '1.20 Mbit/s 5.0 ms 2 drops'
     """
     gained = {name: after[name] - before[name] for name in ("departures", "departed_bytes", "delay_sum_ns")}
     delay = gained["delay_sum_ns"] / gained["departures"] / 1e6 if gained["departures"] else 0.0
     rate = gained["departed_bytes"] * 8e-6 / seconds
-    return f"{rate:.2f} Mbit/s {delay:.1f} ms {after['drops']:.0f} drops {after['marks']:.0f} marks"
+    marks = f" {after['marks']:.0f} marks" if after["marks"] else ""
+    return f"{rate:.2f} Mbit/s {delay:.1f} ms {after['drops']:.0f} drops{marks}"

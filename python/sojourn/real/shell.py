@@ -126,6 +126,7 @@ def run(
     record = gateway.finish()
     from sojourn.real.session import Session
 
+    place.close()
     code = jail.wait() if stopped is None else 128 + stopped
     assert code is not None
     return code, Session(request, record, list(command), started)

@@ -48,6 +48,16 @@ class Uplink:
     limits: list[str]
     translator: subprocess.Popen[bytes] | None = None
 
+    def close(self) -> None:
+        """Let go of it all; what nobody holds any more vanishes."""
+        if self.translator is not None:
+            self.translator.kill()
+            self.translator.communicate()
+        for tun in (self.near, self.far):
+            tun.close()
+        for namespace in (self.inside, self.outside):
+            namespace.close()
+
 
 def connect(mtu: int = 1500) -> Uplink:
     """Make the namespaces and their devices; this process must not have a second thread yet.
@@ -117,7 +127,8 @@ def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | No
         f"ip saddr {block.prefix} ip daddr != {block.prefix} masquerade; }}; }}\n"
     )
     # A table with an owner vanishes with the process that made it (Linux 5.12).
-    process = outside.popen(["nft", "-i"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = outside.popen(["nft", "-i"], stdin=subprocess.PIPE, start_new_session=True, **silent)
     assert process.stdin is not None
     process.stdin.write(rules.encode())
     process.stdin.flush()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Any
 
+from sojourn import _core
 from sojourn.caution import cautions
 from sojourn.metrics import compute
 from sojourn.real.columns import columns
@@ -32,12 +33,13 @@ ENDLESS = "1000000p"
 
 @functools.cache
 def version() -> str:
-    """Return a hash of the real world's sources: part of the id of its runs."""
+    """Return a hash of the real world's sources, the gateway's too: part of the id of its runs."""
     files = sorted(
         (one for one in resources.files(__package__).iterdir() if one.name.endswith(".py")),
         key=lambda f: f.name,
     )
-    return hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()[:12]
+    content = b"".join(one.read_bytes() for one in files) + _core.GATEWAY_VERSION.encode()
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def run_points(
