@@ -182,6 +182,8 @@ def test_published_numbers_stand_beside_ours(result: Reproduction):
 
 def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert learned(result).startswith("**Is RED's queue shorter?** Yes.\n- X-1: *reproduced*: mean queue")
+    blank = [dataclasses.replace(one, finding=Finding(Verdict.UNDECIDED)) for one in result.judged]
+    assert learned(dataclasses.replace(result, judged=blank)) == ""
     first = result.judged[0]
     lesson = dataclasses.replace(result.paper.lessons[0], claims=("X-1",))
 

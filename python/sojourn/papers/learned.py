@@ -54,9 +54,10 @@ class Lesson:
 
 
 def learned(result: Reproduction) -> str:
-    """Return what the verdicts of a paper say, as `sojourn.report.Text`."""
-    parts = [_lesson(lesson, result.judged) for lesson in result.paper.lessons]
-    return "\n\n".join([*parts, *_readings(result)])
+    """Return what the verdicts of a paper say, as `sojourn.report.Text`, on what was run."""
+    known = {item.claim.id for item in result.judged if item.finding.n}
+    lessons = [one for one in result.paper.lessons if known & set(one.claims)]
+    return "\n\n".join([*(_lesson(one, result.judged) for one in lessons), *_readings(result)])
 
 
 def _lesson(lesson: Lesson, judged: Sequence[Judged]) -> str:
