@@ -163,6 +163,10 @@ def plan(
         raise unknown(world, "a world", WORLDS, "world")
     if isinstance(aqms, str):
         raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
+    if world == "real":
+        from sojourn.real.scene import check as check_real
+
+        check_real(scenario)
     specs = (
         [canonical(one) for one in aqms] if aqms else [canonical(queues(scenario)[measured(scenario)].aqm)]
     )

@@ -12,6 +12,7 @@ import pytest
 
 import sojourn
 from sojourn.real.scene import Layout, layout
+from sojourn.real.web import PREFIX, sweep
 from sojourn.real.world import measure
 from sojourn.record import Record, numbers
 
@@ -90,12 +91,18 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
     seen = {tuple(ends[:3]): count for ends, count in zip(gateway["ends"], goodput, strict=True)}
     received = [row for one in hosts.values() for row in one["received"]]
     for protocol, _, peer, source, count, _ in received:
-        assert seen[protocol, peer, source] == count
+        # What of TCP waits behind a hole when a sender is cut off has arrived and is never read.
+        behind = seen[protocol, peer, source] - count
+        assert behind == 0 if protocol == "udp" else 0 <= behind < 100 * 1448
     sent = [one["sent"] for part in hosts.values() for one in part["udp"]]
     assert sent == [200, 200]  # datagrams of 500 bytes on the wire, 100 a second, for two seconds
     assert len(received) == 6
     again = sum(numbers(gateway["flows"]["retransmitted_packets"], "Q"))
-    assert again == sum(one["counters"].get("TcpRetransSegs", 0) for one in hosts.values())
+    counters = [one["counters"] for one in hosts.values()]
+    segments, syns = (
+        sum(one.get(name, 0) for one in counters) for name in ("TcpRetransSegs", "TcpExtTCPSynRetrans")
+    )
+    assert again == segments - syns
 
 
 @pytest.mark.usefixtures("namespaces")
@@ -178,6 +185,14 @@ def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:
     assert values["timeouts"] is None
     assert values["ftp.timeouts"] is None
     assert values["drops"] == 0.0
+
+
+def test_folders_of_killed_servers_are_swept_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    for owner in ("999999999", str(os.getpid())):
+        (tmp_path / f"{PREFIX}{owner}-x").mkdir()
+    sweep()
+    assert [one.name for one in tmp_path.iterdir()] == [f"{PREFIX}{os.getpid()}-x"]
 
 
 @pytest.mark.usefixtures("namespaces")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import random
 import shutil
 import signal
@@ -22,6 +23,8 @@ from sojourn.real.loop import READ, WRITE, Loop
 from sojourn.real.senders import abort, client
 from sojourn.record import UNFINISHED
 
+#: Name of a server's folder, before the number of its process.
+PREFIX = "sojourn-nginx-"
 #: Size of the file of which objects are ranges.
 LARGEST = 8 << 30
 #: What a capped connection reads at a time, and its receive buffer as seconds of its rate.
@@ -45,7 +48,8 @@ class Server:
     """An nginx in this namespace that ends with this process."""
 
     def __init__(self, program: str, ports: list[int], files: int) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="sojourn-nginx-"))
+        sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         (self.folder / "root").mkdir()
         with (self.folder / "root/o").open("wb") as file:
             file.truncate(LARGEST)
@@ -74,6 +78,14 @@ class Server:
 def die_with_parent() -> None:
     """Let the kernel end this process when its parent ends."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def sweep() -> None:
+    """Remove the folders of servers that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Browsers:
