@@ -142,6 +142,20 @@ def test_labels_say_only_what_tells_apart() -> None:
     assert list(found.values()) == ["PI", "RAQM T 1s", "RAQM T 2s", "RAQM (default)"]
 
 
+def test_long_labels_are_cut_where_the_rest_tells_all_apart() -> None:
+    specs = [
+        "pie target 5ms alpha 1 beta 2",
+        "pie target 5ms alpha 2 beta 3",
+        "pie target 6ms alpha 2 beta 3",
+    ]
+    assert list(labels(specs).values()) == [
+        "PIE target 5ms alpha 1 …",
+        "PIE target 5ms alpha 2 …",
+        "PIE target 6ms …",
+    ]
+    assert list(labels(["pie", specs[0]]).values()) == ["PIE (default)", "PIE target 5ms …"]
+
+
 def test_gentle_red_is_one_algorithm_however_written() -> None:
     assert algorithm("red gentle min_th 5p") == algorithm("gred min_th 5p") == "gred"
     assert algorithm("red min_th 5p") == "red"

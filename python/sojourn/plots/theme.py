@@ -209,6 +209,10 @@ def label(spec: str) -> str:
     return f"{style(spec).title} {words.text(words.settings)}".rstrip()
 
 
+#: A label in a figure has room for so many parameters.
+MANY = 2
+
+
 def labels(specs: Sequence[str]) -> dict[str, str]:
     """Write several specs for people, each as short as telling them apart allows.
 
@@ -220,8 +224,9 @@ def labels(specs: Sequence[str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Parameters that all specs of an algorithm share are left out; an algorithm that occurs once is
-        shown by its name alone.
+        Parameters that all specs of an algorithm share are left out, and of more than two the last ones
+        (for these an ellipsis), as long as the rest tells all apart; an algorithm that occurs once is shown
+        by its name alone.
     """
     groups: dict[str, list[str]] = {}
     for spec in dict.fromkeys(specs):
@@ -230,10 +235,16 @@ def labels(specs: Sequence[str]) -> dict[str, str]:
     for group in groups.values():
         words = {spec: _Words.of(spec) for spec in group}
         shared = set.intersection(*(set(w.settings) for w in words.values()))
+        own = {spec: tuple(s for s in words[spec].settings if s not in shared) for spec in group}
         for spec in group:
-            told = words[spec].text(s for s in words[spec].settings if s not in shared)
+            told = words[spec].text(own[spec])
             if not told and len(group) > 1:
                 told = "(default)"
+            others = [own[other] for other in group if other != spec]
+            for count in range(1, len(own[spec]) if len(own[spec]) > MANY else 0):
+                if all(other[:count] != own[spec][:count] for other in others):
+                    told = f"{words[spec].text(own[spec][:count])} …"
+                    break
             found[spec] = f"{style(spec).title} {told}".rstrip()
     return {spec: found[spec] for spec in specs}
 

@@ -152,8 +152,6 @@ def metric_table(
 
 
 def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[Block]:
-    from sojourn.plots.theme import labels
-
     to_toml = getattr(scenario, "to_toml", None)
     if to_toml is None:
         return []
@@ -173,7 +171,7 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[
         "buffer": queue.get("limit"),
         "measured queue": plan.get("measure", {}).get("queue"),
         "traffic": [_traffic(entry) for entry in plan.get("traffic", [])] or None,
-        "algorithms": ", ".join(labels(specs).values()),
+        "algorithms": ", ".join(specs),
     }
     shown = [{k: v for k, v in facts.items() if v} for facts in (run, net)]
     return [Columns([Facts(facts) for facts in shown if facts])]
