@@ -31,7 +31,7 @@ BARE = (*LINK, "--no-report")
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 ECHO = (
     "import os, socket, time\n"
-    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)\n"
+    "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(1)\n"
     "address = (os.environ.get('FAR') or os.environ['SOJOURN_OUTSIDE'], 7007)\n"
     "for _ in range(40):\n"
     "    start = time.monotonic(); s.sendto(b'x', address)\n"

@@ -60,16 +60,23 @@ fn departures_are_exact_and_do_not_care_how_late_the_host_is() {
 #[test]
 fn a_clock_that_jumps_a_day_or_goes_back_loses_nothing() {
     let day = 86_400_000 * MS;
-    let packets = [
-        (5 * MS, datagram(972)),
-        (day, datagram(972)),
-        (day - 50 * MS, datagram(972)),
-        (day + 1, datagram(972)),
-    ];
     for aqm in ["droptail", "pie", "codel", "fq_codel"] {
-        let (outcome, got) = run(gateway(aqm, json!({})), &packets, 3 * day, day + 100 * MS);
-        assert_eq!((outcome.tally.read, outcome.tally.delivered, got.len()), (4, 4, 4), "{aqm}");
-        assert!(got.is_sorted_by_key(|(due, _)| *due));
+        let mut engine = gateway(aqm, json!({}));
+        let mut got = Vec::new();
+        for time in [5 * MS, day, day - 50 * MS, day + 1, 0] {
+            engine.take(time, &datagram(972));
+            engine.advance(time, &mut |_, _, due| {
+                got.push(due);
+                Some(0)
+            });
+        }
+        engine.advance(day + 100 * MS, &mut |_, _, due| {
+            got.push(due);
+            Some(0)
+        });
+        assert_eq!((engine.tally().read, engine.tally().delivered, got.len()), (5, 5, 5), "{aqm}");
+        assert!(got.is_sorted() && got[4] > day, "{aqm}");
+        engine.finish(day + 100 * MS).expect("packets are conserved");
     }
 }
 
@@ -208,6 +215,32 @@ fn goodput_counts_first_copies_and_the_row_is_about_the_data() {
     assert_eq!((flows.traffic[0], flows.crosses[0], flows.sent_packets[0]), (0, 1, 5));
     assert_eq!((flows.goodput_bytes[0], flows.retransmitted_packets[0]), (2000, 2));
     assert_eq!(flows.timeouts[0], u64::MAX, "only the host knows");
+}
+
+#[test]
+fn sequence_numbers_wrap() {
+    let segment = |sequence: u32| plain(&ipv4(0, 0, 0, 6, &tcp(9, 80, sequence, 0x10, &[0; 500])));
+    let first = u32::MAX - 700;
+    let packets: Vec<_> = [0u32, 500, 1000, 500]
+        .iter()
+        .zip(0..)
+        .map(|(s, i)| (i * MS, segment(first.wrapping_add(*s))))
+        .collect();
+    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    let flows = &outcome.record.flows;
+    assert_eq!((flows.goodput_bytes[0], flows.retransmitted_packets[0]), (1500, 1));
+}
+
+#[test]
+fn what_the_other_queue_does_is_not_the_measured_ones() {
+    let mut packet = ipv4(2, 0, 0, 17, &udp(1, 2, 972));
+    packet[12..20].copy_from_slice(&[10, 0, 1, 1, 10, 0, 0, 1]);
+    let packets: Vec<_> = (0..4000).map(|i| (i * 790_000, plain(&packet))).collect();
+    let (outcome, _) = run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
+    let flows = &outcome.record.flows;
+    assert!(outcome.record.queues[1].marks.iter().sum::<u64>() > 10);
+    assert_eq!((flows.crosses[0], flows.queue_arrivals[0], flows.queue_marks[0]), (0, 0, 0));
+    assert_eq!(flows.received_packets[0], outcome.tally.delivered);
 }
 
 #[test]

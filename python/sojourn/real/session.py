@@ -127,8 +127,9 @@ class Session:
         from sojourn.tables import whole
 
         every = whole(self.record)
-        tables = [replace(every, queue=queue) for queue in self.record.queues]
-        heads = [str(queue["name"]).replace("-", " to ") for queue in self.record.queues]
+        queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
+        tables = [replace(every, queue=queue) for queue in queues]
+        heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
         yield f"{'':18}" + "".join(f"{head:>20}" for head in heads)
         for name, title, factor, digits in ROWS:
             values = [METRICS[name].read(table) for table in tables]
