@@ -6,7 +6,7 @@ use sojourn_aqm::Ecn;
 use sojourn_gateway::{Header, Malformed, mark, parse, split};
 
 fn mapped(address: [u8; 4]) -> u128 {
-    u128::from(std::net::Ipv6Addr::from(std::net::Ipv4Addr::from(address).to_ipv6_mapped()))
+    u128::from(std::net::Ipv4Addr::from(address).to_ipv6_mapped())
 }
 
 #[test]

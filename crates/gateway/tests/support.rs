@@ -22,7 +22,7 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
 
 /// Whether two checksums mean the same: zero has two forms.
 pub(crate) fn agree(a: u16, b: u16) -> bool {
-    a == b || (a % 0xffff == 0 && b % 0xffff == 0)
+    a == b || (a.is_multiple_of(0xffff) && b.is_multiple_of(0xffff))
 }
 
 pub(crate) const A4: [u8; 4] = [10, 0, 0, 1];
