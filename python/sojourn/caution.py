@@ -48,6 +48,25 @@ def cautions(record: Record) -> list[str]:
     late = _late(record)
     if late is not None:
         found.append(late)
+    return found + _heavy(record)
+
+
+def _heavy(record: Record) -> list[str]:
+    """Return which traffic has sizes with so heavy a tail that means converge slowly."""
+    import numpy as np
+
+    from sojourn.study.longrun import heavy_tail
+
+    found = []
+    objects = record.objects
+    for (name,), rows in objects.group_by("traffic", maintain_order=True):
+        tail = heavy_tail(rows["bytes"].to_numpy().astype(np.float64))
+        if tail is not None:
+            share = f"the largest 1 % are {100 * tail.top_share:.0f} % of the bytes"
+            found.append(
+                f"sizes of {name} have a heavy tail (index {tail.exponent:.2f} by Hill's estimate; {share}): "
+                "means of its times converge slowly, look at medians"
+            )
     return found
 
 

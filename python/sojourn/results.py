@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.errors import InputError
 from sojourn.record import Record, array
 from sojourn.study.execute import Outcome
-from sojourn.study.stats import Estimate, mean_ci
+from sojourn.study.stats import Estimate, bootstrap, mean_ci
 
 if TYPE_CHECKING:
     import polars as pl
@@ -146,6 +146,28 @@ class Results:
     def estimate(self, aqm: str, metric: str) -> Estimate:
         """Return mean and 95 % interval of one metric of one algorithm."""
         return mean_ci(self.values(aqm, metric))
+
+    def median(self, aqm: str, metric: str) -> tuple[float, tuple[float, float] | None] | None:
+        """Return the median over the seeds of one metric with its 95 % bootstrap interval; None if unknown.
+
+        For metrics whose mean a few seeds decide, like completion times of files with heavy tails.
+        """
+        import statistics
+
+        known = [value for value in self.values(aqm, metric) if value is not None]
+        return (statistics.median(known), bootstrap(known)) if known else None
+
+    def batch_means(self, aqm: str, seed: int, column: str = "queue_mean") -> Estimate:
+        """Return mean and 95 % half-width of a sampled quantity from one long run, after its warm-up.
+
+        `ci95` is None if the run is too short for batches that do not depend on each other; `n` is the number
+        of batches. See `sojourn.study.longrun`.
+        """
+        from sojourn.study.longrun import batch_means
+
+        start, _ = self.scenario.seconds
+        frame = self.trace(column, aqm, seed)
+        return batch_means(frame.filter(frame["time_s"] > start)[column].to_numpy())
 
     def summary(self) -> pl.DataFrame:
         """Return mean and 95 % half-width over the seeds: aqm, metric, unit, mean, ci95, n."""

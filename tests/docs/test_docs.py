@@ -134,6 +134,47 @@ def test_the_commands_of_sweeps_run(tmp_path: Path):
     assert "8 of 8 runs are done, 0 failed" in said[2]
 
 
+def typed(page: str, folder: Path) -> list[str]:
+    """Type every command of a page as it stands, on shorter scenarios; return what each said."""
+    (folder / "examples").mkdir()
+    (folder / "examples/rank").symlink_to(ROOT / "examples/rank")
+    text = (ROOT / "examples/red40.toml").read_text()
+    short = text.replace('duration = "200s"', 'duration = "8s"').replace('warmup = "100s"', 'warmup = "4s"')
+    assert short.count('"8s"') == short.count('"4s"') == 1
+    (folder / "examples/red40.toml").write_text(short)
+    said = []
+    for line in (line for code in blocks(ROOT / "docs" / page, "sh") for line in code.splitlines()):
+        words = [str(Path(sys.executable).parent / "sojourn"), *shlex.split(line)[1:]]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+        said.append(done.stdout)
+    return said
+
+
+def test_the_commands_of_cluster_run(tmp_path: Path):
+    """And give the same tables, however the runs were made."""
+    said = typed("cluster.md", tmp_path)
+    assert "8 of 8 runs are done, 0 failed" in said[4]
+    assert said[5] == "sbatch results/array/job.sh\n"
+    results = tmp_path / "results"
+    here, *others = ((results / name / "summary.parquet").read_bytes() for name in ("here", "shared", "dask"))
+    assert all(other == here for other in others)
+    assert "COSTS" not in (ROOT / "docs/cluster.md").read_text()
+
+
+def test_the_commands_of_tune_run(tmp_path: Path):
+    said = typed("tune.md", tmp_path)
+    assert all("on 8 seeds that the choice never saw (5 to 12)" in one for one in said[:1])
+    assert all("In Linux: tc qdisc replace dev DEV root" in one for one in said[:3])
+    assert "column g: 20 of 20 are ours\ncolumn h: 20 of 20 are ours" in said[3]
+
+
+def test_other_readers_of_the_tables_have_a_line_each():
+    text = (ROOT / "docs/cluster.md").read_text()
+    for reader in ("polars.read_parquet(", "pandas.read_parquet(", "duckdb.sql("):
+        assert reader in text
+
+
 def test_the_plan_of_sweeps_is_one(tmp_path: Path):
     from sojourn.study.planfile import read
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -173,15 +175,18 @@ def joined(arguments: list[str]) -> list[str]:
     --------
     >>> joined(["sweep", "a.toml", "-L", "queue.limit", "50p,100p", "--json"])
     ['sweep', 'a.toml', '-L', 'queue.limit 50p,100p', '--json']
+    >>> joined(["tune", "a.toml", "-P", "target", "--json"])
+    ['tune', 'a.toml', '-P', 'target', '--json']
     """
-    words = iter(arguments)
+    words = deque(arguments)
     found = []
-    for word in words:
-        found.append(word)
-        key = next(words, None) if word in ("-P", "-L") else None
-        if key is not None:
-            value = None if "=" in key or " " in key else next(words, None)
-            found.append(key if value is None else f"{key} {value}")
+    while words:
+        found.append(words.popleft())
+        if found[-1] in ("-P", "-L") and words:
+            found.append(words.popleft())
+            alone = "=" in found[-1] or " " in found[-1]
+            if words and not alone and not re.match(r"--|-[A-Za-z]", words[0]):
+                found[-1] += f" {words.popleft()}"
     return found
 
 

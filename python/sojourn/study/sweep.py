@@ -145,6 +145,10 @@ class Swept:
 
     def runs(self) -> pl.DataFrame:
         """Return one row a run: the varied keys, aqm, seed, run_id, then every metric."""
+        return self._runs
+
+    @cached_property
+    def _runs(self) -> pl.DataFrame:
         import polars as pl
 
         rows = [
@@ -158,6 +162,10 @@ class Swept:
 
     def summary(self) -> pl.DataFrame:
         """Return one row a combination, algorithm and metric: the varied keys, aqm, metric, mean, ci95, n."""
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> pl.DataFrame:
         import polars as pl
 
         keys = [axis.key for axis in self.sweep.axes if axis.key != "aqm"]
