@@ -1,9 +1,10 @@
 """Runs on a Dask cluster: workers on any number of machines, found through one scheduler.
 
 Runs travel in chunks of a few seconds' work, sized from how long runs have taken so far, and only two chunks
-a worker are on their way at a time. A chunk whose worker is lost is given to another; one that has cost
-several workers (four by Dask's default) is taken apart, and the run that does it fails. Workers must have
-the same core: another would give other numbers. Disk stays the truth, and only this process writes it.
+a worker are on their way at a time. A chunk whose worker is lost is given to another. The runs of one that
+has cost several workers (four by Dask's default) are tried again one by one at the end; the one that does it
+fails. Workers must have the same core: another would give other numbers. Disk stays the truth, and only this
+process writes it.
 """
 
 from __future__ import annotations
@@ -191,6 +192,10 @@ class _Chunks:
         self._client, self._jobs = client, jobs
         self._with = (version(), sources, reduce, samples)
         self._todo = deque(range(len(jobs)))
+        #: Runs of chunks that cost several workers. Others may have been with the one that did it: at the end
+        #: each is tried again with nothing beside it.
+        self._suspects: deque[int] = deque()
+        self._alone = False
         self._out: dict[Future, list[int]] = {}
         self._back = as_completed()
         self._done = 0
@@ -211,6 +216,9 @@ class _Chunks:
             # The end is shared evenly.
             size = min(self._size(), math.ceil(len(self._todo) / threads))
             self._send([self._todo.popleft() for _ in range(min(size, len(self._todo)))])
+        if self._suspects and not self._out:
+            self._alone = True
+            self._send([self._suspects.popleft()])
 
     def _send(self, indices: list[int]) -> None:
         jobs = [self._jobs[index] for index in indices]
@@ -244,9 +252,8 @@ class _Chunks:
             self._learn(seconds / len(indices))
         elif not isinstance(error, KilledWorker):
             raise error
-        elif len(indices) > 1:
-            for index in indices:
-                self._send([index])
+        elif not self._alone:
+            self._suspects.extend(indices)
             return []
         else:
             results = [RuntimeError("every worker that tried it died")]
@@ -263,6 +270,7 @@ class _Chunks:
 
     def cancel(self) -> None:
         self._todo.clear()
+        self._suspects.clear()
         with contextlib.suppress(Exception):
             self._client.cancel(list(self._out))
         self._out.clear()
