@@ -15,11 +15,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import sojourn
 from sojourn.errors import SojournError
 from sojourn.real.gateway import Gateway, Host, Link, lateness
 from sojourn.real.namespace import Namespace, is_privileged, missing
 from sojourn.real.tun import open_tun
 
+HERE = Path(__file__).parent
 LEFT, RIGHT = "10.0.1.1", "10.0.2.1"
 SECONDS = 10
 #: On the wire, in bytes.
@@ -158,6 +160,10 @@ def main() -> None:
         note = f"void: the sender starved, the link was idle {100 * idle:.2f} % of the time" if idle else ""
         say(f"rate-error-{rate}", f"{100 * error:+.4f} %", "<= 0.02", abs(error) <= 2e-4, note)
     say("lateness-p99", f"{max(late):.0f} us", "<= 200", max(late) <= 200)
+    scenario = sojourn.load(HERE / "connections4000.toml")
+    metrics = sojourn.run(scenario, seeds=1, world="real").outcomes[0].metrics
+    held, idle = metrics["web.active_transfers"] or 0.0, metrics["idle_share"] or 0.0
+    say("connections-4000", f"{100 * idle:.2f} % idle", "= 0.00", idle == 0, f"{held:.0f} held on average")
     _, _, marks, seen = tcp(Link("25Mbit/s", "5ms", "300p", "pi q_ref 30", ecn=True), SECONDS, 4)
     say("marks-seen", f"{marks} marks", f"= {seen}", marks == seen > 0)
 

@@ -84,6 +84,20 @@ def test_the_link_is_exactly_as_fast_as_it_says():
         assert sum(queue["drops"]) > 0
 
 
+def test_code_points_are_classes():
+    """AF13 is the third precedence of the first class, AF11 the first, which `prio` serves before."""
+    with wire() as place, place.gateway(Link("1Mbit/s", limit="1000p", aqm="prio")) as gateway:
+        sender, receiver = place.datagrams()
+        with sender, receiver:
+            for i in range(400):
+                sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, (10 if i % 2 else 14) << 2)
+                sender.send(bytes(500))
+            settle(gateway)
+        metrics = compute(gateway.finish())
+        assert metrics["classes.0.arrivals"] == metrics["classes.2.arrivals"] == 200
+        assert (metrics["classes.2.mean_delay_s"] or 0) > (metrics["classes.0.mean_delay_s"] or 0)
+
+
 def test_a_flood_of_tiny_packets_is_counted_to_the_last():
     count = 20_000
     with wire() as place, place.gateway(Link("1Gbit/s", limit="100000p")) as gateway:

@@ -45,6 +45,8 @@ from sojourn.units import Wrong, number
 
 #: Names of the two queues, unless the sides have names of their own.
 FORWARD, BACKWARD = "left-right", "right-left"
+#: The classes of assured forwarding: code point AFnd is 8 n + 2 d (RFC 2597), its class 3 (n - 1) + d - 1.
+ASSURED = {8 * n + 2 * d: 3 * (n - 1) + d - 1 for n in range(1, 5) for d in range(1, 4)}
 #: Real-time priority of the gateway's thread, where permitted.
 PRIORITY = 50
 #: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
@@ -181,7 +183,7 @@ class Gateway:
     mean_packet : int
         Size on the wire that algorithms count in.
     classes : mapping of int to int
-        Traffic class of each DiffServ code point that has one.
+        Traffic class of each DiffServ code point that has one; the others have class 0.
     conventions : str
         Whose defaults algorithms have: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
     priority : int
@@ -206,7 +208,7 @@ class Gateway:
     measured: str | None = None
     overhead: int = 0
     mean_packet: int = 1500
-    classes: Mapping[int, int] = field(default_factory=dict)
+    classes: Mapping[int, int] = field(default_factory=lambda: ASSURED)
     conventions: str = "default"
     priority: int = PRIORITY
     names: tuple[str, str] = ("left", "right")
