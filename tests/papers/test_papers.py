@@ -2,7 +2,7 @@
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
 counted twice; a deviation where the mean stands; an experiment's own number of seeds ignored; the quick run
-not shortened; a lesson that answers "holds" where one claim fails.
+not shortened; a lesson that answers "holds" where one claim fails; lengths of runs in rows that await theirs.
 """
 
 from __future__ import annotations
@@ -143,6 +143,14 @@ def test_a_claim_has_a_row_in_every_world_that_it_stands_in(result: Reproduction
     ]
     reasons = {item.world: item.finding.reason for item in result.judged}
     assert reasons["real"] == "needs the real world"
+
+
+def test_a_row_says_how_long_its_runs_lasted(result: Reproduction):
+    lengths = {(item.claim.id, item.world): item.run_seconds for item in result.judged}
+    assert lengths["X-1", "simulated"] == (5.0,)
+    assert lengths["X-1", "real"] == lengths["X-3", "analytic"] == ()
+    assert result.claims["run_seconds"].to_list()[:2] == ["5", ""]
+    assert "| 4 x 5 s |" in (result.directory / "summary.md").read_text("utf-8")
 
 
 def test_worlds_that_do_not_exist_are_not_counted(result: Reproduction):

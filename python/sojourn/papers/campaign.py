@@ -19,6 +19,7 @@ from sojourn.study.execute import Outcome, Progress, execute
 from sojourn.study.executors import Reduce
 from sojourn.study.plan import Point
 from sojourn.study.store import Store
+from sojourn.units import number
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,7 @@ class Campaign:
         self.observations = Observations()
         self.rows: list[dict[str, object]] = []
         self.runs: set[str] = set()
+        self._lengths: dict[Source, float] = {}
         self.fresh = self.solved = 0
         self.real = real
         self.doubts: list[str] = []
@@ -122,6 +124,10 @@ class Campaign:
                     self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
                     self.solved += 1
 
+    def lasted(self, sources: Iterable[Source]) -> tuple[float, ...]:
+        """Return how long the runs of some arms lasted, in seconds, each length once, in order."""
+        return tuple(sorted({self._lengths[one] for one in sources if one in self._lengths}))
+
     def trace(self, arm: Arm) -> pl.DataFrame | None:
         """Return the samples over time of an arm's first seed, if they were kept."""
         world = "real" if self.real else "simulated"
@@ -138,6 +144,8 @@ class Campaign:
             for job in wanted[name]:
                 self.observations.add(job.reading, job.source, job.seed, outcome.metrics)
                 self.rows.append(_row(job, name, outcome.metrics))
+                if not job.reading:
+                    self._lengths[job.source] = number("span", job.arm.scenario.duration) / 1e9
 
     def _outcomes(self, points: list[Point], store: Store, on_progress: Progress | None) -> Iterator[Outcome]:
         if not self.real:

@@ -100,6 +100,8 @@ class Judged:
         `Finding.p` corrected for the number of claims tested in the paper.
     sensitivity : mapping
         Verdict under each other reading of the paper, by the reading's id.
+    run_seconds : tuple of float
+        How long the runs lasted that it rests on, each length once.
     """
 
     claim: Claim
@@ -109,6 +111,12 @@ class Judged:
     published: float | None = None
     p_holm: float | None = None
     sensitivity: Mapping[str, Verdict] = field(default_factory=dict)
+    run_seconds: tuple[float, ...] = ()
+
+    @property
+    def lasting(self) -> str:
+        """The lengths of its runs in words: ``500 s``; empty without runs."""
+        return ", ".join(f"{seconds:g} s" for seconds in self.run_seconds)
 
     @property
     def holm_changes(self) -> bool:
@@ -175,6 +183,7 @@ def claims_frame(judged: Iterable[Judged]) -> pl.DataFrame:
             "sensitivity": "; ".join(f"{name}: {verdict}" for name, verdict in item.sensitivity.items()),
             "flips": "; ".join(item.flips),
             "statement": item.claim.statement,
+            "run_seconds": " ".join(f"{seconds:g}" for seconds in item.run_seconds),
         }
         for item in judged
     ]
@@ -203,5 +212,6 @@ CLAIM_COLUMNS = pl.Schema(
         "sensitivity": pl.String,
         "flips": pl.String,
         "statement": pl.String,
+        "run_seconds": pl.String,
     }
 )

@@ -54,7 +54,7 @@ def _row(item: Judged) -> str:
         str(finding.verdict),
         f"{said}: {effect}" if effect else said,
         "" if item.published is None else f"{item.published:g}",
-        str(finding.n),
+        f"{finding.n} x {item.lasting}" if item.lasting else str(finding.n),
         finding.claimed,
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

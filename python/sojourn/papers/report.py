@@ -124,7 +124,8 @@ def verdicts(result: Reproduction) -> pl.DataFrame:
 def _reason(item: Judged) -> str:
     finding = item.finding
     claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
-    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed)))
+    lasting = f"Runs of {item.lasting}." if item.lasting else ""
+    return " ".join(filter(None, (finding.reason.rstrip(".") + ".", claimed, lasting)))
 
 
 def _published(result: Reproduction) -> Iterator[Block]:

@@ -12,7 +12,7 @@ import io
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -235,7 +235,7 @@ def reproduce(
         if more:
             say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
             campaign.run(more)
-    judged = _judge(paper, claims, campaign, selection)
+    judged = [_timed(item, paper, campaign) for item in _judge(paper, claims, campaign, selection)]
     result = Reproduction(paper, selection, judged, campaign, directory, time.monotonic() - started)
     for doubt in campaign.doubts:
         say(f"warning: {doubt}")
@@ -394,6 +394,12 @@ def _judge_real(
         for claim in paper.claims
         for world in paper.worlds_of(claim)
     ]
+
+
+def _timed(item: Judged, paper: Paper, campaign: Campaign) -> Judged:
+    """Return a row with the lengths of the runs that it rests on."""
+    sources = paper.checks[item.claim.id].sources if item.finding.n else frozenset()
+    return replace(item, run_seconds=campaign.lasted(sources))
 
 
 def _write(result: Reproduction) -> None:
