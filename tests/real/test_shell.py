@@ -203,6 +203,20 @@ def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
 
 
 @pytest.mark.usefixtures("places")
+def test_what_is_missing_is_said(cli: Cli, tmp_path: Path):
+    none = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "
+    shell = f"{sys.executable} -m sojourn shell --rate 1mbit -- true"
+    command = ["unshare", "--user", "--map-root-user", "sh", "-c", none + shell]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False, cwd=tmp_path)
+    assert (done.returncode, "sysctl -w user.max_user_namespaces=10000" in done.stderr) == (2, True), (
+        done.stderr
+    )
+    done = cli("shell", "--rate", "1mbit", "--", "true", env={"PATH": "/nowhere"})
+    assert (done.returncode, "Debian: iproute2" in done.stderr) == (2, True), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("places")
 def test_the_exit_code_is_the_commands(cli: Cli):
     assert cli("shell", *BARE, "--", "sh", "-c", "exit 7").returncode == 7
     assert cli("shell", *BARE, "--", "sh", "-c", "kill -9 $$").returncode == 137

@@ -13,7 +13,7 @@ def shell(
     command: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[-- COMMAND...]",
+            metavar="-- COMMAND",
             help="What to run behind the link. [default: your shell]",
             show_default=False,
         ),

@@ -10,6 +10,7 @@ A thread enters a namespace and never comes back: what must happen inside happen
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import os
 import shutil
@@ -65,24 +66,25 @@ def become_root_of_own() -> None:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")
     except OSError as error:
-        raise InputError("namespaces", f"cannot be made: {error}", _cure()) from None
+        raise InputError("namespaces", f"cannot be made: {error}", _cure(error)) from None
 
 
-def _cure() -> str:
+def _cure(error: OSError) -> str:
     """Return what would let us make namespaces here."""
+    if error.errno == errno.ENOSPC:
+        return "root, or more user namespaces: sudo sysctl -w user.max_user_namespaces=10000"
     if os.getuid() == 0:
         return "CAP_NET_ADMIN and CAP_SYS_ADMIN (in a container: --privileged)"
     for name, wanted in (
         ("kernel.unprivileged_userns_clone", "1"),
         ("kernel.apparmor_restrict_unprivileged_userns", "0"),
-        ("user.max_user_namespaces", "10000"),
     ):
         path = Path("/proc/sys") / name.replace(".", "/")
         try:
             value = path.read_text(encoding="ascii").strip()
         except OSError:
             continue
-        if value != wanted and not (name.startswith("user.") and value != "0"):
+        if value != wanted:
             return f"root, or user namespaces: sudo sysctl -w {name}={wanted}"
     return "root, or a kernel that lets users make user namespaces"
 
