@@ -1,8 +1,8 @@
 """Whoever makes the runs, the tables are the same: in turn, on all cores, on a Dask cluster, in shards.
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
-suspects of which the first is not tried again; shards that begin at the second run; a job array that begins at
-0; no check of versions, at the start or on the worker.
+suspects of which the first is not tried again; shards that begin at the second run; a job array that begins
+at 0; no check of versions, at the start or on the worker.
 """
 
 from __future__ import annotations

@@ -142,6 +142,19 @@ def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
         Tune(short, specs, aims, {}, rule="rnak")
 
 
+def test_what_is_lost_is_said_although_it_is_no_aim(short: Scenario) -> None:
+    """A queue that leaves half the link idle has little delay."""
+    aims = [Objective("mean_delay_s", False)]
+    plan = Tune(short, ["droptail", "gkvq theta 0.3"], aims, {}, seeds=2, confirm=4, rule="rank")
+    tuned = tune(plan)
+    said = sentences(tuned, "gkvq theta 0.3")
+    assert tuned.chosen == ["gkvq theta 0.3"]
+    assert any(
+        "utilization" in line and ": worse, " in line and line.endswith("(not an aim)") for line in said
+    )
+    assert any(line.startswith("It is a trade: ") and "utilization" in line for line in said)
+
+
 def test_keeping_the_default_is_an_answer(short: Scenario) -> None:
     aims = [Objective("mean_delay_s", False)]
     plan = Tune(short, ["pie", "droptail"], aims, {}, seeds=2, confirm=2, rule="rank")

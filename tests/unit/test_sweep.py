@@ -66,6 +66,14 @@ def test_keys_reach_scenario_traffic_and_algorithm(small: Scenario) -> None:
     assert last.name == "traffic.ftp.count 3, queue.limit 20p, tcp.min_rto 1s, aqm.max_p 0.2"
 
 
+def test_the_link_of_a_dumbbell_needs_no_name(small: Scenario) -> None:
+    (cell,) = cells(small, ["red"], [listed("link.rate", "3Mbit/s")])
+    assert cell.scenario.dumbbell is not None
+    assert cell.scenario.dumbbell.rate == "3Mbit/s"
+    with pytest.raises(InputError, match=r"did you mean.*rate"):
+        cells(small, ["red"], [listed("link.rte", "3Mbit/s")])
+
+
 def test_algorithms_can_be_the_axis(small: Scenario) -> None:
     found = cells(small, ["droptail"], [listed("aqm", "red,pie target 20ms")])
     assert [cell.specs for cell in found] == [("red",), ("pie target 20ms",)]

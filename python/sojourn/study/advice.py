@@ -13,7 +13,7 @@ from sojourn.resolve import measured, queues
 from sojourn.results import Results
 from sojourn.study.ranking import Objective
 from sojourn.study.stats import holm, mean_ci, paired
-from sojourn.study.tune import Tuned
+from sojourn.study.tune import AIMS, Tune, Tuned
 
 #: Shown in per cent.
 SHARES = ("utilization", "drop_ratio", "mark_ratio", "idle_share")
@@ -80,16 +80,17 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
     """Return the recommendation, a line a sentence."""
     plan, results = tuned.plan, tuned.comparison.results
     baseline = tuned.comparison.baseline
-    found = findings(results, spec, baseline, plan.objectives)
+    found = findings(results, spec, baseline, [*plan.objectives, *_others(plan)])
     fresh = plan.fresh
     said = [f"For {plan.scenario.name}: {spec}"]
     if spec == baseline:
         said = [f"For {plan.scenario.name}: keep {spec}; of {len(tuned.trials)} settings none ranks better"]
     against = "" if spec == baseline else f", against {baseline}"
     said.append(f"on {len(fresh)} seeds that the choice never saw ({fresh[0]} to {fresh[-1]}){against}:")
-    said += [f"  {_told(one)}" for one in found]
+    aims = {one.metric for one in plan.objectives}
+    said += [f"  {_told(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
     worse = [metric_title(one.metric) for one in found if one.verdict == "worse"]
-    if spec != baseline and not any(one.verdict == "better" for one in found):
+    if spec != baseline and not any(one.verdict == "better" and one.metric in aims for one in found):
         said.append(f"Nothing is shown to be better than {baseline}: keep that.")
     elif worse:
         said.append(f"It is a trade: {' and '.join(worse)} {'is' if len(worse) == 1 else 'are'} worse.")
@@ -100,6 +101,12 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
         said.append(f"In Linux: {written}")
         said += [f"  ({note})" for note in written.notes]
     return said
+
+
+def _others(plan: Tune) -> list[Objective]:
+    """Return what nobody asked for, but would mind to lose."""
+    aims = {one.metric for one in plan.objectives}
+    return [Objective.parse(name) for name in AIMS if name not in aims]
 
 
 def _told(one: Finding) -> str:

@@ -1,8 +1,9 @@
 """Axes of a study: which key of a scenario takes which values, and the scenarios that come of it.
 
 A key is a path into the scenario file (``dumbbell.rate``, ``queue.limit``, ``tcp.min_rto``); a traffic or a
-link is named (``traffic.ftp.count``, ``link.R1-R2.rate``). ``aqm`` is the algorithm, ``aqm.target`` a
-parameter of it. Values are a list, or a range ``LOW:HIGH:logN`` with a unit at both ends.
+link is named (``traffic.ftp.count``, ``link.R1-R2.rate``; ``link.rate`` is a dumbbell's). ``aqm`` is the
+algorithm, ``aqm.target`` a parameter of it. Values are a list, or a range ``LOW:HIGH:logN`` with a unit at
+both ends.
 """
 
 from __future__ import annotations
@@ -197,6 +198,8 @@ def _put(data: dict[str, Any], key: str, value: str) -> None:
 def _words(data: dict[str, Any], key: str) -> list[str]:
     """Split a key; names of links hold dots of their own at most in a link's or traffic's name."""
     head, _, rest = key.partition(".")
+    if head == "link" and "dumbbell" in data:
+        return ["dumbbell", *rest.split(".")]
     if not rest or not isinstance(data.get(head), list):
         return key.split(".")
     names = [_name(one) for one in data[head]]
