@@ -164,7 +164,7 @@ def plan(
     if isinstance(aqms, str):
         raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
     if world == "real":
-        from sojourn.real.scene import check as check_real
+        from sojourn.real.possible import check as check_real
 
         check_real(scenario)
     specs = (

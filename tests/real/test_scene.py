@@ -58,6 +58,8 @@ def test_starts_and_sizes_depend_on_the_seed_and_not_on_the_algorithm() -> None:
 
 def test_first_window_and_least_timer_go_into_the_route() -> None:
     assert layout(scenario(), "red", 1).route == "default"
+    web = REAL.replace('kind = "tcp"', 'kind = "web"\npage_gap = "1s"\nsize = "1kB"')
+    assert layout(scenario(web), "red", 1).route == "default congctl reno"
     text = REAL.replace('variant = "sack"', 'variant = "sack"\ntcp = { initial_window = 2, min_rto = "1s" }')
     assert layout(scenario(text), "red", 1).route == "default initcwnd 2 rto_min 1000ms"
 

@@ -1,45 +1,28 @@
 """A scenario as a testbed: hosts with addresses, what each of them does, and what the gateway is told.
 
-Only what real hosts can do is taken; everything else is refused here, before anything starts. A host is
-an address with an access link of its own; up to eight hosts a side have a namespace, and so a TCP, each;
-more of them share these eight. Sender k of traffic t uses port 20000 + k mod 40000 towards port 2000 + t, so
-that the gateway's counters of 5-tuples are counters of flows.
+Only what real hosts can do is taken (`possible`). A host is an address with an access link of its own; up to
+eight hosts a side have a namespace, and so a TCP, each; more of them share these eight. Sender k of traffic t
+uses port 20000 + k mod 40000 towards port 2000 + t: the gateway's connections are the scenario's flows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count as counted
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from sojourn.errors import InputError
 from sojourn.real import draws
-from sojourn.resolve import is_tcp
+from sojourn.real.kernel import HEADERS, VARIANTS, datagrams, tcps
+from sojourn.real.possible import check
 from sojourn.scenario import Scenario
 from sojourn.units import number
 
 #: Namespaces a side.
 NAMESPACES = 8
-#: Bytes of headers on the wire that a TCP of the kernel can have: timestamps or not, Ethernet's or not.
-HEADERS = {40: (False, 0), 52: (True, 0), 54: (False, 14), 66: (True, 14)}
-#: How each variant is made: the kernel's congestion control, selective acknowledgements.
-VARIANTS = {
-    "reno": ("reno", True),
-    "newreno": ("reno", False),
-    "sack": ("reno", True),
-    "cubic": ("cubic", True),
-    "dctcp": ("dctcp", True),
-}
-#: Options of TCP that the kernel is told; all others are the kernel's own.
-OPTIONS = ("variant", "ecn", "initial_window", "min_rto")
-KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
 LEFT, RIGHT = "left", "right"
 SOURCE, PORT = 20000, 2000
-#: Least segment that the kernel agrees to (TCP_MIN_MSS).
-LEAST_SEGMENT = 88
 FILES = 20000
 
 
@@ -106,6 +89,9 @@ class Layout:
         for one in self.scenario.traffic:
             every |= getattr(one, "tcp", {})
         words = ["default"]
+        web = [one["kind"]["web"]["tcp"] for one in self.plan["traffic"] if "web" in one["kind"]]
+        if web:  # other senders say it for each socket
+            words += ["congctl", VARIANTS[web[0]["options"]["variant"]][0]]
         if "initial_window" in every:
             words += ["initcwnd", str(every["initial_window"])]
         if "min_rto" in every:
@@ -139,98 +125,6 @@ class Layout:
         of_tcp = [one["payload"] + self.header - self.overhead for one in tcps(self.plan)]
         of_udp = [kind["size"] - self.overhead for kind in datagrams(self.plan)]
         return int(max(576, *of_tcp, *of_udp))
-
-
-def tcps(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the TCP of every traffic that has one."""
-    kinds = (one["kind"] for one in plan["traffic"])
-    found = (kind.get("tcp") or next(iter(kind.values())).get("tcp") for kind in kinds)
-    return [one for one in found if one is not None]
-
-
-def datagrams(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the constant streams."""
-    return [one["kind"]["udp_cbr"] for one in plan["traffic"] if "udp_cbr" in one["kind"]]
-
-
-def check(scenario: Scenario) -> None:
-    """Refuse what real hosts cannot do.
-
-    Raises
-    ------
-    InputError
-        With the key, and what is allowed in this world.
-    """
-
-    def refuse(key: str, problem: str, allowed: str) -> NoReturn:
-        raise InputError(f"{scenario.where}: {key}", f"{problem} in the real world", allowed)
-
-    if scenario.dumbbell is None:
-        refuse("link", "is not possible", "[dumbbell]")
-    if scenario.conventions.startswith("ns2"):
-        refuse("conventions", f"= {scenario.conventions!r} is not possible", "default, linux")
-    if scenario.trace.cwnd:
-        refuse("trace.cwnd", "is not possible: the kernel does not report each change", "false")
-    _check_tcp("tcp", scenario.tcp, refuse)
-    headers: set[int] = set()
-    controls: set[tuple[object, ...]] = set()
-    for i, (one, planned) in enumerate(zip(scenario.traffic, scenario.plan()["traffic"], strict=True)):
-        place = f"traffic[{i + 1}]"
-        if one.kind not in KINDS:
-            refuse(f"{place}.kind", f"= {one.kind!r} is not possible", ", ".join(KINDS))
-        if one.marker is not None:
-            refuse(f"{place}.marker", "is not possible", "class = N")
-        if not is_tcp(one):
-            if planned["sizes"] is not None:
-                refuse(f"{place}.size", f"= {one.size!r} is not possible", "one size")  # type: ignore[union-attr]
-            continue
-        _check_tcp(f"{place}.tcp", one.tcp, refuse)  # type: ignore[union-attr]
-        tcp = tcps({"traffic": [planned]})[0]
-        headers.add(tcp["header"])
-        if tcp["header"] not in HEADERS or len(headers) > 1:
-            words = ", ".join(f"{n}B" for n in HEADERS)
-            problem = f"= {one.header!r} is not possible"  # type: ignore[union-attr]
-            refuse(f"{place}.header", problem, f"one of {words}, the same in all TCP traffic")
-        least = LEAST_SEGMENT - (12 if HEADERS[tcp["header"]][0] else 0)
-        if not least <= tcp["payload"] <= 65000:
-            problem = f"= {one.payload!r} is not possible"  # type: ignore[union-attr]
-            refuse(f"{place}.payload", problem, f"{least}B to 65000B")
-        if tcp.get("payloads") is not None:
-            refuse(f"{place}.payload", f"= {one.payload!r} is not possible", "one size")  # type: ignore[union-attr]
-        variant = tcp["options"]["variant"]
-        if variant not in VARIANTS or VARIANTS[variant][0] not in controls_here():
-            known = [name for name, (control, _) in VARIANTS.items() if control in controls_here()]
-            refuse(f"{place}.variant", f"= {variant!r} is not possible on this kernel", ", ".join(known))
-        options = tcp["options"]
-        mine = (str(options["ecn"]), VARIANTS[variant][1], options["initial_window"], options["min_rto"])
-        controls.add(mine)
-        if len(controls) > 1:
-            words = "the same in all TCP traffic"
-            refuse(place, "differs in ecn, initial_window, min_rto or selective acknowledgements", words)
-    _check_size(scenario, refuse)
-
-
-def _check_tcp(place: str, options: dict[str, Any], refuse: Callable[[str, str, str], NoReturn]) -> None:
-    for key in options:
-        if key not in OPTIONS:
-            refuse(f"{place}.{key}", "is the kernel's own affair", ", ".join(OPTIONS))
-
-
-def _check_size(scenario: Scenario, refuse: Callable[[str, str, str], NoReturn]) -> None:
-    found = Layout(scenario, scenario.queue.aqm if scenario.queue else "droptail", 0)
-    least = 28 + found.overhead
-    for i, (one, planned) in enumerate(zip(scenario.traffic, found.plan["traffic"], strict=True)):
-        if one.count > 16000:
-            refuse(f"traffic[{i + 1}].count", f"= {one.count} is too many", "at most 16000")
-        size = planned["kind"].get("udp_cbr", {}).get("size", least)
-        if size < least:
-            refuse(f"traffic[{i + 1}].size", f"= {size} B is too small", f"at least {least}B")
-
-
-def controls_here() -> list[str]:
-    """Return the congestion controls that this kernel has."""
-    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-    return path.read_text(encoding="ascii").split() if path.exists() else ["reno"]
 
 
 def layout(scenario: Scenario, spec: str, seed: int) -> Layout:
