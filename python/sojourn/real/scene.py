@@ -220,6 +220,7 @@ class _Builder:
             "net.ipv4.tcp_timestamps": int(self.found.timestamps),
             "net.ipv4.tcp_sack": int(VARIANTS[first["variant"]][1]),
             "net.ipv4.tcp_ecn": int(_on(first["ecn"])),
+            "net.ipv4.tcp_ecn_fallback": 0,  # a lost SYN, which no queue can mark, says nothing about ECN
             "net.ipv4.tcp_tw_reuse": 1,
             "net.ipv4.ip_local_port_range": "1024 19999",
         }
