@@ -20,7 +20,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.study.executors import AT_ONCE, cores
 from sojourn.study.planfile import read
-from sojourn.study.store import Shelf
+from sojourn.study.shelf import Shelf
 
 PLAN = """
 aqms = ["droptail", "red", "pie", "codel"]

@@ -23,7 +23,8 @@ from sojourn.study.executors import Serial
 from sojourn.study.ranking import Objective, Ranking, Tie, read_table, read_ties
 from sojourn.study.search import Trial, beats, front
 from sojourn.study.space import knobs
-from sojourn.study.tune import Tune, Tuned, reopen, tune
+from sojourn.study.tune import Tune, Tuned, tune
+from sojourn.study.tune_folder import reopen
 from support import ROOT, Cli
 
 RANK = ROOT / "examples/rank"

@@ -17,12 +17,12 @@ def report(
     """Write report.html of a folder again, from what is stored; nothing is run."""
     from sojourn.cli.run import write_report
     from sojourn.results import Results
-    from sojourn.study import folder, tune
+    from sojourn.study import folder, tune_folder
 
-    if (directory / tune.MANIFEST).exists():
+    if (directory / tune_folder.MANIFEST).exists():
         from sojourn.cli.tune import write_tuned
 
-        print(write_tuned(tune.reopen(directory)))
+        print(write_tuned(tune_folder.reopen(directory)))
     elif (directory / folder.PLAN).exists():
         from sojourn.cli.sweep import write_swept
 

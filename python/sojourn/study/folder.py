@@ -15,7 +15,8 @@ from typing import Any
 from sojourn import _core
 from sojourn.errors import InputError, disk
 from sojourn.study.plan import digest
-from sojourn.study.store import Shelf, Store, parquet, write_whole
+from sojourn.study.shelf import Shelf
+from sojourn.study.store import Store, parquet, write_whole
 from sojourn.study.sweep import Sweep, Swept
 
 PLAN = "sweep.toml"

@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import InputError, unknown
 from sojourn.scenario import Scenario
 from sojourn.study.compare import Comparison, keep
 from sojourn.study.plan import Point, digest, points
 from sojourn.study.ranking import Objective, Ranking
 from sojourn.study.search import Run, Trial, front, search
 from sojourn.study.space import Knob
-from sojourn.study.store import Metrics, Store, parquet, write_whole
+from sojourn.study.store import Metrics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 RULES = ("search", "rank")
 AIMS = ("mean_delay_s", "drop_ratio", "utilization")
-MANIFEST = "tune.json"
-TRIALS = "trials.parquet"
 CONFIRM = "confirm"
 
 
@@ -194,10 +192,11 @@ def tune(
     """
     from sojourn.run import run as run_scenario
     from sojourn.study.execute import check, execute
+    from sojourn.study.tune_folder import keep_trials, prepare
 
     check(points(plan.scenario, plan.aqms, [plan.seed_from]))
     folder = None if out is None else Path(out)
-    store = None if folder is None else _prepare(plan, folder, command)
+    store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0
 
@@ -225,61 +224,8 @@ def tune(
     comparison = keep(Comparison(results, baseline, plan.objectives[0].metric))
     tuned = Tuned(plan, trials, ranking, comparison, folder)
     if folder is not None:
-        try:
-            write_whole(folder / TRIALS, parquet(tuned.table()))
-        except OSError as error:
-            raise disk(error, folder) from None
+        keep_trials(tuned, folder)
     return tuned
-
-
-def reopen(directory: str | os.PathLike[str]) -> Tuned:
-    """Read a finished tuning back from its folder; nothing is run.
-
-    Raises
-    ------
-    InputError
-        If it is no folder of a tuning, or not finished.
-    """
-    import polars as pl
-
-    from sojourn.results import Results
-    from sojourn.scenario import load
-
-    folder = Path(directory)
-    try:
-        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        rows = pl.read_parquet(folder / TRIALS).rows(named=True)
-    except FileNotFoundError:
-        raise InputError(str(folder), f"is no finished tuning: it has no {MANIFEST} or no {TRIALS}") from None
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(str(folder), f"cannot be read: {error}") from None
-    objectives = [Objective.parse(one) for one in facts["objectives"]]
-    (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
-    plan = Tune(
-        load(folder / "scenario.toml"),
-        facts["aqms"],
-        objectives,
-        {},
-        facts["trials"],
-        last - first + 1,
-        first,
-        latest - fresh + 1,
-        facts["best"],
-        facts["baseline"],
-        facts["weight"],
-        facts["rule"],
-        facts["sampler_seed"],
-    )
-    trials = [
-        Trial(
-            row["trial"], row["aqm"], {o.metric: row[f"{o.metric}_by_seed"] for o in objectives}, row["state"]
-        )
-        for row in rows
-    ]
-    comparison = Comparison.of(Results.open(folder / CONFIRM))
-    if comparison is None:
-        raise InputError(str(folder), "is no finished tuning: nothing is confirmed")
-    return Tuned(plan, trials, choose(plan, trials), comparison, folder)
 
 
 def choose(plan: Tune, trials: Sequence[Trial]) -> Ranking:
@@ -315,21 +261,3 @@ def _listed(plan: Tune, seeds: range, run: Run) -> list[Trial]:
             values[name] = [value for value in known if value is not None]
         found.append(Trial(number, spec, values, "finished"))
     return found
-
-
-def _prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
-    from sojourn.run import command_line
-
-    store = Store(folder, traces=False)
-    facts = {
-        "version": _core.VERSION,
-        "core_version": _core.CORE_VERSION,
-        "command": command_line(command) if command else "",
-        **plan.facts(),
-    }
-    try:
-        write_whole(folder / "scenario.toml", plan.scenario.to_toml().encode())
-        write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
-    except OSError as error:
-        raise disk(error, folder) from None
-    return store
