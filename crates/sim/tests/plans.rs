@@ -285,6 +285,46 @@ fn changing() -> Capacity {
     Capacity::Steps { steps: vec![(10 * MS, MBIT), (3 * MS, 0), (4 * MS, 4 * MBIT)], repeats: true }
 }
 
+/// A dumbbell on which endless connections with a host each go round and round, with timers so short that they
+/// expire while acknowledgements are on their way, and no way back that could be full.
+pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
+    let delays = || vec(select(vec![0, MS, 10 * MS, 40 * MS]), 1..4);
+    let access = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
+    let server = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
+    let queue = (select(vec!["3p", "10p", "50p", "200p"]), specs(), any::<bool>())
+        .prop_map(|(limit, aqm, ecn)| Queue { ecn, ..queue(limit, &aqm) });
+    let dumbbell =
+        (rate(), delay(), access, server, queue).prop_map(|(rate, delay, access, server, queue)| Dumbbell {
+            rate,
+            delay,
+            access,
+            server,
+            queue,
+            capacity: None,
+            reverse_queue: None,
+        });
+    let flows =
+        (any_tcp(), 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
+    let groups = vec(flows, 1..3).prop_map(|groups| {
+        let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
+            let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
+            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, 0, 0);
+            (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
+            let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
+            let name = format!("t{i}");
+            Traffic { start, stop: stop.map(|ms| ms * MS), ..traffic(&name, count, Kind::Tcp(tcp)) }
+        };
+        groups.into_iter().enumerate().map(group).collect::<Vec<_>>()
+    });
+    (dumbbell, groups, any_plan()).prop_map(|(dumbbell, traffic, other)| Plan {
+        topology: Topology::Dumbbell(dumbbell),
+        traffic,
+        measure: None,
+        trace: Trace { cwnd: false, ..other.trace },
+        ..other
+    })
+}
+
 /// Two directions between two nodes.
 fn duplex() -> impl Strategy<Value = [(u64, u64, Option<Queue>); 2]> {
     let way = (rate(), delay(), option::weighted(0.4, any_queue()));

@@ -48,10 +48,28 @@ pub(crate) struct Network {
 }
 
 /// Who hands packets to a link: a host in its own time, or one other link in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feed {
     Clock,
     Link(u32),
+}
+
+/// Who feeds a link: nobody, always the same, or several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeds {
+    None,
+    Only(Feed),
+    Several,
+}
+
+impl Feeds {
+    fn add(&mut self, feed: Feed) {
+        *self = match *self {
+            Feeds::None => Feeds::Only(feed),
+            Feeds::Only(known) if known == feed => Feeds::Only(feed),
+            _ => Feeds::Several,
+        };
+    }
 }
 
 impl Network {
@@ -130,7 +148,9 @@ type Ends = Vec<(u32, u32)>;
 struct Graph {
     nodes: BTreeMap<String, u32>,
     names: Vec<String>,
-    links: Vec<(u32, u32, Link)>,
+    /// Where each link starts and ends, and the links.
+    ends: Vec<(u32, u32)>,
+    links: Vec<Link>,
     pairs: BTreeSet<(u32, u32)>,
     queues: Vec<(u32, plan::Queue)>,
     capacities: Vec<(u32, plan::Capacity)>,
@@ -170,7 +190,8 @@ impl Graph {
             return Err(PlanError::new(key, format!("is a second link from {from:?} to {to:?}")));
         }
         let id = self.links.len() as u32;
-        self.links.push((from, to, Link::new(rate, delay)));
+        self.ends.push((from, to));
+        self.links.push(Link::new(rate, delay));
         self.out[from as usize].push(id);
         if let Some(queue) = queue {
             self.queues.push((id, queue));
@@ -273,7 +294,7 @@ impl Graph {
 
     /// Lay the routes, find out who feeds which link, and make the queues.
     fn build(
-        self,
+        mut self,
         plan: &Plan,
         demands: &[(&Traffic, Ends)],
         seed: u64,
@@ -283,9 +304,9 @@ impl Graph {
         // Every distinct (from, to, how it is answered) once.
         let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
         let mut steps: Vec<Step> = Vec::new();
-        let mut feeds: Vec<BTreeSet<Feed>> = vec![BTreeSet::new(); self.links.len()];
+        let mut feeds = vec![Feeds::None; self.ends.len()];
         let mut lasts: Vec<(usize, Answer, Route)> = Vec::new(); // (last forward step, answer, route)
-        let mut senders = vec![0; self.links.len()]; // how many flows have their first link here
+        let mut senders = vec![0; self.ends.len()]; // how many flows have their first link here
         let mut routes = Vec::new();
         for (group, ends) in demands {
             let answer = Answer::of(&group.kind);
@@ -332,16 +353,17 @@ impl Graph {
             }
             routes.push(of_group);
         }
-        let mut links: Vec<Link> = self.links.iter().map(|(_, _, link)| link.clone()).collect();
+        drop((ways, laid));
+        let mut links = std::mem::take(&mut self.links);
         for (id, capacity) in &self.capacities {
-            let (from, to, _) = &self.links[*id as usize];
+            let (from, to) = &self.ends[*id as usize];
             let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
             links[*id as usize].vary(Capacity::new(capacity, &name, seed));
         }
         let ports = self.ports(plan, &mut links, seed)?;
         if !plain {
             let follows = |link: u32, next: u32| {
-                links[next as usize].port.is_none() && feeds[next as usize].iter().eq([&Feed::Link(link)])
+                links[next as usize].port.is_none() && feeds[next as usize] == Feeds::Only(Feed::Link(link))
             };
             for i in 0..steps.len() {
                 if !steps[i].last {
@@ -355,7 +377,7 @@ impl Graph {
                     Answer::Later => false,
                 };
                 let (forward, first) = (route.forward as usize, steps[route.forward as usize].link as usize);
-                let is_alone = senders[first] == 1 && feeds[first].iter().eq([&Feed::Clock]);
+                let is_alone = senders[first] == 1 && feeds[first] == Feeds::Only(Feed::Clock);
                 // Else it would go round without end.
                 let waits_somewhere = steps[forward..=last].iter().any(|step| !step.ahead);
                 if answer != Answer::None && is_alone && waits_somewhere && links[first].port.is_none() {
@@ -389,14 +411,15 @@ impl Graph {
         };
         let mut ports = Vec::new();
         for (id, queue) in &self.queues {
-            let (from, to, link) = &self.links[*id as usize];
+            let (from, to) = &self.ends[*id as usize];
+            let rate = links[*id as usize].rate();
             let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
             let key = match plan.topology {
                 Topology::Dumbbell(_) if name == "R1-R2" => "queue".to_owned(),
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
-            let mut port = Port::of(name, &key, queue, (*id, link.rate()), &setting, seed)?;
+            let mut port = Port::of(name, &key, queue, (*id, rate), &setting, seed)?;
             port.varies = links[*id as usize].varies();
             links[*id as usize].port = Some(ports.len() as u32);
             ports.push(port);
@@ -430,9 +453,9 @@ impl Answer {
     }
 }
 
-fn lay(steps: &mut Vec<Step>, feeds: &mut [BTreeSet<Feed>], links: &[u32], mut feed: Feed) {
+fn lay(steps: &mut Vec<Step>, feeds: &mut [Feeds], links: &[u32], mut feed: Feed) {
     for (i, link) in links.iter().enumerate() {
-        feeds[*link as usize].insert(feed);
+        feeds[*link as usize].add(feed);
         feed = Feed::Link(*link);
         steps.push(Step { link: *link, last: i + 1 == links.len(), ahead: false, laps: false });
     }
@@ -456,7 +479,7 @@ impl Ways<'_> {
             && head.len() < graph.names.len()
         {
             head.push(only);
-            from = graph.links[only as usize].1;
+            from = graph.ends[only as usize].1;
         }
         let tree = self.trees.entry(from).or_insert_with(|| breadth_first(graph, from));
         let mut links = Vec::new();
@@ -468,7 +491,7 @@ impl Ways<'_> {
                 return Err(PlanError::new(format!("traffic.{traffic}"), problem));
             };
             links.push(link);
-            at = graph.links[link as usize].0;
+            at = graph.ends[link as usize].0;
         }
         links.reverse();
         head.append(&mut links);
@@ -481,7 +504,7 @@ fn breadth_first(graph: &Graph, from: u32) -> Vec<Option<u32>> {
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
         for &link in &graph.out[node as usize] {
-            let to = graph.links[link as usize].1;
+            let to = graph.ends[link as usize].1;
             if to != from && reached[to as usize].is_none() {
                 reached[to as usize] = Some(link);
                 queue.push_back(to);
