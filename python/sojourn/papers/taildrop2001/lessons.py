@@ -8,7 +8,7 @@ LESSONS = (
     Lesson(
         "Is tail drop as good as RED in TCP goodput, the paper's main finding?",
         ("TD-01", "TD-06", "TD-18", "TD-30"),
-        "Yes, under FTP and under web traffic.",
+        "Yes.",
         "No.",
     ),
     Lesson(
