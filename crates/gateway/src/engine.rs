@@ -6,10 +6,12 @@
 //! descriptor: time and packets come in as arguments.
 
 use crate::{
-    flows::{Ends, Flows, Prefix},
+    flows::{Flows, Prefix},
+    outcome::{Outcome, Tally},
     packet::{self, Header, Malformed, Tcp},
     plan::{Host, Plan, Side},
     segment::{self, OFFLOAD, Offload},
+    setup,
 };
 use sojourn_aqm::{Class, Ecn, Random, Stream};
 use sojourn_sim::{
@@ -17,44 +19,6 @@ use sojourn_sim::{
     queues::{Common, Fate, Parcel, Queues, Wire},
 };
 use std::{cmp::Reverse, collections::BinaryHeap};
-
-/// What a gateway leaves behind.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// As a simulation's; time-outs and window cuts, which only the hosts know, are `u64::MAX`.
-    pub record: Record,
-    /// Who each of the record's flows is.
-    pub ends: Vec<Ends>,
-    /// How late packets were written in the window: lower edges of buckets, ns...
-    pub lateness_edges_ns: Vec<u64>,
-    /// ...and how many fell into each.
-    pub lateness_counts: Vec<u64>,
-    /// What happened to packets outside the queues, over the whole run.
-    pub tally: Tally,
-}
-
-/// Packets outside the queues, since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Read from devices; of a super-packet, its segments.
-    pub read: u64,
-    /// Written to devices.
-    pub delivered: u64,
-    /// Dropped by the queues.
-    pub dropped: u64,
-    /// Lost behind the bottleneck, as the plan has it.
-    pub lost: u64,
-    /// Could not be routed: too short, not IP, lengths that contradict each other.
-    pub malformed: u64,
-    /// To an address that is not on the other side.
-    pub unroutable: u64,
-    /// A device refused them, or was gone.
-    pub undelivered: u64,
-    /// Forwarded although their transport's header makes no sense.
-    pub odd: u64,
-    /// Super-packets that were cut up.
-    pub super_packets: u64,
-}
 
 /// What is due; of equal times, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,44 +107,14 @@ impl Engine {
             seed: plan.seed,
         };
         let queues = Queues::new(&[plan.forward.clone(), plan.backward.clone()], &common)?;
-        let mut routes = Vec::new();
-        for (number, host) in plan.hosts.iter().enumerate() {
-            if host.device as usize >= plan.devices.len() {
-                let key = format!("host.{}.device", host.name);
-                return Err(refusal(
-                    key,
-                    format!("= {} is not there", host.device),
-                    "the number of a device",
-                ));
-            }
-            let key = format!("host.{}", host.name);
-            routes.extend(prefixes(&key, &host.addresses)?.into_iter().map(|p| (p, number as u32)));
-        }
-        routes.sort_by_key(|(prefix, _)| Reverse(prefix.length));
-        let mut rules = Vec::new();
-        for rule in &plan.rules {
-            rules.push((rule.clone(), prefixes(&format!("traffic.{}", rule.name), &rule.addresses)?));
-        }
-        if rules.is_empty() {
-            return Err(refusal("rules".into(), "is empty".into(), "a last rule that fits everything"));
-        }
-        if let Some(share) = plan.loss.iter().find(|share| !(0.0..=1.0).contains(*share)) {
-            return Err(refusal("loss".into(), format!("= {share} is out of range"), "0 to 1"));
-        }
-        let mut classes = [0; 64];
-        for (dscp, class) in &plan.classes {
-            match classes.get_mut(usize::from(*dscp)) {
-                Some(place) => *place = *class,
-                None => return Err(refusal("classes".into(), format!("{dscp} is no code point"), "0 to 63")),
-            }
-        }
+        setup::check_loss(plan)?;
         let luck = |link: &str| Stream::new(plan.seed, &format!("link/{link}/loss"));
         let mut engine = Engine {
             queues,
             hosts: plan.hosts.iter().map(Access::new).collect(),
-            routes,
-            flows: Flows::new(rules),
-            classes,
+            routes: setup::routes(plan)?,
+            flows: Flows::new(setup::rules(plan)?),
+            classes: setup::classes(plan)?,
             loss: plan.loss,
             luck: [luck("forward"), luck("backward")],
             overhead: plan.overhead,
@@ -466,23 +400,4 @@ impl Access {
         let wire = || host.rate.map(Wire::new);
         Access { device: host.device, side: host.side, up: wire(), down: wire(), delay: host.delay }
     }
-}
-
-fn prefixes(key: &str, words: &[String]) -> Result<Vec<Prefix>, PlanError> {
-    words
-        .iter()
-        .map(|word| {
-            Prefix::read(word).ok_or_else(|| {
-                refusal(
-                    format!("{key}.addresses"),
-                    format!("= {word:?} is no address"),
-                    "10.0.0.1, 10.0.0.0/24, fd00::/8",
-                )
-            })
-        })
-        .collect()
-}
-
-fn refusal(key: String, problem: String, allowed: &str) -> PlanError {
-    PlanError { key, problem, allowed: allowed.to_owned(), nearest: None }
 }

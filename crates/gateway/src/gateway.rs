@@ -2,7 +2,8 @@
 
 use crate::{
     device::{Clock, Device, Got, Poll, hurry},
-    engine::{Engine, Outcome, Tally},
+    engine::Engine,
+    outcome::{Outcome, Tally},
     plan::Plan,
 };
 use sojourn_sim::{PlanError, RunError, queues::Totals};

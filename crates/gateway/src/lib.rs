@@ -16,13 +16,16 @@ mod engine;
 mod flows;
 mod gateway;
 mod goodput;
+mod outcome;
 mod packet;
 mod plan;
 mod segment;
+mod setup;
 
-pub use engine::{Engine, Outcome, Tally};
+pub use engine::Engine;
 pub use flows::Ends;
 pub use gateway::{Gateway, GatewayError, Live};
+pub use outcome::{Outcome, Tally};
 pub use packet::{Header, Malformed, mark, parse};
 pub use plan::{Device, Host, Plan, Rule, Side, Transport};
 pub use segment::{Offload, split};

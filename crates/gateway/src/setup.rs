@@ -1,0 +1,73 @@
+//! A plan's words as an engine needs them, or why that cannot be.
+
+use crate::{
+    flows::Prefix,
+    plan::{Plan, Rule},
+};
+use sojourn_sim::PlanError;
+use std::cmp::Reverse;
+
+/// Prefixes and the numbers of their hosts, longest first.
+pub(crate) fn routes(plan: &Plan) -> Result<Vec<(Prefix, u32)>, PlanError> {
+    let mut routes = Vec::new();
+    for (number, host) in plan.hosts.iter().enumerate() {
+        let key = format!("host.{}", host.name);
+        if host.device as usize >= plan.devices.len() {
+            let problem = format!("= {} is not there", host.device);
+            return Err(refusal(format!("{key}.device"), problem, "the number of a device"));
+        }
+        routes.extend(prefixes(&key, &host.addresses)?.into_iter().map(|p| (p, number as u32)));
+    }
+    routes.sort_by_key(|(prefix, _)| Reverse(prefix.length));
+    Ok(routes)
+}
+
+/// Rules and their prefixes.
+pub(crate) fn rules(plan: &Plan) -> Result<Vec<(Rule, Vec<Prefix>)>, PlanError> {
+    if plan.rules.is_empty() {
+        return Err(refusal("rules".into(), "is empty".into(), "a last rule that fits everything"));
+    }
+    plan.rules
+        .iter()
+        .map(|rule| Ok((rule.clone(), prefixes(&format!("traffic.{}", rule.name), &rule.addresses)?)))
+        .collect()
+}
+
+/// The class of each code point.
+pub(crate) fn classes(plan: &Plan) -> Result<[u8; 64], PlanError> {
+    let mut classes = [0; 64];
+    for (dscp, class) in &plan.classes {
+        match classes.get_mut(usize::from(*dscp)) {
+            Some(place) => *place = *class,
+            None => return Err(refusal("classes".into(), format!("{dscp} is no code point"), "0 to 63")),
+        }
+    }
+    Ok(classes)
+}
+
+/// Losses are shares.
+pub(crate) fn check_loss(plan: &Plan) -> Result<(), PlanError> {
+    match plan.loss.iter().find(|share| !(0.0..=1.0).contains(*share)) {
+        Some(share) => Err(refusal("loss".into(), format!("= {share} is out of range"), "0 to 1")),
+        None => Ok(()),
+    }
+}
+
+fn prefixes(key: &str, words: &[String]) -> Result<Vec<Prefix>, PlanError> {
+    words
+        .iter()
+        .map(|word| {
+            Prefix::read(word).ok_or_else(|| {
+                refusal(
+                    format!("{key}.addresses"),
+                    format!("= {word:?} is no address"),
+                    "10.0.0.1, 10.0.0.0/24, fd00::/8",
+                )
+            })
+        })
+        .collect()
+}
+
+fn refusal(key: String, problem: String, allowed: &str) -> PlanError {
+    PlanError { key, problem, allowed: allowed.to_owned(), nearest: None }
+}
