@@ -156,6 +156,19 @@ def test_what_is_lost_is_said_although_it_is_no_aim(short: Scenario) -> None:
     assert any(line.startswith("It is a trade: ") and "utilization" in line for line in said)
 
 
+def test_a_winner_that_is_not_shown_to_be_better_is_not_recommended(short: Scenario) -> None:
+    same = "red max_packet 1400B"  # means nothing where thresholds are packets
+    plan = Tune(short, [same, "red"], [Objective("drop_ratio", False)], {}, seeds=2, confirm=2, rule="rank")
+    from dataclasses import replace
+
+    tuned = tune(replace(plan, baseline="red"))
+    assert tuned.chosen == [same]
+    said = sentences(tuned, same)
+    assert said[0] == f"For small: keep red; the best of 2 settings, {same}, is not shown to be better"
+    assert said[2].endswith("no difference shown")
+    assert any(line.startswith("In Linux: tc qdisc replace dev DEV root red ") for line in said)
+
+
 def test_keeping_the_default_is_an_answer(short: Scenario) -> None:
     aims = [Objective("mean_delay_s", False)]
     plan = Tune(short, ["pie", "droptail"], aims, {}, seeds=2, confirm=2, rule="rank")

@@ -31,16 +31,21 @@ def for_tuned(tuned: Tuned) -> Document:
     Document
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
-    from sojourn.study.advice import line, sentences
+    from sojourn.study.advice import sentences
 
     advice: list[Block] = []
     for spec in tuned.chosen:
         told = sentences(tuned, spec)
         listed = [f"- {one.strip()}" for one in told[2:] if not one.startswith("In Linux:")]
         advice.append(Text("\n".join([f"**{told[0]}**", "", told[1], "", *listed])))
-        written = line(tuned, spec)
-        if written is not None:
-            advice.append(Code(str(written), "In Linux (DEV: the interface whose link is the bottleneck)"))
+        (written,) = [one for one in told if one.startswith("In Linux: ")] or [""]
+        if written:
+            advice.append(
+                Code(
+                    written.removeprefix("In Linux: "),
+                    "In Linux (DEV: the interface whose link is the bottleneck)",
+                )
+            )
     plan = tuned.plan
     fresh = plan.fresh
     facts = Facts(

@@ -79,21 +79,26 @@ def line(tuned: Tuned, spec: str) -> Line | None:
 def sentences(tuned: Tuned, spec: str) -> list[str]:
     """Return the recommendation, a line a sentence."""
     plan, results = tuned.plan, tuned.comparison.results
-    baseline = tuned.comparison.baseline
-    found = findings(results, spec, baseline, [*plan.objectives, *_others(plan)])
-    fresh = plan.fresh
-    said = [f"For {plan.scenario.name}: {spec}"]
-    if spec == baseline:
-        said = [f"For {plan.scenario.name}: keep {spec}; of {len(tuned.trials)} settings none ranks better"]
-    against = "" if spec == baseline else f", against {baseline}"
-    said.append(f"on {len(fresh)} seeds that the choice never saw ({fresh[0]} to {fresh[-1]}){against}:")
+    baseline, count = tuned.comparison.baseline, len(tuned.trials)
     aims = {one.metric for one in plan.objectives}
-    said += [f"  {_told(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
+    found = findings(results, spec, baseline, [*plan.objectives, *_others(plan)])
+    better = any(one.verdict == "better" and one.metric in aims for one in found)
     worse = [metric_title(one.metric) for one in found if one.verdict == "worse"]
-    if spec != baseline and not any(one.verdict == "better" and one.metric in aims for one in found):
-        said.append(f"Nothing is shown to be better than {baseline}: keep that.")
-    elif worse:
+    name, fresh = plan.scenario.name, plan.fresh
+    if spec == baseline:
+        said = [f"For {name}: keep {spec}; of {count} settings none ranks better"]
+    elif not better:
+        said = [
+            f"For {name}: keep {baseline}; the best of {count} settings, {spec}, is not shown to be better"
+        ]
+    else:
+        said = [f"For {name}: {spec}"]
+    against = "" if spec == baseline else f", {spec} against {baseline}"
+    said.append(f"on {len(fresh)} seeds that the choice never saw ({fresh[0]} to {fresh[-1]}){against}:")
+    said += [f"  {_told(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
+    if better and worse:
         said.append(f"It is a trade: {' and '.join(worse)} {'is' if len(worse) == 1 else 'are'} worse.")
+    spec = spec if better else baseline
     written = line(tuned, spec)
     if written is None:
         said.append(f"Linux has no {spec.split()[0]}.")
