@@ -17,6 +17,7 @@ import pytest
 from sojourn.errors import InputError
 from sojourn.linux import Place, burst_for, tc_line
 from sojourn.papers.avqred2007 import arithmetic
+from sojourn.run import aqm
 from sojourn.scenario import Scenario
 from sojourn.study.advice import findings, place, sentences
 from sojourn.study.executors import Serial
@@ -157,8 +158,16 @@ def test_what_is_lost_is_said_although_it_is_no_aim(short: Scenario) -> None:
 
 
 def test_a_winner_that_is_not_shown_to_be_better_is_not_recommended(short: Scenario) -> None:
-    same = "red max_packet 1400B"  # means nothing where thresholds are packets
-    plan = Tune(short, [same, "red"], [Objective("drop_ratio", False)], {}, seeds=2, confirm=2, rule="rank")
+    same = aqm("red", max_packet="1400B")  # means nothing where thresholds are packets
+    plan = Tune(
+        short,
+        ["red max_packet 1400B", "red"],
+        [Objective("drop_ratio", False)],
+        {},
+        seeds=2,
+        confirm=2,
+        rule="rank",
+    )
     from dataclasses import replace
 
     tuned = tune(replace(plan, baseline="red"))

@@ -82,6 +82,11 @@ class Tune:
     sampler_seed: int = 1
 
     def __post_init__(self) -> None:
+        from sojourn.run import canonical
+
+        object.__setattr__(self, "aqms", [canonical(one) for one in self.aqms])
+        object.__setattr__(self, "knobs", {canonical(aqm): found for aqm, found in self.knobs.items()})
+        object.__setattr__(self, "baseline", canonical(self.baseline or self.aqms[0]))
         if self.rule not in RULES:
             raise unknown(self.rule, "a rule", RULES, "by")
         if self.rule == "rank" and len(self.aqms) < 2:
@@ -102,7 +107,7 @@ class Tune:
             "seeds": [self.seed_from, self.seed_from + self.seeds - 1],
             "fresh_seeds": [self.fresh[0], self.fresh[-1]],
             "best": self.best,
-            "baseline": self.baseline or self.aqms[0],
+            "baseline": self.baseline,
             "weight": self.weight,
             "sampler_seed": self.sampler_seed,
         }
@@ -211,7 +216,7 @@ def tune(
     seeds = range(plan.seed_from, plan.seed_from + plan.seeds)
     trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
     ranking = choose(plan, trials)
-    baseline = plan.baseline or plan.aqms[0]
+    baseline = plan.baseline
     results = run_scenario(
         plan.scenario,
         list(dict.fromkeys([*ranking.order[: plan.best], baseline])),
