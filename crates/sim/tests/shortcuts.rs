@@ -1,7 +1,9 @@
 //! Packets run ahead of the clock over links that never lose, and senders react ahead of it: the record must be the
 //! one that a simulator leaves which makes every step of every packet an event.
 //!
-//! Mutants seen to fail: see the commit that brought laps.
+//! Mutants seen to fail: a timer that expires before the acknowledgement comes is forgotten, in a lap and outside; the
+//! horizon is forgotten in a lap; an acknowledgement overtakes one that waits for the clock; a first link that several
+//! flows share counts as one's own.
 
 use crate::{
     plans::{any_plan, lapping_plan},
