@@ -122,10 +122,11 @@ def _report(
             theirs.append(
                 f"| {name} | {metric} | {value:.4g} | {linux:g} | {100 * (value / linux - 1):+.1f} | {word} |"
             )
+    chosen = "" if wanted.cases is None else f" --cases {' '.join(map(str, wanted.cases))}"
     doubts = "\n".join(f"- {warning}" for warning in warnings) or "- none"
     return f"""# Simulated packets beside real ones
 
-Written by `python -m validation.real.run --repeats {wanted.repeats}`: {SEEDS} simulated seeds and
+Written by `python -m validation.real.run --repeats {wanted.repeats}{chosen}`: {SEEDS} simulated seeds and
 {wanted.repeats} real run(s) of each case, core {_core.CORE_VERSION}, Linux {platform.release()},
 {os.cpu_count()} processors, load average {min(loads):.1f} to {max(loads):.1f} while it ran. What is
 compared, and why figures differ: [README.md](README.md).
