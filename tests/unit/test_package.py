@@ -63,7 +63,9 @@ def test_an_example_runs_without_doubts(path: Path) -> None:
     _, duration = scenario.seconds
     short = scenario.with_(duration="50s", warmup="20s") if duration > 50 else scenario
     results = sojourn.run(short, seeds=1)
-    assert results.warnings == []
+    # The sizes of the web example have a heavy tail, as the paper's have: that is said, and meant.
+    assert [one for one in results.warnings if "sizes of web have a heavy tail" not in one] == []
+    assert len(results.warnings) == (path.stem == "web")
     assert (results.estimate(results.aqms[0], "utilization").mean or 0) > 0.5
 
 
