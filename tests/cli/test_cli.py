@@ -13,7 +13,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -248,58 +247,53 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_result(small_file: Path, tmp
     assert "is not complete: 0 of 2 runs" in opened.stderr
 
 
+def doomed(number: signal.Signals, runs: int, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line, which signals itself when so many runs are on disk."""
+    return subprocess.run(
+        [sys.executable, ROOT / "tests/cli/doomed.py", number.name, str(runs), *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
 def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_path: Path) -> None:
     slow = SMALL.replace('"6s"', '"60s"').replace("count = 6", "count = 200").replace("2Mbit/s", "100Mbit/s")
     small_file.write_text(slow.replace("10Mbit/s", "100Mbit/s"))
-    words = [sys.executable, "-m", "sojourn", "run", str(small_file), "--out", "out", "--seeds", "40"]
-    process = subprocess.Popen(
-        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+    words = ["run", small_file, "--out", "out", "--workers", 1, "--seeds"]
+    stopped = doomed(signal.SIGINT, 1, *words, 40, cwd=tmp_path)
+    assert stopped.returncode == 130, stopped.stderr
+    assert stopped.stdout == ""
+    assert f"  sojourn run {small_file} --out out --workers 1 --seeds 40" in stopped.stderr
+    assert "Traceback" not in stopped.stderr
     runs = tmp_path / "out/runs"
-    deadline = time.monotonic() + 100
-    while not (runs.exists() and list(runs.glob("*.parquet"))) and time.monotonic() < deadline:
-        assert process.poll() is None
-        time.sleep(0.05)
-    asked = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert time.monotonic() - asked < 30
-    assert process.returncode == 130, err
-    assert out == ""
-    assert f"  sojourn run {small_file} --out out --seeds 40" in err
-    assert "Traceback" not in err
     done = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert 1 <= len(done) < 40
     assert not [path for path in runs.iterdir() if path.suffix == ".tmp"]
     assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "running"
-    words[-1] = "2"
-    assert subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
+    again = [sys.executable, "-m", "sojourn", *map(str, words), "2"]
+    assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"
 
 
-def test_a_sweep_killed_twice_loses_nothing(small_file: Path, tmp_path: Path) -> None:
-    slow = SMALL.replace('duration = "6s"', 'duration = "60s"').replace("2Mbit/s", "50Mbit/s", 1)
-    small_file.write_text(slow)
-    words = [sys.executable, "-m", "sojourn", "sweep", str(small_file), "--out", "out", "--seeds", "10"]
-    words += ["-L", "queue.limit", "20p,100p", "--aqm", "droptail", "--aqm", "red", "--json"]
+def test_a_sweep_killed_twice_loses_nothing(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    words = ["sweep", small_file, "--seeds", 10, "-L", "queue.limit", "20p,100p"]
+    words += ["--aqm", "droptail", "--aqm", "red", "--json", "--out"]
     runs = tmp_path / "out/runs"
-    done = 0
-    for _ in range(2):
-        process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while process.poll() is None and len(list(runs.glob("*.parquet"))) <= done:
-            time.sleep(0.005)
-        process.kill()
-        process.wait()
-        done = len(list(runs.glob("*.parquet")))
-        assert process.returncode == -signal.SIGKILL
+    for done in (3, 10):
+        killed = doomed(
+            signal.SIGKILL, done - len(list(runs.glob("*.parquet"))), *words, "out", "--serial", cwd=tmp_path
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert len(list(runs.glob("*.parquet"))) == done
+        assert len([path for path in runs.iterdir() if path.suffix == ".tmp"]) >= 1
     times = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
-    resumed = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    resumed = cli(*words, "out")
     assert {path: path.stat().st_mtime_ns for path in times} == times, "nothing is run twice"
-    fresh = subprocess.run(
-        [*words[:6], "new", *words[7:]], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert resumed.stdout == fresh.stdout
-    assert len(json.loads(fresh.stdout)["runs"]) == 40
+    assert resumed.stdout == cli(*words, "new").stdout, resumed.stderr
+    assert len(json.loads(resumed.stdout)["runs"]) == 40
 
 
 def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) -> None:
