@@ -34,6 +34,7 @@ def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
                 ),
                 "runs": len(result.campaign.runs),
                 "wall time (s)": round(result.seconds),
+                "processor time (s)": round(result.cpu_seconds),
             }
             for result in results
         ],

@@ -59,7 +59,7 @@ def finish(result: Reproduction) -> None:
     times = {
         "finished": time.time(),
         "wall_s": round(result.seconds, 3),
-        "cpu_s": round(time.process_time(), 3),
+        "cpu_s": round(result.cpu_seconds, 3),
     }
     _write(result.directory, {**known, "status": "complete", **times})
 

@@ -19,13 +19,14 @@ def summary(result: Reproduction) -> str:
     """Return the summary of a paper."""
     words = ", ".join(f"{result.count(verdict)} {verdict}" for verdict in Verdict)
     paper, runs = result.paper, len(result.campaign.runs)
+    times = f"{result.seconds:.0f} s of wall time, {result.cpu_seconds:.0f} s of processor time"
     lines = [
         f"# {paper.title}",
         "",
         f"{paper.citation}.",
         "",
         f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs"
-        + (f", {result.seconds:.0f} s of wall time." if result.campaign.fresh == runs else "."),
+        + (f", {times}." if result.campaign.fresh == runs else "."),
         "",
         f"Of {len(paper.claims)} claims: {words}.",
         "",

@@ -115,6 +115,8 @@ class Reproduction:
         Where everything is.
     seconds : float
         Wall time of this call.
+    cpu_seconds : float
+        Processor time of this call, all threads.
     """
 
     paper: Paper
@@ -123,6 +125,7 @@ class Reproduction:
     campaign: Campaign
     directory: Path
     seconds: float
+    cpu_seconds: float
 
     @cached_property
     def claims(self) -> pl.DataFrame:
@@ -212,7 +215,7 @@ def reproduce(
     RunFailed
         If runs failed or the results cannot be written.
     """
-    started, say = time.monotonic(), announce or (lambda _text: None)
+    started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
     guests = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
     selection = Selection(experiment, world, quick, guests, tuple(dict.fromkeys(arms)))
     _check(selection)
@@ -236,7 +239,8 @@ def reproduce(
             say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
             campaign.run(more)
     judged = [_timed(item, paper, campaign) for item in _judge(paper, claims, campaign, selection)]
-    result = Reproduction(paper, selection, judged, campaign, directory, time.monotonic() - started)
+    times = time.monotonic() - started, time.process_time() - spent
+    result = Reproduction(paper, selection, judged, campaign, directory, *times)
     for doubt in campaign.doubts:
         say(f"warning: {doubt}")
     say("writing the report")
