@@ -74,3 +74,9 @@ def test_an_example_script_runs(path: Path) -> None:
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_a_drop_function_knows_the_limit_of_its_spec() -> None:
+    spec = "red min_th 10p max_th 40p max_p 0.1 w_q 1 gentle on gentle_end "
+    assert _core.drop_function(f"{spec}limit limit 120p", 0, [40, 80, 120]) == pytest.approx([0.1, 0.55, 1.0])
+    assert _core.drop_function(f"{spec}2max_th", 0, [40, 80, 120]) == pytest.approx([0.1, 1.0, 1.0])

@@ -91,16 +91,16 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
 /// of the same class: the drop function of whoever has one.
 #[pyfunction]
 pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<u32>) -> PyResult<Vec<f64>> {
+    let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
     let context = Context {
         link_rate: 10_000_000,
-        limit: Limit::Packets(u32::MAX),
+        limit: spec.limit.unwrap_or(Limit::Packets(u32::MAX)),
         mean_packet: 1000,
         ecn: false,
         ns2: false,
         ns2_2001: false,
         linux: false,
     };
-    let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
     let p_at = |length: u32| {
         let mut aqm = spec.build(context)?;
         let (now, class) = (Time::ZERO, Class(class));
