@@ -10,7 +10,7 @@
 use super::{Capacity, Link, Port, Setting};
 use crate::{
     error::PlanError,
-    plan::{self, Plan, Topology, Traffic},
+    plan::{self, Access, Plan, Topology, Traffic},
 };
 use sojourn_aqm::units;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -146,15 +146,17 @@ type Ends = Vec<(u32, u32)>;
 
 #[derive(Default)]
 struct Graph {
-    nodes: BTreeMap<String, u32>,
+    /// How many nodes there are, and the names of those that have one; the hosts of a dumbbell, which may be very
+    /// many, come behind these.
+    size: u32,
     names: Vec<String>,
+    nodes: BTreeMap<String, u32>,
     /// Where each link starts and ends, and the links.
     ends: Vec<(u32, u32)>,
     links: Vec<Link>,
     pairs: BTreeSet<(u32, u32)>,
     queues: Vec<(u32, plan::Queue)>,
     capacities: Vec<(u32, plan::Capacity)>,
-    out: Vec<Vec<u32>>,
 }
 
 impl Graph {
@@ -162,11 +164,10 @@ impl Graph {
         if let Some(id) = self.nodes.get(name) {
             return *id;
         }
-        let id = self.names.len() as u32;
-        self.nodes.insert(name.to_owned(), id);
+        self.nodes.insert(name.to_owned(), self.size);
         self.names.push(name.to_owned());
-        self.out.push(Vec::new());
-        id
+        self.size += 1;
+        self.size - 1
     }
 
     fn link(
@@ -179,7 +180,7 @@ impl Graph {
         key: &str,
     ) -> Result<(), PlanError> {
         if rate == 0 {
-            return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("a rate of at least 1bit/s"));
+            return Err(no_rate(key));
         }
         if from == to {
             return Err(PlanError::new(key, format!("joins {from:?} to itself")));
@@ -189,19 +190,16 @@ impl Graph {
             let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
             return Err(PlanError::new(key, format!("is a second link from {from:?} to {to:?}")));
         }
-        let id = self.links.len() as u32;
-        self.ends.push((from, to));
-        self.links.push(Link::new(rate, delay));
-        self.out[from as usize].push(id);
         if let Some(queue) = queue {
-            self.queues.push((id, queue));
+            self.queues.push((self.links.len() as u32, queue));
         }
+        self.lay((from, to), rate, delay);
         Ok(())
     }
 
-    fn duplex(&mut self, a: &str, b: &str, rate: u64, delay: u64, key: &str) -> Result<(), PlanError> {
-        self.link(a, b, rate, delay, None, key)?;
-        self.link(b, a, rate, delay, None, key)
+    fn lay(&mut self, ends: (u32, u32), rate: u64, delay: u64) {
+        self.ends.push(ends);
+        self.links.push(Link::new(rate, delay));
     }
 
     /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
@@ -212,56 +210,56 @@ impl Graph {
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }
-        let servers = d.server.nodes.unwrap_or(1);
-        for j in 0..servers {
-            let delay = d.server.delays[j as usize % d.server.delays.len()];
-            self.duplex("R2", &format!("server{j}"), d.server.rate, delay, "dumbbell.server")?;
+        let (r1, r2) = (self.node("R1"), self.node("R2"));
+        let client = |host| [(host, r1), (r1, host)];
+        let server = |host| [(r2, host), (host, r2)];
+        let servers = self.hosts(&d.server, d.server.nodes.unwrap_or(1), server, "dumbbell.server")?;
+        let mut shared = Vec::new();
+        let ends = traffic.iter().map(|group| {
+            let key = format!("traffic.{}.access", group.name);
+            let access = group.access.as_ref().unwrap_or(&d.access);
+            check_access(&key, access)?;
+            // Flows that come and go share one host per delay, unless told otherwise.
+            let is_web = matches!(group.kind, plan::Kind::Web(_));
+            let is_short = is_web || matches!(group.kind, plan::Kind::TcpShort { .. });
+            let hosts = match access.nodes {
+                Some(nodes) => nodes,
+                None if is_short => access.delays.len() as u32,
+                None => group.count,
+            };
+            let own;
+            let clients = if group.access.is_some() || access.nodes.is_none() {
+                own = self.hosts(access, hosts, client, &key)?;
+                &own
+            } else {
+                if shared.is_empty() {
+                    shared = self.hosts(access, hosts, client, &key)?;
+                }
+                &shared
+            };
+            let (from, to) = if group.reverse { (&servers, clients) } else { (clients, &servers) };
+            Ok(if is_web { every_pair(from, to) } else { in_turn(from, to, group, is_short) })
+        });
+        ends.collect()
+    }
+
+    /// So many hosts, each with two links; equal events come in the order in which links are laid.
+    fn hosts(
+        &mut self,
+        access: &Access,
+        count: u32,
+        links: impl Fn(u32) -> [(u32, u32); 2],
+        key: &str,
+    ) -> Result<Vec<u32>, PlanError> {
+        if access.rate == 0 {
+            return Err(no_rate(key));
         }
-        traffic
-            .iter()
-            .map(|group| {
-                let key = format!("traffic.{}.access", group.name);
-                let (access, prefix) = match &group.access {
-                    Some(own) => (own, format!("{}/client", group.name)),
-                    None if d.access.nodes.is_some() => (&d.access, "client".to_owned()),
-                    None => (&d.access, format!("{}/client", group.name)),
-                };
-                check_access(&key, access)?;
-                // Flows that come and go share one host per delay, unless told otherwise.
-                let is_web = matches!(group.kind, plan::Kind::Web(_));
-                let is_short = is_web || matches!(group.kind, plan::Kind::TcpShort { .. });
-                let hosts = match access.nodes {
-                    Some(nodes) => nodes,
-                    None if is_short => access.delays.len() as u32,
-                    None => group.count,
-                };
-                for j in 0..hosts {
-                    let name = format!("{prefix}{j}");
-                    if !self.nodes.contains_key(&name) {
-                        let delay = access.delays[j as usize % access.delays.len()];
-                        self.duplex(&name, "R1", access.rate, delay, &key)?;
-                    }
-                }
-                let name = |j: u32| self.nodes[&format!("{prefix}{j}")];
-                if is_web {
-                    let clients: Vec<u32> = (0..hosts).map(name).collect();
-                    let servers: Vec<u32> = (0..servers).map(|j| self.nodes[&format!("server{j}")]).collect();
-                    return Ok(match group.reverse {
-                        false => every_pair(&clients, &servers),
-                        true => every_pair(&servers, &clients),
-                    });
-                }
-                let period = lcm(hosts, servers);
-                let period = if is_short { period } else { period.min(u64::from(group.count)) };
-                Ok((0..period)
-                    .map(|i| {
-                        let client = self.nodes[&format!("{prefix}{}", i % u64::from(hosts))];
-                        let server = self.nodes[&format!("server{}", i % u64::from(servers))];
-                        if group.reverse { (server, client) } else { (client, server) }
-                    })
-                    .collect())
-            })
-            .collect()
+        let hosts: Vec<u32> = (self.size..self.size + count).collect();
+        self.size += count;
+        for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
+            links(*host).into_iter().for_each(|ends| self.lay(ends, access.rate, *delay));
+        }
+        Ok(hosts)
     }
 
     /// The ends of a group in a graph that the user drew.
@@ -286,10 +284,7 @@ impl Graph {
         if let plan::Kind::Web(_) = group.kind {
             return Ok(every_pair(&from, &to));
         }
-        let period = lcm(from.len() as u32, to.len() as u32) as usize;
-        let is_short = matches!(group.kind, plan::Kind::TcpShort { .. });
-        let period = if is_short { period } else { period.min(group.count as usize) };
-        Ok((0..period).map(|i| (from[i % from.len()], to[i % to.len()])).collect())
+        Ok(in_turn(&from, &to, group, matches!(group.kind, plan::Kind::TcpShort { .. })))
     }
 
     /// Lay the routes, find out who feeds which link, and make the queues.
@@ -300,7 +295,7 @@ impl Graph {
         seed: u64,
         plain: bool,
     ) -> Result<Network, PlanError> {
-        let mut ways = Ways { graph: &self, trees: BTreeMap::new() };
+        let mut ways = Ways::new(&self);
         // Every distinct (from, to, how it is answered) once.
         let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
         let mut steps: Vec<Step> = Vec::new();
@@ -464,24 +459,42 @@ fn lay(steps: &mut Vec<Step>, feeds: &mut [Feeds], links: &[u32], mut feed: Feed
 /// Routes with the fewest hops; among equals, by the order in which links were declared.
 struct Ways<'a> {
     graph: &'a Graph,
+    /// The links out of each node, node by node, and where each node's begin.
+    out: Vec<u32>,
+    first: Vec<usize>,
     /// For each source, the link by which each node is reached.
     trees: BTreeMap<u32, Vec<Option<u32>>>,
 }
 
 impl Ways<'_> {
+    fn new(graph: &Graph) -> Ways<'_> {
+        let mut out: Vec<u32> = (0..graph.ends.len() as u32).collect();
+        let from = |link: &u32| graph.ends[*link as usize].0;
+        out.sort_by_key(from);
+        let first = (0..=graph.size).map(|node| out.partition_point(|link| from(link) < node)).collect();
+        Ways { graph, out, first, trees: BTreeMap::new() }
+    }
+
+    fn out(&self, node: u32) -> &[u32] {
+        &self.out[self.first[node as usize]..self.first[node as usize + 1]]
+    }
+
     fn route(&mut self, from: u32, to: u32, traffic: &str) -> Result<Vec<u32>, PlanError> {
         let graph = self.graph;
         let mut head = Vec::new();
         let mut from = from;
         // A host with one link out has no choice; its router's tree serves all of its hosts.
-        while let [only] = graph.out[from as usize][..]
+        while let [only] = *self.out(from)
             && from != to
-            && head.len() < graph.names.len()
+            && head.len() < graph.size as usize
         {
             head.push(only);
             from = graph.ends[only as usize].1;
         }
-        let tree = self.trees.entry(from).or_insert_with(|| breadth_first(graph, from));
+        if !self.trees.contains_key(&from) {
+            self.trees.insert(from, self.tree(from));
+        }
+        let tree = &self.trees[&from];
         let mut links = Vec::new();
         let mut at = to;
         while at != from {
@@ -497,24 +510,29 @@ impl Ways<'_> {
         head.append(&mut links);
         Ok(head)
     }
-}
 
-fn breadth_first(graph: &Graph, from: u32) -> Vec<Option<u32>> {
-    let mut reached: Vec<Option<u32>> = vec![None; graph.names.len()];
-    let mut queue = VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
-        for &link in &graph.out[node as usize] {
-            let to = graph.ends[link as usize].1;
-            if to != from && reached[to as usize].is_none() {
-                reached[to as usize] = Some(link);
-                queue.push_back(to);
+    /// Breadth first from a node.
+    fn tree(&self, from: u32) -> Vec<Option<u32>> {
+        let mut reached: Vec<Option<u32>> = vec![None; self.graph.size as usize];
+        let mut queue = VecDeque::from([from]);
+        while let Some(node) = queue.pop_front() {
+            for &link in self.out(node) {
+                let to = self.graph.ends[link as usize].1;
+                if to != from && reached[to as usize].is_none() {
+                    reached[to as usize] = Some(link);
+                    queue.push_back(to);
+                }
             }
         }
+        reached
     }
-    reached
 }
 
-fn check_access(key: &str, access: &plan::Access) -> Result<(), PlanError> {
+fn no_rate(key: &str) -> PlanError {
+    PlanError::new(format!("{key}.rate"), "is zero").allowed("a rate of at least 1bit/s")
+}
+
+fn check_access(key: &str, access: &Access) -> Result<(), PlanError> {
     if access.delays.is_empty() {
         return Err(PlanError::new(format!("{key}.delays"), "is empty").allowed("one delay at least"));
     }
@@ -537,6 +555,13 @@ fn mean_packet(traffic: &[Traffic]) -> u32 {
 /// Every sender with every receiver, receiver by receiver.
 fn every_pair(from: &[u32], to: &[u32]) -> Ends {
     to.iter().flat_map(|to| from.iter().map(|from| (*from, *to))).collect()
+}
+
+/// Senders with receivers, both in turn, until that repeats or every source that is there has an entry.
+fn in_turn(from: &[u32], to: &[u32], group: &Traffic, is_short: bool) -> Ends {
+    let period = lcm(from.len() as u32, to.len() as u32) as usize;
+    let period = if is_short { period } else { period.min(group.count as usize) };
+    (0..period).map(|i| (from[i % from.len()], to[i % to.len()])).collect()
 }
 
 fn lcm(a: u32, b: u32) -> u64 {
