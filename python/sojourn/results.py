@@ -84,8 +84,8 @@ class Results:
         folder = Path(directory)
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-            wanted = manifest["runs"]
-        except FileNotFoundError:
+            wanted = list(manifest["runs"])
+        except (FileNotFoundError, NotADirectoryError):
             raise InputError(str(folder), "is not a results folder: it has no manifest.json") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None

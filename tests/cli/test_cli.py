@@ -190,6 +190,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["reproduce", "raqm2005", "--world", "moon"], "moon"),
         (["report", "."], "is not a results folder"),
         (["report", "nowhere"], "is not a results folder"),
+        (["report", "small.toml"], "is not a results folder"),
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run", "small.toml", "--out", "small.toml/deeper"], "cannot be written"),
         (["run", "small.toml", "--out", "/proc/nothing"], "cannot be written"),

@@ -130,7 +130,37 @@ def test_a_command_is_behind_the_link_and_leaves_a_record(cli: Cli, scripts: tup
         "traces",
     ]
     assert "pie target 15ms" in (tmp_path / "out/link.toml").read_text()
-    assert "Waiting packets over time" in (tmp_path / "out/report.html").read_text()
+    page = (tmp_path / "out/report.html").read_text()
+    assert "Waiting packets over time" in page
+    (tmp_path / "out/report.html").unlink()
+    assert cli("report", "out").stdout == "out/report.html\n"
+    assert (tmp_path / "out/report.html").read_text() == page
+    next((tmp_path / "out/runs").iterdir()).unlink()
+    broken = cli("report", "out")
+    assert broken.returncode == 2
+    assert re.fullmatch(r"sojourn: out has no record: runs/\w+.parquet is missing.*\n", broken.stderr)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        (None, "out is not the folder of a shell: it has no manifest.json"),
+        ("{", "out/manifest.json cannot be read: "),
+        ("[]", "out/manifest.json cannot be read: "),
+        ('{"run_id": "x", "ran": []}', "out/manifest.json has no 'warnings'"),
+    ],
+)
+def test_a_shell_without_its_manifest_is_not_drawn(
+    cli: Cli, tmp_path: Path, manifest: str | None, expected: str
+):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/link.toml").write_text("")
+    if manifest is not None:
+        (tmp_path / "out/manifest.json").write_text(manifest)
+    done = cli("report", "out")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"sojourn: {expected}")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.usefixtures("places")

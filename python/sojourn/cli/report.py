@@ -11,11 +11,14 @@ import typer
 def report(
     directory: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A folder of run, compare, sweep or tune.", show_default=False),
+        typer.Argument(
+            metavar="DIR", help="A folder of run, compare, sweep, tune or shell.", show_default=False
+        ),
     ],
 ) -> None:
     """Write report.html of a folder again, from what is stored; nothing is run."""
     from sojourn.cli.run import write_report
+    from sojourn.real import session
     from sojourn.results import Results
     from sojourn.study import folder, tune_folder
 
@@ -27,5 +30,7 @@ def report(
         from sojourn.cli.sweep import write_swept
 
         print(write_swept(folder.reopen(directory)))
+    elif (directory / session.LINK).exists():
+        print(session.redraw(directory))
     else:
         print(write_report(Results.open(directory)))

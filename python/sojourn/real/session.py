@@ -1,4 +1,4 @@
-"""What remains of a program behind a link: the record, a table, a report, a folder."""
+"""What remains of a program behind a link: the record, a table, a report, a folder; and back from there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.errors import disk
+from sojourn.errors import InputError, disk
 from sojourn.metrics import compute
 from sojourn.real.gateway import doubts, lateness
 from sojourn.record import Record
@@ -26,6 +26,8 @@ from sojourn.study.store import Finished, Metrics, Store, write_whole
 if TYPE_CHECKING:
     from sojourn.real.shell import Request
 
+#: The file by which the folder of a shell is known, and the other one that it cannot do without.
+LINK, MANIFEST = "link.toml", "manifest.json"
 #: Metric of a queue, heading, factor, digits.
 ROWS = (
     ("throughput_bps", "throughput Mbit/s", 1e-6, 2),
@@ -51,14 +53,22 @@ class Session:
         What ran behind it; empty: a shell.
     started : float
         When, in seconds since 1970.
+    run_id : str
+        Of the stored record; no two sessions are alike: their start is part of it.
     """
 
     request: Request
     record: Record
     command: Sequence[str]
     started: float
+    run_id: str = ""
     name: str = field(default="shell", init=False)
     conventions: str = field(default="default", init=False)
+
+    def __post_init__(self) -> None:
+        if not self.run_id:
+            name = digest(self.plan_json, repr(self.started), _core.CORE_VERSION)
+            object.__setattr__(self, "run_id", name)
 
     @property
     def note(self) -> str:
@@ -84,11 +94,6 @@ class Session:
     def plan_json(self) -> str:
         """What a record is read back with."""
         return json.dumps({**self.record.plan, "link": asdict(self.request)}, sort_keys=True)
-
-    @cached_property
-    def run_id(self) -> str:
-        """No two sessions are alike: its start is part of its name."""
-        return digest(self.plan_json, repr(self.started), _core.CORE_VERSION)
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -144,7 +149,7 @@ class Session:
         manifest = self._manifest()
         write_manifest(store, manifest)
         try:
-            write_whole(store.directory / "link.toml", self.to_toml().encode())
+            write_whole(store.directory / LINK, self.to_toml().encode())
             return self._report(store, manifest) if with_report else store.directory
         except OSError as error:
             raise disk(error, store.directory) from None
@@ -154,7 +159,8 @@ class Session:
         from sojourn.results import Results
 
         outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
-        results = Results(self, [self.spec], [outcome], self.warnings, store.directory, manifest)  # type: ignore[arg-type]
+        doubts = manifest["warnings"]
+        results = Results(self, [self.spec], [outcome], doubts, store.directory, manifest)  # type: ignore[arg-type]
         path = store.directory / "report.html"
         report.write(report.for_results(results), path)
         return path
@@ -168,6 +174,8 @@ class Session:
             "core_version": _core.CORE_VERSION,
             "command": command_line(["sojourn", *sys.argv[1:]]),
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.started)),
+            "run_id": self.run_id,
+            "ran": list(self.command),
             "python": platform.python_version(),
             "platform": platform.platform(),
             "host": platform.node(),
@@ -176,3 +184,30 @@ class Session:
             **{f"packets_{name}": count for name, count in self.record.data["tally"].items()},
             "warnings": self.warnings,
         }
+
+
+def redraw(folder: Path) -> Path:
+    """Write the report of a shell's folder again, from what is stored; returns its file.
+
+    Raises
+    ------
+    InputError
+        If the folder is not what a shell leaves behind, or not all of it is there.
+    """
+    from sojourn.real.shell import Request
+
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
+    except FileNotFoundError:
+        raise InputError(str(folder), f"is not the folder of a shell: it has no {MANIFEST}") from None
+    except KeyError as error:
+        raise InputError(str(folder / MANIFEST), f"has no {error}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+    store = Store(folder)
+    stored = store.read(name)
+    if stored is None:
+        raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
+    request = Request(**json.loads(stored.plan)["link"])
+    return Session(request, stored.record, command, 0.0, name)._report(store, manifest)
