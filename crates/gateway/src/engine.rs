@@ -6,10 +6,12 @@
 //! descriptor: time and packets come in as arguments.
 
 use crate::{
-    flows::{Flows, Prefix},
+    agenda::{Agenda, Kind},
+    flows::Flows,
     outcome::{Outcome, Tally},
     packet::{self, Header, Malformed, Tcp},
     plan::{Host, Plan, Side},
+    routes::Routes,
     segment::{self, OFFLOAD, Offload},
     setup,
 };
@@ -18,24 +20,6 @@ use sojourn_sim::{
     DropColumns, Histogram, PlanError, Record, RunError,
     queues::{Common, Fate, Parcel, Queues, Wire},
 };
-use std::{cmp::Reverse, collections::BinaryHeap};
-
-/// What is due; of equal times, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Warmup,
-    /// A link has sent a packet.
-    Departure,
-    Timer,
-    /// A packet reaches the bottleneck's queue.
-    Arrival,
-    /// A packet reaches the host that gets it.
-    Delivery,
-    Sample,
-}
-
-/// When, what, its number among all events, and what it is about.
-type Event = (u64, Kind, u64, u32);
 
 /// A packet in the gateway.
 #[derive(Clone, Debug, Default)]
@@ -65,20 +49,13 @@ struct Access {
 pub struct Engine {
     queues: Queues,
     hosts: Vec<Access>,
-    /// Longest first.
-    routes: Vec<(Prefix, u32)>,
+    routes: Routes,
     flows: Flows,
     classes: [u8; 64],
     loss: [f64; 2],
     luck: [Stream; 2],
     overhead: u32,
-    /// What is due inside, and what is due at devices.
-    heap: BinaryHeap<Reverse<Event>>,
-    deliveries: BinaryHeap<Reverse<Event>>,
-    /// Nothing that happens inside shows at a device sooner than this.
-    slack: u64,
-    /// Events so far: equal ones stay in order.
-    filed: u64,
+    agenda: Agenda,
     slots: Vec<Slot>,
     free: Vec<u32>,
     interval: u64,
@@ -118,10 +95,7 @@ impl Engine {
             loss: plan.loss,
             luck: [luck("forward"), luck("backward")],
             overhead: plan.overhead,
-            heap: BinaryHeap::new(),
-            deliveries: BinaryHeap::new(),
-            slack: plan.forward.delay.min(plan.backward.delay),
-            filed: 0,
+            agenda: Agenda::new(plan.forward.delay.min(plan.backward.delay)),
             slots: Vec::new(),
             free: Vec::new(),
             interval: plan.interval,
@@ -134,14 +108,14 @@ impl Engine {
             tally: Tally::default(),
         };
         if plan.warmup > 0 {
-            engine.file(plan.warmup, Kind::Warmup, 0);
+            engine.agenda.file(plan.warmup, Kind::Warmup, 0);
         }
         if plan.interval > 0 {
-            engine.file(plan.interval, Kind::Sample, 0);
+            engine.agenda.file(plan.interval, Kind::Sample, 0);
         }
         for link in 0..2 {
             if let Some(time) = engine.queues.next_timer(link) {
-                engine.file(time, Kind::Timer, link as u32);
+                engine.agenda.file(time, Kind::Timer, link as u32);
             }
         }
         Ok(engine)
@@ -170,7 +144,7 @@ impl Engine {
 
     /// Flow, sender and receiver of a packet, if it goes from one side to the other.
     fn way(&mut self, now: u64, header: &Header) -> Option<(u32, u32, u32)> {
-        let (from, to) = (self.host(header.source)?, self.host(header.destination)?);
+        let (from, to) = (self.routes.host(header.source)?, self.routes.host(header.destination)?);
         let is_across = self.hosts[from as usize].side != self.hosts[to as usize].side;
         is_across.then(|| (self.flows.of(now, header), from, to))
     }
@@ -209,35 +183,18 @@ impl Engine {
         let bytes = (slot.bytes.len() - OFFLOAD) as u32 + self.overhead;
         let sent = access.up.as_mut().map_or(now, |wire| wire.transmit(now, bytes));
         let arrival = sent + access.delay;
-        self.file(arrival, Kind::Arrival, number);
-    }
-
-    /// The host that has an address.
-    fn host(&self, address: u128) -> Option<u32> {
-        self.routes.iter().find(|(prefix, _)| prefix.holds(address)).map(|(_, host)| *host)
+        self.agenda.file(arrival, Kind::Arrival, number);
     }
 
     /// When [`Engine::advance`] must be called so that no packet is late.
     pub fn next_due(&self) -> Option<u64> {
-        let first = |heap: &BinaryHeap<Reverse<Event>>| heap.peek().map(|Reverse((time, ..))| *time);
-        let inside = first(&self.heap).map(|time| time + self.slack);
-        [inside, first(&self.deliveries)].into_iter().flatten().min()
-    }
-
-    /// The first event, if it is due at `now`.
-    fn next_event(&mut self, now: u64) -> Option<Event> {
-        let heap = match (self.heap.peek(), self.deliveries.peek()) {
-            (Some(inside), Some(delivery)) if delivery > inside => &mut self.deliveries,
-            (None, _) => &mut self.deliveries,
-            _ => &mut self.heap,
-        };
-        heap.peek().is_some_and(|Reverse((time, ..))| *time <= now).then(|| heap.pop())?.map(|Reverse(e)| e)
+        self.agenda.next_due()
     }
 
     /// Handle what is due up to `now`. `write` gets a device's number, the bytes for it, and when they were due;
     /// it says how late they were, or nothing if the device did not take them.
     pub fn advance(&mut self, now: u64, write: &mut impl FnMut(u32, &[u8], u64) -> Option<u64>) {
-        while let Some((time, kind, _, number)) = self.next_event(now) {
+        while let Some((time, kind, _, number)) = self.agenda.next(now) {
             self.now = time;
             match kind {
                 Kind::Warmup => {
@@ -251,24 +208,18 @@ impl Engine {
                     let link = number as usize;
                     self.queues.on_timer(link, time);
                     if let Some(next) = self.queues.next_timer(link) {
-                        self.file(next.max(time + 1), Kind::Timer, number);
+                        self.agenda.file(next.max(time + 1), Kind::Timer, number);
                     }
                 }
                 Kind::Arrival => self.offer(number, time),
                 Kind::Delivery => self.deliver(number, time, write),
                 Kind::Sample => {
                     self.queues.sample(time);
-                    self.file(time + self.interval, Kind::Sample, 0);
+                    self.agenda.file(time + self.interval, Kind::Sample, 0);
                 }
             }
         }
         self.now = self.now.max(now);
-    }
-
-    fn file(&mut self, time: u64, kind: Kind, number: u32) {
-        self.filed += 1;
-        let heap = if kind == Kind::Delivery { &mut self.deliveries } else { &mut self.heap };
-        heap.push(Reverse((time, kind, self.filed, number)));
     }
 
     /// A packet reaches the bottleneck's queue.
@@ -300,7 +251,7 @@ impl Engine {
         };
         let sending = self.queues.serve(link, now, &mut |token, fate| witness.tell(token, fate));
         let Some(sending) = sending else { return };
-        self.file(sending.end, Kind::Departure, link as u32);
+        self.agenda.file(sending.end, Kind::Departure, link as u32);
         let number = sending.parcel.token;
         let slot = &mut self.slots[number as usize];
         if sending.parcel.ecn == Ecn::Ce && slot.ecn != Ecn::Ce {
@@ -316,7 +267,7 @@ impl Engine {
         let bytes = sending.parcel.bytes;
         let sent = access.down.as_mut().map_or(sending.arrival, |wire| wire.transmit(sending.arrival, bytes));
         let due = sent + access.delay;
-        self.file(due, Kind::Delivery, number);
+        self.agenda.file(due, Kind::Delivery, number);
     }
 
     fn deliver(&mut self, number: u32, due: u64, write: &mut impl FnMut(u32, &[u8], u64) -> Option<u64>) {
@@ -365,7 +316,7 @@ impl Engine {
         let record = Record {
             flows,
             drops: self.drops,
-            events: self.filed,
+            events: self.agenda.filed(),
             ..self.queues.record(window, usize::from(measured))?
         };
         let (lateness_edges_ns, lateness_counts) = self.lateness.since(&Histogram::default());

@@ -6,8 +6,9 @@
 
 use crate::{
     goodput::Arrived,
-    packet::{Header, TCP, Tcp, UDP, mapped},
+    packet::{Header, TCP, Tcp, UDP},
     plan::{Rule, Transport},
+    routes::Prefix,
 };
 use sojourn_sim::FlowColumns;
 use std::{
@@ -21,35 +22,6 @@ const MOST: usize = 1 << 20;
 const UNKNOWN: u64 = u64::MAX;
 /// First fragments whose ports are remembered, for the rest of them.
 const PIECES: usize = 256;
-
-/// A prefix of addresses: its bits, and how many of 128 count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Prefix {
-    bits: u128,
-    pub(crate) length: u32,
-}
-
-impl Prefix {
-    /// Read `10.0.0.1`, `10.0.0.0/24`, `fd00::/8`.
-    pub(crate) fn read(text: &str) -> Option<Prefix> {
-        let (address, length) = text.split_once('/').map_or((text, None), |(a, n)| (a, Some(n)));
-        let (bits, most) = match address.parse().ok()? {
-            IpAddr::V4(v4) => (mapped(v4.octets()), 32),
-            IpAddr::V6(v6) => (u128::from(v6), 128),
-        };
-        let length = length.map_or(Some(most), |n| n.parse().ok().filter(|n| *n <= most))?;
-        let length = 128 - most + length;
-        Some(Prefix { bits: bits & Prefix::mask(length), length })
-    }
-
-    fn mask(length: u32) -> u128 {
-        if length == 0 { 0 } else { u128::MAX << (128 - length) }
-    }
-
-    pub(crate) fn holds(&self, address: u128) -> bool {
-        address & Prefix::mask(self.length) == self.bits
-    }
-}
 
 /// Source, destination and id of a fragment.
 type Piece = (u128, u128, u32);

@@ -1,24 +1,24 @@
 //! A plan's words as an engine needs them, or why that cannot be.
 
 use crate::{
-    flows::Prefix,
     plan::{Plan, Rule},
+    routes::{Prefix, Routes},
 };
 use sojourn_sim::PlanError;
-use std::cmp::Reverse;
 
-/// Prefixes and the numbers of their hosts, longest first.
-pub(crate) fn routes(plan: &Plan) -> Result<Vec<(Prefix, u32)>, PlanError> {
-    let mut routes = Vec::new();
+/// The hosts by their addresses.
+pub(crate) fn routes(plan: &Plan) -> Result<Routes, PlanError> {
+    let mut routes = Routes::default();
     for (number, host) in plan.hosts.iter().enumerate() {
         let key = format!("host.{}", host.name);
         if host.device as usize >= plan.devices.len() {
             let problem = format!("= {} is not there", host.device);
             return Err(refusal(format!("{key}.device"), problem, "the number of a device"));
         }
-        routes.extend(prefixes(&key, &host.addresses)?.into_iter().map(|p| (p, number as u32)));
+        for prefix in prefixes(&key, &host.addresses)? {
+            routes.add(prefix, number as u32);
+        }
     }
-    routes.sort_by_key(|(prefix, _)| Reverse(prefix.length));
     Ok(routes)
 }
 
