@@ -28,8 +28,8 @@ it; the summary names version and command, and where it ran in one piece its tim
 time, 397 s of processor time, 1,692 runs); a claim that needs more seeds says what it leans to. Full
 runs can be taken in pieces: interrupt them, and the same command goes on.
 
-| paper | reproduced | not reproduced | undecided | summary |
-|---|---|---|---|---|
+| paper | reproduced | not reproduced | undecided | not run in the real world | summary |
+|---|---|---|---|---|---|
 """
 
 
@@ -48,8 +48,10 @@ def listing() -> str:
     """Return the list of all papers that are kept."""
     rows = []
     for place in sorted(path for path in HERE.iterdir() if path.is_dir()):
-        verdicts = pl.read_csv(place / "claims.csv", infer_schema=False)["verdict"].to_list()
-        counts = " | ".join(str(verdicts.count(verdict)) for verdict in VERDICTS)
+        claims = pl.read_csv(place / "claims.csv", infer_schema=False)
+        verdicts = claims.filter(pl.col("world") != "real")["verdict"].to_list()
+        real = claims.height - len(verdicts)
+        counts = " | ".join(map(str, (*(verdicts.count(verdict) for verdict in VERDICTS), real)))
         rows.append(f"| {place.name} | {counts} | [summary]({place.name}/summary.md) |\n")
     return HEAD + "".join(rows)
 

@@ -227,6 +227,8 @@ def test_figures_and_tables_are_numbered_and_captioned(document: Document) -> No
         "Table 2. Delays.",
     ):
         assert label in text
+    bare = Document("t", blocks=[Table(pl.DataFrame({"a": [1]}), "Bare", source="a run")])
+    assert "Bare. Source: a run" in Page(report.render(bare)).text
     assert len([a for a in page.all("figure") if "plot" in (a["class"] or "")]) == len(
         [a for a in page.all("svg") if a.get("role") == "img"]
     )

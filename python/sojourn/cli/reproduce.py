@@ -123,12 +123,12 @@ def _index(results: list[Reproduction], directory: Path) -> Path:
 
 def _data(result: Reproduction) -> dict[str, object]:
     """Return what came of a paper as data."""
-    claims = result.claims.to_dicts()
-    verdicts = [one["verdict"] for one in claims]
+    from sojourn.papers.claims import Verdict
+
     return {
         "paper": result.paper.id,
-        "counts": {verdict: verdicts.count(verdict) for verdict in sorted(set(verdicts))},
-        "claims": claims,
+        "counts": {str(verdict): result.count(verdict) for verdict in Verdict},
+        "claims": result.claims.to_dicts(),
         "directory": str(result.directory),
         "report": str(result.report),
     }

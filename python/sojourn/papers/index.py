@@ -16,22 +16,20 @@ from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.study.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
-over seeds; *undecided* means that the runs do not tell. Rows of the real world, which runs
-only when asked for, are counted apart."""
+over seeds; *undecided* means that the runs do not tell. Claims that stand in the real world too, which
+runs only when asked for, are counted once, and have a column of their own."""
 
 
 def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
-    """Return one row a paper: claims, how many have each verdict, rows that await another world, runs."""
+    """Return one row a paper: claims, how many have each verdict, how many stand in another world too, runs."""
     return pl.DataFrame(
         [
             {
                 "paper": result.paper.id,
                 "title": result.paper.title,
-                "claims": len(result.paper.claims),
+                "claims": len(result.counted),
                 **{str(verdict): result.count(verdict) for verdict in Verdict},
-                "awaiting another world": sum(
-                    item.world not in result.selection.worlds for item in result.judged
-                ),
+                "not run in the real world": len(result.elsewhere),
                 "runs": len(result.campaign.runs),
                 "wall time (s)": round(result.seconds),
                 "processor time (s)": round(result.cpu_seconds),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn import _core
-from sojourn.papers.claims import Judged, Verdict
+from sojourn.papers.claims import Judged
 from sojourn.papers.learned import learned
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def summary(result: Reproduction) -> str:
     """Return the summary of a paper."""
-    words = ", ".join(f"{result.count(verdict)} {verdict}" for verdict in Verdict)
     paper, runs = result.paper, len(result.campaign.runs)
     times = f"{result.seconds:.0f} s of wall time, {result.cpu_seconds:.0f} s of processor time"
     lines = [
@@ -28,7 +27,7 @@ def summary(result: Reproduction) -> str:
         f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs"
         + (f", {times}." if result.campaign.fresh == runs else "."),
         "",
-        f"Of {len(paper.claims)} claims: {words}.",
+        result.counts,
         "",
         "## What was learned",
         "",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from sojourn import _core
-from sojourn.papers.claims import Judged, Verdict
+from sojourn.papers.claims import Judged, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.learned import learned
 from sojourn.papers.manifest import facts
@@ -84,7 +84,7 @@ def _sections(result: Reproduction) -> list[Section]:
     return [
         Section("What was learned", [Text(words)] if words else []),
         *result.paper.sections(result),
-        Section("Claims", [Verdicts(verdicts(result))]),
+        Section("Claims", list(_claims(result))),
         Section("Published against ours", list(_published(result))),
         Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
         Section("Readings", list(_readings(result))),
@@ -96,11 +96,12 @@ def _sections(result: Reproduction) -> list[Section]:
 
 
 def _summary(result: Reproduction) -> str:
-    words = [f"{result.count(verdict)} {verdict}" for verdict in Verdict]
-    text = f"Of {len(result.paper.claims)} claims: {', '.join(words)}."
-    awaited = sum(item.world not in result.selection.worlds for item in result.judged)
-    if awaited:
-        text += f" {awaited} rows are of the real world, which is run with --world real only: undecided."
+    text = result.counts
+    if result.elsewhere and not result.selection.real:
+        text += (
+            f" {len(result.elsewhere)} claims stand in the real world too, which runs only with "
+            "`--world real`; they are listed apart."
+        )
     if result.selection.quick:
         text += (
             " This is the quick run: few seeds. Claims that ask for "
@@ -110,10 +111,28 @@ def _summary(result: Reproduction) -> str:
     return text
 
 
+def _claims(result: Reproduction) -> Iterator[Block]:
+    """Show the claims that were judged; those of other worlds in short, for they would say it all again."""
+    yield Verdicts(verdicts(result))
+    if result.elsewhere:
+        rows = [
+            {
+                "claim": item.claim.id,
+                "world": item.world,
+                "what is claimed": item.claim.statement,
+                "verdict": f"{item.finding.verdict}: {item.finding.reason}",
+            }
+            for item in result.elsewhere
+        ]
+        frame = pl.DataFrame(rows)
+        columns = {name: Column(name, kind="text") for name in frame.columns}
+        yield Table(frame, "Claims in worlds that were not run", columns)
+
+
 def verdicts(result: Reproduction) -> pl.DataFrame:
-    """Return the claims as the page shows them."""
-    rows = result.claims.drop("sensitivity", "assumptions").to_dicts()
-    for row, item in zip(rows, result.judged, strict=True):
+    """Return the judged claims as the page shows them."""
+    rows = claims_frame(result.counted).drop("sensitivity", "assumptions").to_dicts()
+    for row, item in zip(rows, result.counted, strict=True):
         row["section"], row["check"] = item.claim.section, item.claim.check
         row["assumptions"] = list(item.assumptions)
         row["reason"] = _reason(item)

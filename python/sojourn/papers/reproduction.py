@@ -73,7 +73,7 @@ class Selection:
     @property
     def worlds(self) -> tuple[str, ...]:
         """The worlds in which claims are judged."""
-        return (*BUILT, REAL) if self.real else BUILT
+        return (REAL,) if self.real else BUILT
 
     @property
     def name(self) -> str:
@@ -164,11 +164,25 @@ class Reproduction:
         """The command that repeats it."""
         return command(self.paper, self.selection)
 
+    @cached_property
+    def counted(self) -> list[Judged]:
+        """The rows of the worlds that were asked for: a claim has no more than one."""
+        return [item for item in self.judged if item.world in self.selection.worlds]
+
+    @cached_property
+    def elsewhere(self) -> list[Judged]:
+        """The rows of other worlds: nothing was run for them."""
+        return [item for item in self.judged if item.world not in self.selection.worlds]
+
     def count(self, verdict: Verdict) -> int:
-        """Return how many claims have a verdict, in the worlds that are built."""
-        return sum(
-            item.finding.verdict is verdict for item in self.judged if item.world in self.selection.worlds
-        )
+        """Return how many claims have a verdict, in the worlds that were asked for."""
+        return sum(item.finding.verdict is verdict for item in self.counted)
+
+    @cached_property
+    def counts(self) -> str:
+        """Verdicts and how many claims have each, in words."""
+        words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)
+        return f"Of {len(self.counted)} claims: {words}."
 
 
 def reproduce(

@@ -175,7 +175,7 @@ class _Builder:
             "table",
             number=number,
             anchor=f"table-{number}",
-            html=markup.inline(block.caption),
+            html=markup.inline(_before_source(block)),
             source=markup.inline(block.source),
             grid=grid(block),
             text=block.caption,
@@ -189,7 +189,7 @@ class _Builder:
             "figure",
             number=number,
             anchor=f"figure-{number}",
-            html=markup.inline(block.caption),
+            html=markup.inline(_before_source(block)),
             source=markup.inline(block.source),
             html_svg=_svg(block.svg, number),
         )
@@ -221,6 +221,12 @@ class _Builder:
             anchor, copy = f"{slug}-{copy}", copy + 1
         self._anchors.add(anchor)
         return anchor
+
+
+def _before_source(block: Table | Figure) -> str:
+    """Return the caption; as a sentence where its source follows."""
+    stop = "." if block.source and block.caption[-1:].isalnum() else ""
+    return block.caption + stop
 
 
 def _fact(value: Fact) -> list[str]:
