@@ -21,7 +21,7 @@ runs only when asked for, are counted once, and have a column of their own."""
 
 
 def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
-    """Return one row a paper: claims, how many have each verdict, how many stand in another world too, runs."""
+    """Return one row a paper: claims, how many have each verdict or stand in another world too, runs."""
     return pl.DataFrame(
         [
             {
