@@ -8,7 +8,7 @@ use crate::{
     tcp::{self, Receiver, Segment, Sender, Tally},
     traffic::{Datagrams, Demand, Edge, EdgeMarker},
 };
-use sojourn_aqm::{Class, Ecn, Random, Stream};
+use sojourn_aqm::{Class, Ecn, Stream};
 use std::collections::VecDeque;
 
 /// What the flows of one traffic group share.
@@ -136,7 +136,7 @@ impl Flow {
     /// What it has sent so far.
     pub(crate) fn tally(&self) -> Tally {
         match &self.agent {
-            Agent::Tcp(connection) => connection.sender.tally,
+            Agent::Tcp(connection) => connection.sender.tally(),
             Agent::Udp { sent, .. } => Tally { sent: *sent, ..Tally::default() },
         }
     }
@@ -325,10 +325,8 @@ impl Connection {
                 (end, (end - 1, (bytes.max(1) - (packets - 1) * payload) as u32))
             }
         };
-        let phase = demand.stream("clock").indexed(index).uniform();
         Connection {
-            sender: Sender::new(&tcp.options, end, phase)
-                .with_holds(demand.stream("overhead").indexed(index)),
+            sender: Sender::new(&tcp.options, end, |purpose| demand.stream(purpose).indexed(index)),
             receiver: Receiver::new(&tcp.options),
             filed: None,
             delayed: None,

@@ -11,14 +11,23 @@ const RETRANSMITTED: u8 = 2;
 pub(crate) const THRESHOLD: u32 = 3;
 
 /// One byte a packet from the first unacknowledged one on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Board {
     base: u32,
     flags: VecDeque<u8>,
     sacked: u32,
+    /// Packets on their way, as Sack1 counts them.
+    pub(crate) counted: i64,
+    /// RescueRxt: once more than this is acknowledged, the last packet may be sent again (RFC 6675).
+    pub(crate) rescue: u32,
 }
 
 impl Board {
+    /// Of packets from `base` on.
+    pub(crate) fn new(base: u32) -> Board {
+        Board { base, flags: VecDeque::new(), sacked: 0, counted: 0, rescue: 0 }
+    }
+
     /// Whether nothing is known of any packet.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
@@ -141,8 +150,7 @@ mod tests {
 
     #[test]
     fn a_packet_is_lost_when_three_later_ones_have_arrived() {
-        let mut board = Board::default();
-        board.advance(10);
+        let mut board = Board::new(10);
         assert!(board.report(&[(12, 14), (0, 0), (0, 0)]));
         assert!(!board.report(&[(12, 14), (0, 0), (0, 0)]), "no news");
         assert!(!board.first_is_lost());

@@ -7,17 +7,16 @@ use super::options::{TcpOptions, Timer};
 /// Round-trip estimate and time-out of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Rto {
-    estimate: Estimate,
+    /// The time-out that follows from the rest.
+    timeout: u64,
+    /// When the packet being timed was sent.
+    sent: u64,
+    /// One beyond that packet; 0: none is timed.
+    timed: u32,
+    backoff: u32,
     /// Before back-off.
     base: u64,
-    backoff: u32,
-    min: u64,
-    max: u64,
-    granularity: u64,
-    /// The time-out that follows from these.
-    timeout: u64,
-    /// The packet being timed, and when it was sent.
-    timed: Option<(u32, u64)>,
+    estimate: Estimate,
 }
 
 #[derive(Clone, Debug)]
@@ -26,32 +25,33 @@ enum Estimate {
     Exact(Option<(f64, f64)>),
     /// In ticks: srtt times 8, rttvar times 4, and the clock's phase at the start.
     Ticks { srtt: i64, rttvar: i64, phase: u64 },
-    /// Linux, nanoseconds: the deviation used is the largest of a round trip, sinks by a quarter of the
-    /// difference a round trip, and has the floor; `srtt` is 0 before the first sample.
-    Linux { srtt: f64, mdev: f64, most: f64, rttvar: f64, until: u32 },
+    /// As Linux does it.
+    Linux(Box<Linux>),
+}
+
+/// Nanoseconds: the deviation used is the largest of a round trip, sinks by a quarter of the difference a round
+/// trip, and has the floor; `srtt` is 0 before the first sample.
+#[derive(Clone, Debug, Default)]
+struct Linux {
+    srtt: f64,
+    mdev: f64,
+    most: f64,
+    rttvar: f64,
+    until: u32,
 }
 
 impl Rto {
-    /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (ticks only).
-    pub(crate) fn new(options: &TcpOptions, phase: f64) -> Rto {
-        let estimate = match options.timer {
+    /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (asked for by ticks only).
+    pub(crate) fn new(o: &TcpOptions, phase: impl FnOnce() -> f64) -> Rto {
+        let estimate = match o.timer {
             Timer::Rfc6298 => Estimate::Exact(None),
             Timer::Ticks => {
-                Estimate::Ticks { srtt: 0, rttvar: 0, phase: (phase * options.granularity as f64) as u64 }
+                Estimate::Ticks { srtt: 0, rttvar: 0, phase: (phase() * o.granularity as f64) as u64 }
             }
-            Timer::Linux => Estimate::Linux { srtt: 0.0, mdev: 0.0, most: 0.0, rttvar: 0.0, until: 0 },
+            Timer::Linux => Estimate::Linux(Box::default()),
         };
-        let mut rto = Rto {
-            estimate,
-            base: options.initial_rto,
-            backoff: 1,
-            min: options.min_rto,
-            max: options.max_rto,
-            granularity: options.granularity.max(1),
-            timeout: 0,
-            timed: None,
-        };
-        rto.set_timeout();
+        let mut rto = Rto { timeout: 0, sent: 0, timed: 0, backoff: 1, base: o.initial_rto, estimate };
+        rto.set_timeout(o);
         rto
     }
 
@@ -61,52 +61,55 @@ impl Rto {
         self.timeout
     }
 
-    fn set_timeout(&mut self) {
-        let floor = match self.estimate {
-            Estimate::Exact(_) | Estimate::Linux { .. } => 0,
-            Estimate::Ticks { .. } => 2 * self.granularity,
-        };
-        let backed_off = self.base.max(self.min).saturating_mul(u64::from(self.backoff));
-        self.timeout = backed_off.min(self.max).max(floor);
+    fn set_timeout(&mut self, o: &TcpOptions) {
+        let floor = if o.timer == Timer::Ticks { 2 * o.granularity.max(1) } else { 0 };
+        self.timeout = self.backed_off(o).min(o.max_rto).max(floor);
+    }
+
+    fn backed_off(&self, o: &TcpOptions) -> u64 {
+        self.base.max(o.min_rto).saturating_mul(u64::from(self.backoff))
     }
 
     /// A packet never sent before goes out.
     #[inline]
     pub(crate) fn sent(&mut self, sequence: u32, now: u64) {
-        if self.timed.is_none() {
-            self.timed = Some((sequence, now));
+        if self.timed == 0 {
+            (self.timed, self.sent) = (sequence + 1, now);
         }
     }
 
     /// Stop timing: a retransmission makes the answer ambiguous.
     pub(crate) fn forget(&mut self) {
-        self.timed = None;
+        self.timed = 0;
     }
 
     /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it, and
     /// ends back-off unless it is `held`.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, next: u32, now: u64, held: bool) {
-        if let Some((sequence, at)) = self.timed
-            && sequence < next
-        {
-            self.timed = None;
-            if !held {
-                self.backoff = 1;
-            }
-            self.sample(at, now);
-            self.end_round(next, 0);
-            self.set_timeout();
+    pub(crate) fn acknowledged(&mut self, o: &TcpOptions, next: u32, now: u64, held: bool) {
+        if self.timed > 0 && self.timed <= next {
+            self.take(o, next, now, held);
         }
     }
 
+    #[inline(never)]
+    fn take(&mut self, o: &TcpOptions, next: u32, now: u64, held: bool) {
+        self.timed = 0;
+        if !held {
+            self.backoff = 1;
+        }
+        self.sample(o, self.sent, now);
+        self.end_round(o, next, 0);
+        self.set_timeout(o);
+    }
+
     /// A packet sent at `sent` was acknowledged now; everything below `una` is, up to `nxt` is sent.
-    pub(crate) fn measured(&mut self, sent: u64, now: u64, una: u32, nxt: u32) {
+    pub(crate) fn measured(&mut self, o: &TcpOptions, sent: u64, now: u64, una: u32, nxt: u32) {
         self.backoff = 1;
-        self.timed = None;
-        self.sample(sent, now);
-        self.end_round(una, nxt);
-        self.set_timeout();
+        self.timed = 0;
+        self.sample(o, sent, now);
+        self.end_round(o, una, nxt);
+        self.set_timeout(o);
     }
 
     /// Whether a timer has expired since the last valid sample.
@@ -115,36 +118,36 @@ impl Rto {
     }
 
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
-    pub(crate) fn srtt(&self) -> f64 {
-        match self.estimate {
+    pub(crate) fn srtt(&self, o: &TcpOptions) -> f64 {
+        match &self.estimate {
             Estimate::Exact(estimate) => estimate.map_or(0.0, |(srtt, _)| srtt),
-            Estimate::Ticks { srtt, .. } => (srtt as f64 / 8.0) * self.granularity as f64,
-            Estimate::Linux { srtt, .. } => srtt,
+            Estimate::Ticks { srtt, .. } => (*srtt as f64 / 8.0) * o.granularity.max(1) as f64,
+            Estimate::Linux(linux) => linux.srtt,
         }
     }
 
     /// The next time-out is the plain one again.
-    pub(crate) fn end_back_off(&mut self) {
+    pub(crate) fn end_back_off(&mut self, o: &TcpOptions) {
         self.backoff = 1;
-        self.set_timeout();
+        self.set_timeout(o);
     }
 
     /// Data begin after a SYN that timed out: wait at least three seconds (RFC 6298, 5.7).
-    pub(crate) fn after_lost_syn(&mut self) {
+    pub(crate) fn after_lost_syn(&mut self, o: &TcpOptions) {
         if let Estimate::Exact(None) = self.estimate
             && self.base < 3_000_000_000
         {
             self.base = 3_000_000_000;
             self.backoff = 1;
-            self.set_timeout();
+            self.set_timeout(o);
         }
     }
 
     /// Wait twice as long the next time.
-    pub(crate) fn back_off(&mut self) {
-        if self.base.max(self.min).saturating_mul(u64::from(self.backoff)) < self.max {
+    pub(crate) fn back_off(&mut self, o: &TcpOptions) {
+        if self.backed_off(o) < o.max_rto {
             self.backoff *= 2;
-            self.set_timeout();
+            self.set_timeout(o);
         }
         if let Estimate::Ticks { srtt, rttvar, .. } = &mut self.estimate
             && self.backoff > 8
@@ -156,17 +159,17 @@ impl Rto {
     }
 
     /// Linux: once a round trip the deviation sinks towards the largest of that round trip.
-    fn end_round(&mut self, una: u32, nxt: u32) {
-        if let Estimate::Linux { most, rttvar, until, .. } = &mut self.estimate
-            && una > *until
+    fn end_round(&mut self, o: &TcpOptions, una: u32, nxt: u32) {
+        if let Estimate::Linux(linux) = &mut self.estimate
+            && una > linux.until
         {
-            *rttvar -= (*rttvar - *most).max(0.0) / 4.0;
-            (*until, *most) = (nxt, self.min as f64);
+            linux.rttvar -= (linux.rttvar - linux.most).max(0.0) / 4.0;
+            (linux.until, linux.most) = (nxt, o.min_rto as f64);
         }
     }
 
-    #[inline(never)]
-    fn sample(&mut self, sent: u64, now: u64) {
+    fn sample(&mut self, o: &TcpOptions, sent: u64, now: u64) {
+        let tick = o.granularity.max(1);
         match &mut self.estimate {
             Estimate::Exact(estimate) => {
                 let sample = (now - sent) as f64;
@@ -177,10 +180,9 @@ impl Rto {
                     }
                 };
                 *estimate = Some((srtt, rttvar));
-                self.base = (srtt + (4.0 * rttvar).max(self.granularity as f64) + 0.5) as u64;
+                self.base = (srtt + (4.0 * rttvar).max(tick as f64) + 0.5) as u64;
             }
             Estimate::Ticks { srtt, rttvar, phase } => {
-                let tick = self.granularity;
                 let sample = (((now - sent) + (sent + *phase) % tick) / tick).max(1) as i64;
                 if *srtt != 0 {
                     let mut delta = sample - (*srtt >> 3);
@@ -195,9 +197,10 @@ impl Rto {
                 }
                 self.base = (((*rttvar << 3) + *srtt) >> 3) as u64 * tick;
             }
-            Estimate::Linux { srtt, mdev, most, rttvar, .. } => {
+            Estimate::Linux(linux) => {
+                let Linux { srtt, mdev, most, rttvar, .. } = &mut **linux;
                 let sample = ((now - sent) as f64).max(1000.0);
-                let floor = self.min as f64;
+                let floor = o.min_rto as f64;
                 if *srtt == 0.0 {
                     *srtt = sample;
                     *mdev = 2.0 * sample; // four times the deviation of half a sample
@@ -234,17 +237,17 @@ mod tests {
             [(0.5, 1.5, 3.0), (0.7, 1.475, 2.95), (0.4, 1.346875, 2.69375), (1.0, 1.68945312, 3.37890625)];
         for floor in [0, S] {
             options.min_rto = floor;
-            let mut rto = Rto::new(&options, 0.0);
+            let mut rto = Rto::new(&options, || 0.0);
             assert_eq!(rto.timeout(), S.max(floor), "1 s before the first sample");
             let mut now = 0;
             for (i, (sample, timeout, backed_off)) in rows.into_iter().enumerate() {
                 rto.sent(i as u32, now);
                 now += (sample * S as f64) as u64;
-                rto.acknowledged(i as u32 + 1, now, false);
+                rto.acknowledged(&options, i as u32 + 1, now, false);
                 let near = |ns: u64, s: f64| (ns as f64 / S as f64 - s).abs() < 1e-8;
                 assert!(near(rto.timeout(), timeout), "{} {timeout}", rto.timeout());
                 let mut later = rto.clone();
-                later.back_off();
+                later.back_off(&options);
                 assert!(near(later.timeout(), backed_off));
             }
         }
@@ -253,29 +256,29 @@ mod tests {
     #[test]
     fn back_off_stays_until_a_valid_sample_and_below_the_ceiling() {
         let options = schema::resolve("default", &[]).unwrap();
-        let mut rto = Rto::new(&options, 0.0);
+        let mut rto = Rto::new(&options, || 0.0);
         for _ in 0..20 {
-            rto.back_off();
+            rto.back_off(&options);
         }
         assert_eq!(rto.timeout(), options.max_rto);
         rto.sent(0, 0);
         rto.forget(); // retransmitted: no sample, no reset
-        rto.acknowledged(1, 5, false);
+        rto.acknowledged(&options, 1, 5, false);
         assert_eq!(rto.timeout(), options.max_rto);
         rto.sent(1, 0);
-        rto.acknowledged(2, S / 10, false);
+        rto.acknowledged(&options, 2, S / 10, false);
         assert_eq!(rto.timeout(), options.min_rto);
     }
 
     #[test]
     fn ticks_count_the_boundaries_that_were_crossed() {
         let options = schema::resolve("ns2", &[("min_rto".into(), "0s".into())]).unwrap();
-        let mut rto = Rto::new(&options, 0.0);
+        let mut rto = Rto::new(&options, || 0.0);
         rto.sent(0, 9_000_000); // 9 ms into a 10 ms tick
-        rto.acknowledged(1, 60_000_000, false); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
+        rto.acknowledged(&options, 1, 60_000_000, false); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
         assert_eq!(rto.timeout(), 180_000_000);
         rto.sent(1, 60_000_000);
-        rto.acknowledged(2, 111_000_000, false); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
+        rto.acknowledged(&options, 2, 111_000_000, false); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
         assert_eq!(rto.timeout(), 150_000_000);
     }
 }

@@ -8,6 +8,8 @@ mod cubic;
 mod dctcp;
 mod reno;
 
+pub(crate) use reno::half;
+
 use super::options::{TcpOptions, Variant};
 use cubic::Cubic;
 use dctcp::Dctcp;
@@ -37,15 +39,21 @@ pub(crate) enum Control {
     Reno,
     /// RFC 5681 with RFC 3465's counting: what the present window still lacks is kept.
     Counted(reno::Counted),
-    Cubic(Box<Cubic>),
-    Dctcp(Box<Dctcp>),
+    Cubic(Cubic),
+    Dctcp(Dctcp),
+}
+
+/// Reno's window after an acknowledgement of something new.
+#[inline]
+pub(crate) fn reno(cwnd: f64, ssthresh: f64) -> f64 {
+    cwnd + if cwnd < ssthresh { 1.0 } else { 1.0 / cwnd }
 }
 
 impl Control {
     pub(crate) fn new(o: &TcpOptions) -> Control {
         match o.variant {
-            Variant::Cubic => Control::Cubic(Box::default()),
-            Variant::Dctcp => Control::Dctcp(Box::default()),
+            Variant::Cubic => Control::Cubic(Cubic::default()),
+            Variant::Dctcp => Control::Dctcp(Dctcp::default()),
             Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
                 Control::Counted(reno::Counted::default())
             }
@@ -53,16 +61,16 @@ impl Control {
         }
     }
 
-    /// The window after an acknowledgement of something new.
-    #[inline]
-    pub(crate) fn grow(&mut self, cwnd: f64, ssthresh: f64, progress: Progress) -> f64 {
-        if let Control::Reno = self {
-            return if cwnd < ssthresh { cwnd + 1.0 } else { cwnd + 1.0 / cwnd };
-        }
-        self.grow_counted(cwnd, ssthresh, progress)
+    /// Whether [`reno`] and [`half`] say it all.
+    pub(crate) fn is_reno(&self) -> bool {
+        matches!(self, Control::Reno)
     }
 
-    fn grow_counted(&mut self, cwnd: f64, ssthresh: f64, progress: Progress) -> f64 {
+    /// The window after an acknowledgement of something new.
+    pub(crate) fn grow(&mut self, cwnd: f64, ssthresh: f64, progress: Progress) -> f64 {
+        if self.is_reno() {
+            return reno(cwnd, ssthresh);
+        }
         let mut packets = f64::from(progress.packets);
         let mut cwnd = cwnd;
         if cwnd < ssthresh {
@@ -74,7 +82,7 @@ impl Control {
             }
         }
         match self {
-            Control::Reno => cwnd + 1.0 / cwnd,
+            Control::Reno => reno(cwnd, ssthresh),
             Control::Counted(counted) => counted.avoid(cwnd, packets),
             Control::Cubic(cubic) => cubic.avoid(cwnd, packets, progress.now, progress.srtt),
             Control::Dctcp(dctcp) => dctcp.avoid(cwnd, packets),
@@ -85,7 +93,7 @@ impl Control {
     /// in flight or the window.
     pub(crate) fn cut(&mut self, signal: Signal, cwnd: f64, amount: f64) -> f64 {
         match self {
-            Control::Reno => reno::half(amount),
+            Control::Reno => half(amount),
             Control::Counted(counted) => counted.cut(amount),
             Control::Cubic(cubic) => cubic.cut(signal, cwnd, amount),
             Control::Dctcp(dctcp) => dctcp.cut(signal, cwnd, amount),
@@ -103,7 +111,6 @@ impl Control {
 
     /// An acknowledgement of `packets`, echoing marks or not; everything below `una` is acknowledged, `nxt`
     /// is sent next. Asked before the window grows or is cut.
-    #[inline]
     pub(crate) fn acknowledged(&mut self, packets: u32, echo: bool, una: u32, nxt: u32) {
         if let Control::Dctcp(dctcp) = self {
             dctcp.acknowledged(packets, echo, una, nxt);

@@ -1,7 +1,7 @@
 //! Half for a loss, one packet more a round trip (RFC 5681).
 
 /// Half of `amount` in whole packets, at least two.
-pub(super) fn half(amount: f64) -> f64 {
+pub(crate) fn half(amount: f64) -> f64 {
     f64::from(((amount / 2.0) as u32).max(2))
 }
 

@@ -1,19 +1,19 @@
 //! What a mark or a loss does to the window: how much is left, and not twice for one window of data.
 
 use super::{Cut, Halve, Marks, Scoreboard, Sender, Signal};
-use crate::tcp::options::TcpOptions;
+use crate::tcp::{congestion, options::TcpOptions};
 
 impl Sender {
     /// The receiver saw a mark: one cut a window of data.
     pub(super) fn on_echo(&mut self, o: &TcpOptions, next: u32) {
         let by_ns2 = o.marks == Marks::Ns2;
         let after_timeout = by_ns2 && self.last_cut == Cut::Timeout;
-        if i64::from(next) - 1 <= self.cut_until && !after_timeout {
+        if next <= self.cut_until && !after_timeout {
             return;
         }
         let at_one = self.cwnd <= 1.0;
         if at_one && (self.marked_at_one || !by_ns2 && self.cwnd < 1.0) {
-            self.rto.back_off();
+            self.rto.back_off(o);
         }
         if by_ns2 {
             self.marked_at_one = at_one;
@@ -25,7 +25,7 @@ impl Sender {
             self.cwnd = 0.5;
             self.ssthresh = 2.0;
             self.cwr = true;
-            self.tally.cuts += 1;
+            self.cuts += 1;
         }
         self.note_cut(Cut::Mark);
         if o.sack && o.scoreboard == Scoreboard::Sack1 {
@@ -36,7 +36,7 @@ impl Sender {
     /// Cut the window: to a half, or whatever the control leaves.
     pub(super) fn reduce(&mut self, o: &TcpOptions, signal: Signal) {
         let window = self.effective_window(o);
-        let share = self.control.share(window);
+        let share = self.special.as_ref().map_or(window / 2.0, |special| special.control.share(window));
         self.cut_ssthresh(o, signal);
         self.cwnd = match o.halve {
             Halve::Flight => self.ssthresh,
@@ -44,7 +44,7 @@ impl Sender {
         };
         self.inflation = 0;
         self.cwr = true;
-        self.tally.cuts += 1;
+        self.cuts += 1;
     }
 
     pub(super) fn cut_ssthresh(&mut self, o: &TcpOptions, signal: Signal) {
@@ -52,8 +52,13 @@ impl Sender {
             Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(self.limited)),
             Halve::Window => self.effective_window(o),
         };
-        self.ssthresh = self.control.cut(signal, self.cwnd, amount);
-        self.prr.start(amount);
+        match &mut self.special {
+            None => self.ssthresh = congestion::half(amount),
+            Some(special) => {
+                self.ssthresh = special.control.cut(signal, self.cwnd, amount);
+                special.prr.start(amount);
+            }
+        }
     }
 
     pub(super) fn effective_window(&self, o: &TcpOptions) -> f64 {
@@ -62,6 +67,6 @@ impl Sender {
 
     pub(super) fn note_cut(&mut self, cut: Cut) {
         self.last_cut = cut;
-        self.cut_until = i64::from(self.top) - 1;
+        self.cut_until = self.top;
     }
 }

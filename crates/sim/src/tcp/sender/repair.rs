@@ -1,6 +1,8 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
+use std::num::NonZero;
+
 use super::{Cut, Segment, Sender, Signal};
 use crate::tcp::{
     board::THRESHOLD,
@@ -11,7 +13,7 @@ impl Sender {
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
         if self.in_recovery {
             if o.sack {
-                self.pipe -= 1;
+                self.board().counted -= 1;
             } else {
                 self.inflation += 1;
             }
@@ -25,7 +27,7 @@ impl Sender {
         }
         self.dupacks += 1;
         let lost = match (o.sack, o.scoreboard) {
-            (true, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board.first_is_lost(),
+            (true, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board().first_is_lost(),
             _ => self.dupacks == THRESHOLD,
         };
         if lost && self.is_past_gate(o) {
@@ -47,16 +49,15 @@ impl Sender {
     /// for `gate` itself; ns-2 repairs any loss whose window was last cut for a mark.
     pub(super) fn is_past_gate(&self, o: &TcpOptions) -> bool {
         let by_rfc6675 = o.sack && o.scoreboard == Scoreboard::Rfc6675;
-        let acknowledged = i64::from(self.una) - 1;
         let is_marked = o.marks == Marks::Ns2 && self.last_cut == Cut::Mark;
-        if by_rfc6675 { acknowledged >= self.gate } else { acknowledged > self.gate || is_marked }
+        let is_past = self.gate == 0 || self.una > self.gate;
+        if by_rfc6675 { self.una >= self.gate } else { is_past || is_marked }
     }
 
     /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
     /// first hole.
     pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        self.pipe = i64::from(self.top - self.una) - i64::from(THRESHOLD);
-        if self.last_cut == Cut::Mark && i64::from(self.una) - 1 <= self.cut_until {
+        if self.last_cut == Cut::Mark && self.una <= self.cut_until {
             self.last_cut = Cut::Loss;
         } else {
             self.reduce(o, Signal::Loss);
@@ -68,16 +69,18 @@ impl Sender {
         }
         self.in_recovery = true;
         self.seen_partial = false;
-        self.rescue = self.una;
         self.limited = 0;
         self.rto.forget();
-        self.deadline = Some(o.expiry(now, self.rto.timeout()));
+        self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
         self.emit(o, self.una, now, out);
         if o.sack {
+            let (una, flight) = (self.una, self.top - self.una);
+            let board = self.board();
+            (board.counted, board.rescue) = (i64::from(flight) - i64::from(THRESHOLD), una);
             if o.scoreboard == Scoreboard::Rfc6675 {
-                self.board.forget_retransmissions();
+                board.forget_retransmissions();
             }
-            self.board.retransmitted(self.una);
+            board.retransmitted(una);
             if o.scoreboard == Scoreboard::Rfc6675 {
                 self.proportion(o, false);
                 self.send_allowed(o, 0, now, out);
@@ -92,9 +95,9 @@ impl Sender {
     pub(super) fn on_partial(&mut self, o: &TcpOptions, acked: u32, now: u64, out: &mut Vec<Segment>) {
         if o.sack {
             self.proportion(o, true);
-            self.pipe -= 2;
+            self.board().counted -= 2;
             if o.scoreboard == Scoreboard::Sack1 {
-                self.rto.end_back_off();
+                self.rto.end_back_off(o);
             }
             self.restart_timer(o, now);
             return;
@@ -130,17 +133,18 @@ impl Sender {
             };
         }
         if o.sack && o.scoreboard == Scoreboard::Sack1 {
-            self.gate = -2;
-            self.cut_until = -1;
-            self.board.clear();
+            (self.gate, self.cut_until) = (0, 0);
+            self.forget_blocks();
         }
     }
 
     /// Proportional rate reduction: the window that lets this acknowledgement send its share.
     fn proportion(&mut self, o: &TcpOptions, advances: bool) {
         if o.recovery == Recovery::Prr {
-            let pipe = self.board.pipe(self.nxt);
-            self.cwnd = self.prr.window(pipe, self.ssthresh, self.delivered, advances);
+            let (nxt, ssthresh) = (self.nxt, self.ssthresh);
+            let pipe = self.board().pipe(nxt);
+            let special = self.special();
+            self.cwnd = special.prr.window(pipe, ssthresh, special.delivered, advances);
         }
     }
 }

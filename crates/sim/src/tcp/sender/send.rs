@@ -2,18 +2,20 @@
 
 use super::{Segment, Sender, timed::Look};
 use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
+use std::num::NonZero;
 
 impl Sender {
     #[inline]
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
         let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
         let needed = self.una < self.top || self.una < self.end || must_wait;
-        self.deadline = needed.then(|| o.expiry(now, self.rto.timeout()));
+        let at = if needed { o.expiry(now, self.rto.timeout()) } else { 0 };
+        self.deadline = NonZero::new(at);
     }
 
     /// Send what the window, or in SACK recovery the pipe, allows.
     pub(super) fn send_allowed(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
-        if self.timed.is_some() {
+        if self.is_timed() {
             self.send_timed(o, now, out);
             return self.arm(o, now, false, true, Look::Fine);
         }
@@ -39,27 +41,29 @@ impl Sender {
 
     /// RFC 6675, NextSeg: lost holes, then new data, then holes that may not be lost, then the last packet.
     pub(super) fn send_by_pipe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        let mut pipe = self.board.pipe(self.nxt);
+        let mut nxt = self.nxt;
+        let mut pipe = self.board().pipe(nxt);
         if pipe < self.cwnd as u32 && self.holds_back(o, now) {
             return;
         }
         while pipe < self.cwnd as u32 {
-            let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
-            if let Some(hole) = self.board.hole(true) {
-                self.board.retransmitted(hole);
+            let may_send_new = nxt < self.end && nxt < self.una.saturating_add(o.receiver_window);
+            if let Some(hole) = self.board().hole(true) {
+                self.board().retransmitted(hole);
                 self.rto.forget();
                 self.emit(o, hole, now, out);
             } else if may_send_new {
-                self.emit(o, self.nxt, now, out);
-                self.nxt += 1;
-            } else if let Some(hole) = self.board.hole(false) {
-                self.board.retransmitted(hole);
+                self.emit(o, nxt, now, out);
+                nxt += 1;
+                self.nxt = nxt;
+            } else if let Some(hole) = self.board().hole(false) {
+                self.board().retransmitted(hole);
                 self.rto.forget();
                 self.emit(o, hole, now, out);
-            } else if self.una > self.rescue.saturating_add(1)
-                && let Some(last) = self.board.last_missing(self.nxt)
+            } else if self.una > self.board().rescue.saturating_add(1)
+                && let Some(last) = self.board().last_missing(nxt)
             {
-                self.rescue = u32::MAX;
+                self.board().rescue = u32::MAX;
                 self.rto.forget();
                 self.emit(o, last, now, out);
             } else {
@@ -71,12 +75,13 @@ impl Sender {
 
     /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
     pub(super) fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        if self.pipe < self.cwnd as i64 && self.holds_back(o, now) {
+        let window = self.cwnd as i64;
+        if self.board().counted < window && self.holds_back(o, now) {
             return;
         }
-        while self.pipe < self.cwnd as i64 {
-            if let Some(hole) = self.board.hole(false) {
-                self.board.retransmitted(hole);
+        while self.board().counted < window {
+            if let Some(hole) = self.board().hole(false) {
+                self.board().retransmitted(hole);
                 self.emit(o, hole, now, out);
             } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
                 self.emit(o, self.nxt, now, out);
@@ -84,7 +89,7 @@ impl Sender {
             } else {
                 break;
             }
-            self.pipe += 1;
+            self.board().counted += 1;
         }
     }
 
@@ -95,19 +100,23 @@ impl Sender {
         let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
         self.cwr &= !cwr;
         if is_retransmission {
-            self.tally.retransmitted += 1;
+            self.retransmitted += 1;
         } else {
             self.top = sequence + 1;
         }
-        if let Some(timed) = &mut self.timed {
-            timed.sent(sequence, self.una, now, is_retransmission);
-        } else if !is_retransmission {
+        let mut times = !is_retransmission;
+        if let Some(special) = &mut self.special {
+            special.prr.sent();
+            if let Some(timed) = &mut special.timed {
+                timed.sent(sequence, self.una, now, is_retransmission);
+                times = false;
+            }
+        }
+        if times {
             self.rto.sent(sequence, now);
         }
-        self.tally.sent += 1;
-        self.prr.sent();
         if is_alone || self.deadline.is_none() {
-            self.deadline = Some(o.expiry(now, self.rto.timeout()));
+            self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
         }
         out.push(Segment { sequence, is_retransmission, cwr });
     }

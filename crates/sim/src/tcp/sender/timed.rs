@@ -10,6 +10,7 @@ use crate::tcp::{
     options::{Recovery, TcpOptions, Timer},
     rack::Rack,
 };
+use std::num::NonZero;
 
 /// What the receiver may wait with the acknowledgement of a single packet (WCDelAckT).
 const DELAYED: u64 = 200_000_000;
@@ -74,7 +75,7 @@ impl Timed {
 
 impl Sender {
     fn timed(&mut self) -> &mut Timed {
-        self.timed.as_deref_mut().expect("only a sender with RACK comes here")
+        self.special().timed.as_mut().expect("only a sender with RACK comes here")
     }
 
     pub(super) fn on_ack_timed(
@@ -91,16 +92,17 @@ impl Sender {
         let delivery = self.timed().rack.acknowledge(ack.next, &ack.sack, now);
         self.una = ack.next;
         if let Some(sent) = delivery.sample {
-            self.rto.measured(sent, now, self.una, self.top);
+            self.rto.measured(o, sent, now, self.una, self.top);
         }
-        self.control.acknowledged(delivery.packets, ack.echo, self.una, self.nxt);
+        let (una, nxt) = (self.una, self.nxt);
+        self.special().control.acknowledged(delivery.packets, ack.echo, una, nxt);
         self.answer_probe(o, now);
         self.leave_phase();
         let again = self.look_for_losses(o, now, ack.echo);
         let is_safe = advances && !matches!(again, Look::Lost);
         if was_syn && self.lost_syn {
             self.cwnd = 1.0;
-            self.rto.after_lost_syn();
+            self.rto.after_lost_syn(o);
         } else if was_syn {
             self.cwnd = f64::from(window);
         } else if self.timed().is_reducing() {
@@ -112,9 +114,9 @@ impl Sender {
             self.deadline = None;
             return;
         }
-        let before = self.tally.sent;
+        let before = out.len();
         self.send_timed(o, now, out);
-        self.arm(o, now, advances, self.tally.sent > before, again);
+        self.arm(o, now, advances, out.len() > before, again);
     }
 
     /// The timer is due: what for?
@@ -134,7 +136,7 @@ impl Sender {
     }
 
     fn time_out(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        self.tally.timeouts += 1;
+        self.timeouts += 1;
         self.lost_syn |= o.syn && self.una == 0;
         let (una, top) = (self.una, self.top);
         let is_first = !self.rto.is_backed_off();
@@ -148,15 +150,15 @@ impl Sender {
         (timed.phase, timed.high, timed.probe) = (Phase::Loss, top, None);
         if is_news {
             self.cut_ssthresh(o, Signal::Timeout);
-            self.tally.cuts += 1;
+            self.cuts += 1;
         }
         self.in_recovery = false;
         self.cwr = true;
         self.cwnd = f64::from(self.timed().rack.pipe()) + 1.0;
-        self.rto.back_off();
+        self.rto.back_off(o);
         self.send_timed(o, now, out);
         self.timed().due = Due::Timeout;
-        self.deadline = Some(o.expiry(now, self.rto.timeout()));
+        self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
     }
 
     /// A lost tail shows by nothing but silence: send one packet more, so that an acknowledgement comes.
@@ -174,7 +176,7 @@ impl Sender {
         timed.probe = Some(Probe { high, at: now, is_copy: !may_send_new });
         timed.due = Due::Timeout;
         let sent = timed.rack.head_sent().unwrap_or(now);
-        self.deadline = Some(o.expiry(sent, self.rto.timeout()).max(now + 1));
+        self.deadline = NonZero::new(o.expiry(sent, self.rto.timeout()).max(now + 1));
     }
 
     /// The probe was acknowledged: if it was a copy and its answer took a round trip, the packet itself had
@@ -213,7 +215,7 @@ impl Sender {
 
     /// Find what is lost by now, and begin to repair it or to answer a mark.
     fn look_for_losses(&mut self, o: &TcpOptions, now: u64, echo: bool) -> Look {
-        let srtt = self.rto.srtt();
+        let srtt = self.rto.srtt(o);
         let timed = self.timed();
         let is_repairing = matches!(timed.phase, Phase::Recovery | Phase::Loss);
         let (found, again) = timed.rack.detect(is_repairing, srtt, now);
@@ -245,10 +247,11 @@ impl Sender {
         let pipe = self.timed().rack.pipe();
         if o.recovery == Recovery::Window {
             // The first repair goes at once, whatever is on its way (RFC 6675, 5, step 4.3).
-            let repairs = self.in_recovery && self.prr.is_silent();
+            let repairs = self.in_recovery && self.special().prr.is_silent();
             self.cwnd = if repairs { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
         } else if delivered > 0 {
-            self.cwnd = self.prr.window(pipe, self.ssthresh, delivered, is_safe);
+            let ssthresh = self.ssthresh;
+            self.cwnd = self.special().prr.window(pipe, ssthresh, delivered, is_safe);
         }
     }
 
@@ -283,7 +286,7 @@ impl Sender {
             return;
         }
         let timeout = self.rto.timeout();
-        let srtt = self.rto.srtt();
+        let srtt = self.rto.srtt(o);
         let is_alone = self.top - self.una == 1;
         let is_set = self.deadline.is_some();
         let timed = self.timed();
@@ -291,7 +294,7 @@ impl Sender {
         let slack = if o.timer == Timer::Linux { SLACK * o.granularity } else { 0 };
         if let Look::Again(at) = look {
             timed.due = Due::Reorder;
-            self.deadline = Some(o.expiry(now, at.saturating_sub(now) + slack));
+            self.deadline = NonZero::new(o.expiry(now, at.saturating_sub(now) + slack));
             return;
         }
         if !restarts && !has_sent && timed.due != Due::Reorder && is_set {
@@ -307,12 +310,12 @@ impl Sender {
         match (probe.filter(|probe| *probe < expires), timed.due) {
             (Some(probe), _) => {
                 timed.due = Due::Probe;
-                self.deadline = Some(probe);
+                self.deadline = NonZero::new(probe);
             }
             (None, Due::Timeout) if !restarts && is_set => {}
             (None, _) => {
                 self.timed().due = Due::Timeout;
-                self.deadline = Some(expires);
+                self.deadline = NonZero::new(expires);
             }
         }
     }

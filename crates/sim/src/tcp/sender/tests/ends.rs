@@ -9,7 +9,7 @@ fn a_transfer_ends_with_its_last_acknowledgement() {
     path.start();
     path.drain();
     assert!(path.sender.is_done());
-    assert_eq!((path.sender.top, path.sender.deadline(), path.sender.tally.sent), (7, None, 7));
+    assert_eq!((path.sender.top, path.sender.deadline(), path.sender.tally().sent), (7, None, 7));
 }
 
 #[test]
@@ -85,7 +85,7 @@ proptest! {
             }
         }
         prop_assert_eq!(path.receiver.next(), end);
-        prop_assert_eq!(path.sender.tally.sent, path.copies.values().map(|n| u64::from(*n)).sum::<u64>());
-        prop_assert_eq!(path.sender.tally.retransmitted, path.sender.tally.sent - u64::from(end));
+        prop_assert_eq!(path.sender.tally().sent, path.copies.values().map(|n| u64::from(*n)).sum::<u64>());
+        prop_assert_eq!(path.sender.tally().retransmitted, path.sender.tally().sent - u64::from(end));
     }
 }

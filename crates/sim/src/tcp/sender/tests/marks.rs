@@ -25,7 +25,7 @@ fn one_echo_a_window_halves_it() {
     }
     // 0 to 9 are acknowledged before the window of 10 lets something new out.
     assert_eq!(told, [20], "the next new packet, and no other");
-    assert_eq!(path.sender.tally.cuts, 1);
+    assert_eq!(path.sender.tally().cuts, 1);
     assert!(path.receiver.next() > 20 && !path.receiver.echo());
 }
 
@@ -60,13 +60,13 @@ fn the_next_window_can_be_cut_again() {
     path.mark.extend([(0, 0), (8, 0), (9, 0)]);
     path.start();
     path.drain_until(8);
-    assert_eq!(path.sender.tally.cuts, 1, "8 was sent after the cut, its mark is news");
+    assert_eq!(path.sender.tally().cuts, 1, "8 was sent after the cut, its mark is news");
     assert_eq!(path.windows(), (4.0, 4.0));
     path.next();
-    assert_eq!(path.sender.tally.cuts, 2);
+    assert_eq!(path.sender.tally().cuts, 2);
     assert_eq!(path.windows(), (2.0, 2.0));
     path.next();
-    assert_eq!(path.sender.tally.cuts, 2, "9 was in flight then");
+    assert_eq!(path.sender.tally().cuts, 2, "9 was in flight then");
 }
 
 /// A loss in a window that was cut for a mark is repaired, not punished again.
@@ -81,7 +81,7 @@ fn a_mark_and_a_loss_in_one_window_cut_it_once() {
         assert_eq!((path.sender.una, path.windows()), (4, (8.0, 8.0)), "{variant}");
         let repaired = path.drain_until(17).iter().any(|turn| turn.sequences().contains(&4));
         assert!(repaired, "{variant}");
-        assert_eq!((path.sender.tally.cuts, path.sender.tally.timeouts), (1, 0), "{variant}");
+        assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (1, 0), "{variant}");
         assert_eq!(path.sender.ssthresh, 8.0, "{variant}");
     }
 }
@@ -97,7 +97,7 @@ fn a_lost_repair_cuts_again() {
     path.drain();
     assert_eq!((path.sender.una, path.sender.in_recovery), (4, true));
     path.expire();
-    assert_eq!((path.sender.tally.cuts, path.sender.tally.timeouts), (2, 1));
+    assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (2, 1));
 }
 
 /// RFC 3168, 6.1.2: a window of one packet is not halved, the next packet waits for the timer.
@@ -114,7 +114,7 @@ fn at_a_window_of_one_the_sender_waits() {
         assert_eq!(turn.sequences(), [1], "{preset}");
         assert!(turn.sent[0].cwr, "{preset}");
         assert_eq!(path.sender.cwnd, 1.0, "{preset}");
-        assert_eq!(path.sender.tally.timeouts, 0, "nothing was lost");
+        assert_eq!(path.sender.tally().timeouts, 0, "nothing was lost");
         assert_eq!(path.next().unwrap().sequences(), [2, 3], "{preset}: and all is well");
     }
 }
@@ -139,7 +139,7 @@ fn without_ecn_an_echo_means_nothing() {
     let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[]);
     path.start();
     path.deliver(Ack { next: 1, echo: true, sack: Sack::default() });
-    assert_eq!((path.sender.cwnd, path.sender.tally.cuts), (9.0, 0));
+    assert_eq!((path.sender.cwnd, path.sender.tally().cuts), (9.0, 0));
 }
 
 impl Path {

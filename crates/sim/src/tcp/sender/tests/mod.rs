@@ -72,7 +72,7 @@ impl Path {
     /// `window`: the initial window; `lose`: packets whose first copy is lost.
     fn new(o: TcpOptions, window: u32, end: u32, lose: &[u32]) -> Path {
         Path {
-            sender: Sender::new(&o, end, 0.0),
+            sender: Sender::new(&o, end, |_| Stream::new(0, "")),
             o,
             window,
             now: 0,

@@ -17,7 +17,7 @@ fn three_later_packets_and_a_round_trip_make_a_loss() {
     // One new packet for each that has left the network, then the repair; ten are halved at once.
     assert_eq!(sent, [vec![10], vec![11], vec![0]]);
     assert_eq!((path.sender.ssthresh, path.sender.in_recovery), (6.0, true));
-    assert_eq!(path.sender.tally.cuts, 1);
+    assert_eq!(path.sender.tally().cuts, 1);
 }
 
 /// A repair that is lost again is noticed without the timer.
@@ -31,7 +31,7 @@ fn a_lost_repair_goes_again() {
         let turn = path.next().expect("acknowledgements go on");
         repairs += turn.sequences().iter().filter(|s| **s == 0).count();
     }
-    assert_eq!((repairs, path.sender.tally.timeouts), (2, 0));
+    assert_eq!((repairs, path.sender.tally().timeouts), (2, 0));
 }
 
 /// The last packets of a transfer are lost: a probe brings the answer that shows it, no time-out is needed.
@@ -48,5 +48,5 @@ fn a_probe_finds_a_lost_tail() {
         path.expire();
         path.drain();
     }
-    assert_eq!(path.sender.tally.timeouts, 0);
+    assert_eq!(path.sender.tally().timeouts, 0);
 }

@@ -34,14 +34,14 @@ fn two_holes_are_repaired_in_order_while_the_pipe_is_below_the_window() {
     for (i, (sent, pipe)) in rows.into_iter().enumerate() {
         let turn = path.next().unwrap();
         assert_eq!(turn.sequences(), sent, "acknowledgement {i}");
-        let board = &path.sender.board;
-        assert_eq!(board.pipe(path.sender.nxt), pipe, "acknowledgement {i}");
+        let nxt = path.sender.nxt;
+        assert_eq!(path.sender.board().pipe(nxt), pipe, "acknowledgement {i}");
         assert_eq!(path.sender.in_recovery, (3..13).contains(&i), "acknowledgement {i}");
         if i >= 3 {
             assert!((5.0..5.3).contains(&path.sender.cwnd) && path.sender.ssthresh == 5.0);
         }
     }
-    assert_eq!((path.sender.tally.retransmitted, path.sender.tally.cuts), (2, 1));
+    assert_eq!((path.sender.tally().retransmitted, path.sender.tally().cuts), (2, 1));
 }
 
 /// NextSeg (3): with nothing new to send, a hole that may not be lost is sent again.
@@ -55,7 +55,7 @@ fn without_new_data_an_uncertain_hole_is_filled() {
     let rows: [&[u32]; 9] = [&[], &[], &[], &[1], &[], &[6], &[6], &[], &[]];
     assert_eq!(sent, rows);
     assert!(path.sender.is_done());
-    assert_eq!(path.sender.tally.timeouts, 0);
+    assert_eq!(path.sender.tally().timeouts, 0);
 }
 
 /// NextSeg (4): the last packet, which nothing behind it can report, gets one chance before the timer, once
@@ -70,7 +70,7 @@ fn the_last_packet_is_rescued_once() {
     let rows: [&[u32]; 8] = [&[], &[], &[], &[1], &[], &[], &[7], &[]];
     assert_eq!(sent, rows);
     assert!(path.sender.is_done());
-    assert_eq!(path.sender.tally.timeouts, 0);
+    assert_eq!(path.sender.tally().timeouts, 0);
 
     let mut path = Path::new(sack(&[]), 8, 8, &[1, 7]);
     path.lose.insert((7, 1));
@@ -93,7 +93,7 @@ fn a_lost_repair_waits_for_the_timer() {
     assert_eq!(path.outstanding(), 40, "new packets went on as long as the receiver had room");
     let turn = path.expire();
     assert_eq!((turn.sequences(), path.sender.cwnd, path.sender.ssthresh), (vec![1], 1.0, 20.0));
-    assert_eq!(path.sender.board.hole(false), None);
+    assert_eq!(path.sender.board().hole(false), None);
     let turn = path.next().unwrap();
     assert_eq!(turn.ack, 40, "everything else had come");
     assert_eq!(turn.sequences(), [41, 42]);
@@ -138,13 +138,18 @@ fn sack1_counts_its_pipe() {
     }
     // 0: 10 packets outstanding, cwnd 10.1; 2, 4, 5: cut to 5.05, pipe 10 - 3 = 7 and 1 goes again.
     assert_eq!(turns, [vec![10], vec![], vec![], vec![1]]);
-    assert_eq!((path.sender.pipe, path.sender.ssthresh), (7, 5.0));
+    assert_eq!((path.sender.board().counted, path.sender.ssthresh), (7, 5.0));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12);
-    let sent: Vec<_> = (6..=10).map(|_| (path.next().unwrap().sequences(), path.sender.pipe)).collect();
+    let sent: Vec<_> =
+        (6..=10).map(|_| (path.next().unwrap().sequences(), path.sender.board().counted)).collect();
     // 6: 6, 7: 5, 8: 4 so that the other hole goes (5); 9: 4, new (5); 10 the same.
     assert_eq!(sent, [(vec![], 6), (vec![], 5), (vec![3], 5), (vec![11], 5), (vec![12], 5)]);
     let turn = path.next().unwrap();
-    assert_eq!((turn.ack, turn.sequences(), path.sender.pipe), (2, vec![13, 14], 5), "partial: minus two");
+    assert_eq!(
+        (turn.ack, turn.sequences(), path.sender.board().counted),
+        (2, vec![13, 14], 5),
+        "partial: minus two"
+    );
     let turn = path.next().unwrap();
     assert_eq!((turn.ack, path.sender.in_recovery), (10, false));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12, "the last one of recovery opens nothing");

@@ -68,7 +68,7 @@ fn each_timeout_doubles_the_wait_up_to_the_ceiling() {
         waits.push((path.now - before) / S);
     }
     assert_eq!(waits, [1, 2, 4, 8, 10, 10]);
-    assert_eq!(path.sender.tally.timeouts, 6);
+    assert_eq!(path.sender.tally().timeouts, 6);
 }
 
 /// Karn: the answer to a retransmission is no sample, so the back-off stays until a new packet is timed.
@@ -163,7 +163,7 @@ fn duplicates_after_a_timeout_repair_nothing() {
             assert!(!turn.sequences().contains(&0), "{variant}");
         }
         assert!(!path.sender.in_recovery, "{variant}");
-        assert_eq!(path.sender.tally.cuts, 1, "{variant}");
+        assert_eq!(path.sender.tally().cuts, 1, "{variant}");
         path.acks.extend(repair);
         path.drain_to(40);
     }

@@ -119,7 +119,7 @@ fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
     );
     let turn = path.expire();
     assert_eq!((turn.sequences(), path.windows()), (vec![4], (1.0, 4.0)));
-    assert_eq!(path.sender.tally.timeouts, 1);
+    assert_eq!(path.sender.tally().timeouts, 1);
 }
 
 /// TV3: slow start to a threshold of 4, then congestion avoidance, an acknowledgement for every packet.

@@ -1,0 +1,179 @@
+//! What an acknowledgement and the timer do to a sender.
+
+use super::{Ack, Cut, Segment, Sender, Signal};
+use crate::tcp::{
+    congestion::{self, Progress},
+    options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
+};
+
+impl Sender {
+    /// An acknowledgement arrives.
+    #[inline(always)]
+    pub(crate) fn on_ack(
+        &mut self,
+        o: &TcpOptions,
+        window: impl FnOnce() -> u32,
+        ack: Ack,
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
+        let is_new = ack.next > self.una && self.una > 0 && self.una < self.end;
+        let is_plain = is_new && self.special.is_none() && !self.in_recovery && self.knows_nothing();
+        if is_plain && !(ack.echo && o.ecn) && ack.sack[0].1 == 0 {
+            self.on_plain(o, ack.next, now, out);
+        } else {
+            self.on_any_ack(o, window(), ack, now, out);
+        }
+    }
+
+    /// What nearly every acknowledgement is: of something new, while nothing is missing and nothing marked. The
+    /// same as [`Sender::on_any_ack`], without asking for what does not happen.
+    #[inline(always)]
+    fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64, out: &mut Vec<Segment>) {
+        self.una = next;
+        self.nxt = self.nxt.max(next);
+        self.advance_board();
+        self.deaf = false;
+        self.marked_at_one = false;
+        self.rto.acknowledged(o, next, now, false);
+        (self.inflation, self.dupacks, self.limited) = (0, 0, 0);
+        self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
+        self.restart_timer(o, now);
+        let limit = next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end);
+        while self.nxt < limit {
+            self.emit(o, self.nxt, now, out);
+            self.nxt += 1;
+        }
+    }
+
+    #[inline(never)]
+    fn on_any_ack(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
+        if ack.next < self.una || self.is_done() {
+            return; // old, overtaken by a later one
+        }
+        // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
+        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.lost_syn;
+        let ack = Ack { echo: o.ecn && (ack.echo || negotiates), ..ack };
+        if self.is_timed() {
+            return self.on_ack_timed(o, window, ack, now, out);
+        }
+        if let Some(special) = &mut self.special {
+            special.control.acknowledged(ack.next - self.una, ack.echo, ack.next, self.nxt);
+        }
+        if ack.echo {
+            self.on_echo(o, ack.next);
+        }
+        let in_order = ack.next > self.una && !self.in_recovery;
+        let sacked = self.sacked();
+        let news = match o.repair() {
+            Repair::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
+                self.forget_blocks();
+                true
+            }
+            Repair::Sack => !self.deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack),
+            _ => true,
+        };
+        if o.recovery == Recovery::Prr {
+            let below = self.board.as_ref().map_or(0, |board| board.sacked_below(ack.next));
+            let delivered = (ack.next - self.una + self.sacked()).saturating_sub(sacked + below);
+            self.special().delivered = delivered;
+        }
+        if ack.next > self.una {
+            self.on_new(o, window, ack, now, out);
+        } else if self.top > self.una && !self.deaf {
+            self.on_duplicate(o, news, now, out);
+        }
+    }
+
+    /// The retransmission timer is due.
+    pub(crate) fn on_timeout(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        if self.is_timed() {
+            return self.on_timeout_timed(o, now, out);
+        }
+        let nothing_lost = self.una == self.top; // the window was below one packet: only waiting was left
+        self.cwnd = self.cwnd.max(1.0);
+        self.inflation = 0;
+        if !nothing_lost {
+            // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
+            // was cut for a mark is not cut again.
+            let again = o.halve == Halve::Flight && self.timed_out == self.una + 1;
+            let already_cut =
+                self.last_cut == Cut::Mark && (o.marks == Marks::Ns2 || self.una < self.cut_until);
+            self.timeouts += u32::from(!already_cut || o.marks == Marks::Rfc3168);
+            self.timed_out = self.una + 1;
+            if !already_cut && !again {
+                self.cut_ssthresh(o, Signal::Timeout);
+                self.cuts += 1;
+            }
+            self.lost_syn |= o.syn && self.una == 0;
+            self.rto.forget();
+            self.rto.back_off(o);
+        }
+        self.cwnd = 1.0;
+        self.cwr = true;
+        self.nxt = self.una;
+        self.dupacks = 0;
+        self.limited = 0;
+        self.in_recovery = false;
+        self.note_cut(Cut::Timeout);
+        self.gate = self.cut_until;
+        self.forget_blocks();
+        self.deaf = o.sack && o.scoreboard == Scoreboard::Sack1;
+        self.restart_timer(o, now);
+        self.send(o, 0, now, out);
+    }
+
+    fn on_new(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
+        let acked = ack.next - self.una;
+        let was_syn = o.syn && self.una == 0;
+        self.una = ack.next;
+        self.nxt = self.nxt.max(self.una);
+        self.advance_board();
+        self.deaf = false;
+        let mut burst = 0;
+        let is_partial = self.una < self.recover && o.repair() != Repair::OneHole;
+        if self.in_recovery && is_partial {
+            self.on_partial(o, acked, now, out);
+            burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
+        } else {
+            self.marked_at_one &= ack.echo;
+            self.rto.acknowledged(o, self.una, now, self.marked_at_one);
+            let ends_recovery = self.in_recovery;
+            if ends_recovery {
+                self.leave_recovery(o);
+            }
+            let grows = !ends_recovery || o.recovery_exit == Exit::Grow && !o.sack;
+            self.inflation = 0;
+            self.dupacks = 0;
+            self.limited = 0;
+            if was_syn && self.lost_syn {
+                self.cwnd = 1.0;
+                self.rto.after_lost_syn(o);
+            } else if was_syn {
+                self.cwnd = f64::from(window);
+            } else if grows && !ack.echo {
+                self.grow(o, acked, now);
+            }
+            self.restart_timer(o, now);
+        }
+        if self.is_done() {
+            return self.restart_timer(o, now);
+        }
+        self.send_allowed(o, burst, now, out);
+    }
+
+    /// Something new was acknowledged, and nothing speaks against a larger window.
+    #[inline]
+    pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: u64) {
+        let Some(special) = &mut self.special else {
+            self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
+            return;
+        };
+        if self.cwnd >= f64::from(o.receiver_window) && !special.control.is_reno() {
+            return special.control.idle(); // RFC 9438, 5.8: the window is not what limits
+        }
+        let packets = if o.byte_counting { packets } else { 1 };
+        let progress = Progress { packets, now, srtt: self.rto.srtt(o) };
+        self.cwnd = special.control.grow(self.cwnd, self.ssthresh, progress);
+    }
+}
