@@ -1,21 +1,28 @@
 """Keep what is small of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
 
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary, verdicts and published numbers
-are copied; the list in ``docs/results/README.md`` is written anew from all that are there.
+are copied; the list in ``docs/results/README.md`` is written anew from all that are there. A paper may have
+two runs, one with real hosts: ``claims.csv`` takes from each the rows of its world, the rest stands side by
+side.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
+import re
 import sys
 from pathlib import Path
 
 import polars as pl
 
 HERE = Path(__file__).parent / "results"
-FILES = ("summary.md", "claims.csv", "published.csv")
-VERDICTS = ("reproduced", "not reproduced", "undecided")
+REAL = "real"
+#: Of each of the two runs: its summary, and the published numbers beside its own.
+FILES = {False: ("summary.md", "published.csv"), True: ("summary-real.md", "published-real.csv")}
+CLAIMS = "claims.csv"
+#: A line of a summary about a claim that only real hosts could decide.
+AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)
+VERDICTS = ("reproduced", "not reproduced", "undecided", "not run")
 HEAD = """<!-- Written by docs/results.py; do not edit. -->
 
 # Results of the papers, re-run
@@ -28,32 +35,66 @@ it; the summary names version and command, and where it ran in one piece its tim
 time, 397 s of processor time, 1,692 runs); a claim that needs more seeds says what it leans to. Full
 runs can be taken in pieces: interrupt them, and the same command goes on.
 
-| paper | reproduced | not reproduced | undecided | not run in the real world | summary |
+Rows with *real hosts* are of shorter runs, three repetitions of some arms, on one machine; claims about arms
+that were not run are counted as such.
+
+| paper | reproduced | not reproduced | undecided | not run | summary |
 |---|---|---|---|---|---|
 """
 
 
-def keep(folder: Path) -> None:
-    """Copy what is small of one re-run paper."""
+def keep(folder: Path, here: Path = HERE) -> None:
+    """Keep what is small of one re-run paper in ``here``."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     if manifest["quick"] or manifest["experiment"] or manifest["status"] != "complete":
         sys.exit(f"{folder}: not a full run of a whole paper")
-    place = HERE / manifest["paper"]
+    real = manifest["world"] == REAL
+    place = here / manifest["paper"]
     place.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copyfile(folder / name, place / name)
+    summary, published = FILES[real]
+    text = (folder / "summary.md").read_text("utf-8")
+    (place / summary).write_text(AWAITED.sub("", text), "utf-8")
+    numbers = read(folder / "published.csv")
+    (numbers.filter(pl.col("ours").is_not_null()) if real else numbers).write_csv(place / published)
+    claims = read(folder / CLAIMS)
+    if (place / CLAIMS).exists():
+        kept = read(place / CLAIMS)
+        claims = merged(kept, claims) if real else merged(claims, kept)
+    claims.write_csv(place / CLAIMS)
 
 
-def listing() -> str:
+def merged(simulated: pl.DataFrame, real: pl.DataFrame) -> pl.DataFrame:
+    """Return the claims of one run with the real world's rows from the other, in the order of the first."""
+    keys = ["claim_id", "world"]
+    order = simulated.select(keys).with_row_index("place")
+    both = [simulated.filter(pl.col("world") != REAL), real.filter(pl.col("world") == REAL)]
+    rows = pl.concat(both, how="diagonal").join(order, on=keys, how="left").sort("place", nulls_last=True)
+    columns = list(dict.fromkeys([*simulated.columns, *real.columns]))
+    return rows.select(columns)
+
+
+def read(path: Path) -> pl.DataFrame:
+    """Return a table as it was written: every value a word."""
+    return pl.read_csv(path, infer_schema=False)
+
+
+def listing(here: Path = HERE) -> str:
     """Return the list of all papers that are kept."""
     rows = []
-    for place in sorted(path for path in HERE.iterdir() if path.is_dir()):
-        claims = pl.read_csv(place / "claims.csv", infer_schema=False)
-        verdicts = claims.filter(pl.col("world") != "real")["verdict"].to_list()
-        real = claims.height - len(verdicts)
-        counts = " | ".join(map(str, (*(verdicts.count(verdict) for verdict in VERDICTS), real)))
-        rows.append(f"| {place.name} | {counts} | [summary]({place.name}/summary.md) |\n")
+    for place in sorted(path for path in here.iterdir() if path.is_dir()):
+        claims = read(place / CLAIMS)
+        for real, (summary, _) in FILES.items():
+            if (place / summary).exists():
+                verdicts = [verdict(row) for row in claims.to_dicts() if (row["world"] == REAL) == real]
+                counts = " | ".join(str(verdicts.count(word)) for word in VERDICTS)
+                name = f"{place.name}, real hosts" if real else place.name
+                rows.append(f"| {name} | {counts} | [summary]({place.name}/{summary}) |\n")
     return HEAD + "".join(rows)
+
+
+def verdict(row: dict[str, str]) -> str:
+    """Return the verdict on a claim, or that nothing was run for it."""
+    return "not run" if row["verdict"] == "undecided" and row["n"] == "0" else row["verdict"]
 
 
 if __name__ == "__main__":

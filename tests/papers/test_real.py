@@ -78,3 +78,11 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     assert {(row["verdict"], row["reason"]) for row in simulated} == {("undecided", "not run")}
     assert {one.id for one in found.paper.claims} == {name for name, _ in rows}
     assert "a doubt" in found.report.read_text()
+    text = (tmp_path / "summary.md").read_text()
+    assert "Of 34 claims: " in text
+    assert "4 arms, each 3 times for 60s, of which 20s are not counted (the simulated twin: 500s)" in text
+    assert "The machine kept up in 12 of 12 runs.\n\n- " in text
+    assert "| TD-04 | real | reproduced |" in text
+    assert "| simulated |" not in text
+    assert "- TD-08: *" in text, "lessons are answered"
+    assert "- TD-08: *undecided* (not run)" not in text, "by the real rows"

@@ -55,16 +55,16 @@ class Lesson:
 
 def learned(result: Reproduction) -> str:
     """Return what the verdicts of a paper say, as `sojourn.report.Text`, on what was run."""
-    known = {item.claim.id for item in result.judged if item.finding.n}
+    known = {item.claim.id for item in result.counted if item.finding.n}
     lessons = [one for one in result.paper.lessons if known & set(one.claims)]
-    return "\n\n".join([*(_lesson(one, result.judged) for one in lessons), *_readings(result)])
+    return "\n\n".join([*(_lesson(one, result.counted) for one in lessons), *_readings(result)])
 
 
 def _lesson(lesson: Lesson, judged: Sequence[Judged]) -> str:
     first: dict[str, Judged] = {}
     for item in judged:
         first.setdefault(item.claim.id, item)
-    mine = [first[name] for name in lesson.claims]
+    mine = [first[name] for name in lesson.claims if name in first]
     evidence = "\n".join(f"- {item.claim.id}: {_numbers(item)}" for item in mine)
     return f"**{lesson.question}** {lesson.answer(mine)}\n{evidence}"
 

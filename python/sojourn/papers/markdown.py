@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def summary(result: Reproduction) -> str:
     """Return the summary of a paper."""
     paper, runs = result.paper, len(result.campaign.runs)
+    rows = result.counted if result.selection.real else result.judged
     times = f"{result.seconds:.0f} s of wall time, {result.cpu_seconds:.0f} s of processor time"
     lines = [
         f"# {paper.title}",
@@ -29,6 +30,7 @@ def summary(result: Reproduction) -> str:
         "",
         result.counts,
         "",
+        *(_hosts(result) if result.selection.real else ()),
         "## What was learned",
         "",
         learned(result),
@@ -37,9 +39,30 @@ def summary(result: Reproduction) -> str:
         "",
         "| claim | world | verdict | effect (95 % interval) | published | n | claimed |",
         "|---|---|---|---|---|---|---|",
-        *(_row(item) for item in result.judged),
+        *(_row(item) for item in rows),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _hosts(result: Reproduction) -> list[str]:
+    """Return how often and how long real hosts ran, and whether this machine kept up."""
+    lines = []
+    for name, one in result.paper.testbeds.items():
+        arms = {str(row["arm"]) for row in result.campaign.rows if row["experiment_id"] == name}
+        if arms:
+            scenario = one.arms()[min(arms)].scenario
+            twin = next(iter(result.paper.experiment(name).arms)).scenario
+            repeats = len({row["seed"] for row in result.campaign.rows})
+            lines += [
+                f"Real hosts, `{name}`: {len(arms)} arms, each {repeats} times for {scenario.duration}, of "
+                f"which {scenario.warmup} are not counted (the simulated twin: {twin.duration}).",
+                "",
+            ]
+    late = [doubt for doubt in result.campaign.doubts if "could not keep up" in doubt]
+    others = [doubt for doubt in result.campaign.doubts if doubt not in late]
+    runs = len(result.campaign.runs)
+    lines += [f"The machine kept up in {runs - len(late)} of {runs} runs.", ""]
+    return lines + [f"- {doubt}" for doubt in (*late, *others)] + [""] * bool(late or others)
 
 
 def _row(item: Judged) -> str:

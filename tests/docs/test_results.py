@@ -1,0 +1,90 @@
+"""What is kept of re-run papers: each world's rows from its own run.
+
+Mutants (each was seen to fail a test here): the real rows of a simulated run win; a real run replaces all
+rows; the list counts the rows of all worlds together.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+
+import polars as pl
+import pytest
+
+ROOT = Path(__file__).parents[2]
+AWAITED = "| A | real | undecided | needs the real world |  | 0 |  |\n"
+
+
+@pytest.fixture(scope="module")
+def results() -> ModuleType:
+    """Return the script."""
+    spec = importlib.util.spec_from_file_location("results", ROOT / "docs/results.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def folder(place: Path, world: str | None, rows: list[tuple[str, ...]], **manifest: object) -> Path:
+    """Write what a full run leaves: claims (id, world, verdict, n), a summary, published numbers."""
+    place.mkdir()
+    facts = {"paper": "some2001", "world": world, "quick": False, "experiment": None, "status": "complete"}
+    (place / "manifest.json").write_text(json.dumps({**facts, **manifest}))
+    claims = pl.DataFrame(rows, schema=["claim_id", "world", "verdict", "n"], orient="row")
+    claims.write_csv(place / "claims.csv")
+    (place / "summary.md").write_text(f"# {world}\n| A | simulated |\n{AWAITED}")
+    (place / "published.csv").write_text("metric,ours\na,1\nb,\n")
+    return place
+
+
+@pytest.mark.parametrize("order", [("simulated", "real"), ("simulated", "real", "simulated")])
+def test_each_world_has_its_rows_from_its_own_run(
+    results: ModuleType, tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    none = "undecided"
+    rows = {
+        "simulated": [
+            ("A", "simulated", "reproduced", "10"),
+            ("A", "real", none, "0"),
+            ("B", "analytic", "not reproduced", "1"),
+            ("C", "simulated", none, "20"),
+            ("C", "real", none, "0"),
+        ],
+        "real": [
+            ("A", "simulated", none, "0"),
+            ("A", "real", "not reproduced", "3"),
+            ("B", "analytic", none, "0"),
+            ("C", "simulated", none, "0"),
+            ("C", "real", none, "0"),
+        ],
+    }
+    here = tmp_path / "kept"
+    for number, world in enumerate(order):
+        run = folder(tmp_path / f"{number}", "real" if world == "real" else None, rows[world])
+        results.keep(run, here)
+    kept = results.read(here / "some2001/claims.csv")
+    assert kept.rows() == [rows["simulated"][0], rows["real"][1], *rows["simulated"][2:]]
+    assert (here / "some2001/summary.md").read_text() == "# None\n| A | simulated |\n"
+    assert (here / "some2001/summary-real.md").read_text().startswith("# real\n")
+    assert (here / "some2001/published.csv").read_text() == "metric,ours\na,1\nb,\n"
+    assert (here / "some2001/published-real.csv").read_text() == "metric,ours\na,1\n"
+    assert results.listing(here).splitlines()[-2:] == [
+        "| some2001 | 1 | 1 | 1 | 0 | [summary](some2001/summary.md) |",
+        "| some2001, real hosts | 0 | 1 | 0 | 1 | [summary](some2001/summary-real.md) |",
+    ]
+
+
+@pytest.mark.parametrize("part", [{"quick": True}, {"experiment": "one"}, {"status": "running"}])
+def test_parts_of_a_paper_are_not_kept(results: ModuleType, tmp_path: Path, part: dict[str, object]) -> None:
+    run = folder(tmp_path / "run", None, [("A", "simulated", "reproduced", "10")], **part)
+    with pytest.raises(SystemExit, match="not a full run"):
+        results.keep(run, tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_the_list_is_that_of_what_is_kept(results: ModuleType) -> None:
+    assert (ROOT / "docs/results/README.md").read_text("utf-8") == results.listing()
