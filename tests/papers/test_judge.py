@@ -6,7 +6,8 @@ offset of the border left out; logarithms left out; the margin widened by half; 
 more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
 conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
 ends alone, or by its steps alone; the verdict not withheld when there are too few seeds; of many margins the
-widest shown; the parts that hold listed for those that do not.
+widest shown; the parts that hold listed for those that do not; a tie shown for the part that fails; the p of
+one failure among many parts, or of one step among many, left as it is.
 """
 
 from __future__ import annotations
@@ -240,6 +241,23 @@ def test_a_trend_tolerates_reversals_within_the_interval():
     back = made(a=column(1), b=column(5), c=column(3, -1), d=column(9))
     assert rising.judge(back).verdict is N
     assert rising.judge(back).reason.startswith("1 of 3 steps")
+
+
+def test_one_failure_among_many_parts_counts_as_often_as_there_are_parts():
+    none = column(0, 0, common=False)
+    samples = made(a=column(100), b=column(97, wave=-1), low=none, least=none)
+    fails, tie = Below(q("a"), q("b")), Below(q("low"), q("least"))
+    p = fails.judge(samples).p
+    assert p is not None
+    assert tie.judge(samples).verdict is N
+    found = All((tie, fails, tie)).judge(samples)
+    assert found.verdict is N
+    assert found.measure == "std: a - b, p"
+    assert found.p == pytest.approx(3 * p)
+    back = Trend("std along x", (q("b"), q("a"), q("b"))).judge(samples)
+    assert back.verdict is N
+    assert back.p == pytest.approx(2 * p)
+    assert back.measure == "std along x: b - b, p"
 
 
 def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_its_ends():

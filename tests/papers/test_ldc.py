@@ -3,13 +3,14 @@
 Mutants (each was seen to fail a test here): the F interval upside down; a cell met by its sign alone; the
 mean of a metric instead of its spread; a session of GFC-2 that leaves one router early; the algorithm in the
 measured queue of GFC-2 only; delays without the time on the links; BLUE's rises compared with the queue one
-sample before; a rank correlation that takes small falls at their word.
+sample before; a rank correlation that takes small falls at their word, or a fall for a rise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -232,3 +233,15 @@ def test_a_rank_correlation_forgives_what_an_interval_covers():
     found = check.judge(Made(columns))
     assert found.verdict is N
     assert found.effect == pytest.approx(0.4)
+    assert found.low is None
+    assert "single seeds: 0.4 +- 0" in found.reason
+    falling = RankCorrelation("x and m", terms, 0.9, rises=False, along=terms[::-1])
+    columns |= {("a", str(i)): [level + x for x in noise] for i, level in enumerate((1.0, 2.0, 8.0, 9.0))}
+    found = falling.judge(Made(columns))
+    assert (found.verdict, found.effect, found.claimed) == (R, pytest.approx(-1.0), "<= -0.9")
+
+
+def test_the_farthest_cells_are_named_once():
+    one = Printed("a", 1.0, None, Cell(q("a", "0")))
+    found = NearCells((one, replace(one, name="b")), 0.1, 5).judge(Made({("a", "0"): [3.0, 3.1]}))
+    assert found.reason == "0 of 2 cells met, 2 missed; farthest: a 3 times, b 3 times"

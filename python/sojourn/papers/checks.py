@@ -101,12 +101,7 @@ class Below:
         return a, self.factor * b + self.offset
 
     def _text(self, sign: str) -> str:
-        """Return the two sides with `sign` between them, what they share said once."""
-        share = bool(self.a.who) and self.a.what == self.b.what
-        left, right = (self.a.who, self.b.who) if share else (self.a.label, self.b.label)
-        right = right if self.factor == 1 else f"{self.factor:g} x {right}"
-        right = f"({right} {self.offset:+g})" if self.offset else right
-        return f"{self.a.what}: {left} {sign} {right}" if share else f"{left} {sign} {right}"
+        return versus(self.a, sign, self.b, self.factor, self.offset)
 
     def _by_interval(self, a: tuple[float, ...], b: tuple[float, ...]) -> Finding:
         log = self.log and min(*a, *b) > 0
@@ -185,7 +180,7 @@ class Within:
         """Return the finding by the position of the 95 % interval."""
         total, known = complete(samples, (self.a, self.b) if self.b else (self.a,))
         sign = "/" if self.ratio else "-"
-        measure = f"{self.a.label} {sign} {self.b.label}" if self.b else self.a.label
+        measure = versus(self.a, sign, self.b) if self.b else self.a.label
         finding = Finding(U, n=len(known), measure=measure + ("" if self.ratio else unit(self.a)))
         finding = replace(finding, claimed=self._claimed())
         base = [row[1] if self.b else 1.0 if self.ratio else 0.0 for row in known]
@@ -279,6 +274,15 @@ def complete(samples: Samples, terms: tuple[Term, ...]) -> tuple[int, list[list[
     rows = [row for _, row in together(samples, terms)]
     known = [[value for value in row if value is not None] for row in rows]
     return len(rows), [row for row in known if len(row) == len(terms)]
+
+
+def versus(a: Term, sign: str, b: Term, factor: float = 1.0, offset: float = 0.0) -> str:
+    """Return ``a sign (factor x b + offset)`` in words, what both sides share said once."""
+    share = bool(a.who) and a.what == b.what
+    left, right = (a.who, b.who) if share else (a.label, b.label)
+    right = right if factor == 1 else f"{factor:g} x {right}"
+    right = f"({right} {offset:+g})" if offset else right
+    return f"{a.what}: {left} {sign} {right}" if share else f"{left} {sign} {right}"
 
 
 def too_few(total: int, known: int, terms: tuple[Term | None, ...] = ()) -> str:

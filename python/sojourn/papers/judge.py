@@ -50,19 +50,28 @@ class All:
     def judge(self, samples: Samples) -> Finding:
         """Return the part that decides, with all parts in the reason.
 
-        All must hold, so the weakest part carries a *reproduced* (largest p); one failure is enough, so
-        the clearest part carries a *not reproduced* (smallest p). Among margins it is the one with the least
-        slack. Of many parts the reason counts those that hold and lists some of the others.
+        All must hold, so the weakest part carries a *reproduced* (largest p). One failure is enough, so the
+        clearest part carries a *not reproduced* (smallest p; of many parts one fails by chance more easily,
+        so its p counts that many times). Among margins it is the one with the least slack. Of many parts the
+        reason counts those that hold and lists some of the others.
         """
         found = [part.judge(samples) for part in self.flat()]
         verdicts = {finding.verdict for finding in found}
         verdict = N if N in verdicts else U if U in verdicts else R
         deciding = [finding for finding in found if finding.verdict is verdict]
         pick = max if verdict is R else min
-        shown = pick(deciding, key=lambda finding: 0.0 if finding.p is None else finding.p)
+        shown = pick(deciding, key=_chance)
+        if verdict is N and shown.p is not None:
+            shown = replace(shown, p=min(1.0, shown.p * len(found)))
         if all(finding.slack is not None for finding in deciding):
             shown = min(deciding, key=lambda finding: finding.slack or 0.0)
         return replace(shown, n=min(finding.n for finding in found), reason=_listed(found))
+
+
+def _chance(finding: Finding) -> float:
+    """Return how easily a finding comes about by chance; a tie in every seed tells least."""
+    tie = finding.low is not None and finding.low == finding.high and finding.verdict is N
+    return 1.0 if tie else finding.p or 0.0
 
 
 def _listed(found: Sequence[Finding]) -> str:

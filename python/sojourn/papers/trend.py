@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -59,39 +60,46 @@ class Trend:
         """Return the finding; its effect is the difference between the ends."""
         total, rows = complete(samples, self.terms)
         sign = 1 if self.rises else -1
-        measure = f"{self.what}: {self.terms[-1].label} - {self.terms[0].label}{unit(self.terms[0])}"
+        first, last = self.terms[0], self.terms[-1]
+        ends = (last.who, first.who) if last.what == first.what and last.who else (last.label, first.label)
+        measure = f"{self.what}: {' - '.join(ends)}{unit(first)}"
         finding = Finding(U, n=len(rows), measure=measure, claimed="> 0" if self.rises else "< 0")
         if len(rows) < 2:
             return replace(finding, reason=too_few(total, len(rows), self.terms))
-        ends = stats.paired([row[0] for row in rows], [row[-1] for row in rows])
-        back = sum(
-            _side(stats.paired([row[i] for row in rows], [row[i + 1] for row in rows])) == -sign
-            for i, _ in enumerate(pairwise(self.terms))
-        )
-        towards = sign * _side(ends)
+        whole = stats.paired([row[0] for row in rows], [row[-1] for row in rows])
+        columns = list(zip(*rows, strict=True))
+        steps = [stats.paired(a, b) for a, b in pairwise(columns)]
+        back = [step.p or 0.0 for step in steps if _side(step) == -sign]
+        towards = sign * _side(whole)
         verdict = N if back or towards < 0 else R if towards > 0 else U
-        steps = len(self.terms) - 1
-        reason = f"{back} of {steps} steps go the other way by more than their interval"
+        # A step that fails decides; of several steps one would do so by chance more easily.
+        p = min(1.0, len(steps) * min(back)) if back else whole.p
+        reason = f"{len(back)} of {len(steps)} steps go the other way by more than their interval"
         return replace(
-            finding, verdict=verdict, effect=ends.mean, low=ends.low, high=ends.high, p=ends.p, reason=reason
+            finding, verdict=verdict, effect=whole.mean, low=whole.low, high=whole.high, p=p, reason=reason
         )
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's correlation of a number with its setting is at least `least`.
+    """Spearman's correlation of a number with its setting, or with another number, is at least `least`.
 
-    Decided on means over seeds: a fall from one setting to the next that is smaller than one half-width of
-    the 95 % interval counts as a tie. The interval shown is that of single seeds.
+    Decided on means over seeds: a step against the claim that is smaller than one half-width of the 95 %
+    interval counts as a tie. An interval would be that of single seeds, which have no such ties and so
+    another correlation: the reason says what it is.
 
     Attributes
     ----------
     what : str
-        The setting and the number: ``D_target and delay``.
+        What is correlated: ``D_target and delay``.
     terms : tuple of Term
         The number at each setting, settings in increasing order.
     least : float
-        The claimed correlation.
+        The claimed correlation; its size where the number falls.
+    rises : bool
+        False: the number falls.
+    along : tuple of Term
+        The other number at each setting; none: the settings' own order.
     seeds : int
         Fewest seeds.
     """
@@ -99,12 +107,14 @@ class RankCorrelation:
     what: str
     terms: tuple[Term, ...]
     least: float
+    rises: bool = True
+    along: tuple[Term, ...] = ()
     seeds: int = 10
 
     @property
     def sources(self) -> frozenset[Source]:
         """The arms of all terms."""
-        return union(term.sources for term in self.terms)
+        return union(term.sources for term in (*self.along, *self.terms))
 
     def wanting(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: no inequality between samples."""
@@ -112,27 +122,36 @@ class RankCorrelation:
 
     def judge(self, samples: Samples, /) -> Finding:
         """Return the finding on the means."""
-        total, rows = complete(samples, self.terms)
-        measure = f"Spearman correlation of {self.what}"
-        finding = Finding(U, n=len(rows), measure=measure, claimed=f">= {self.least:g}")
+        total, rows = complete(samples, (*self.along, *self.terms))
+        sign = 1 if self.rises else -1
+        claimed = f">= {self.least:g}" if self.rises else f"<= {-self.least:g}"
+        finding = Finding(U, n=len(rows), measure=f"Spearman correlation of {self.what}", claimed=claimed)
         if len(rows) < 2:
             return replace(finding, reason=too_few(total, len(rows), self.terms))
-        order = list(range(len(self.terms)))
-        whole = stats.spearman(order, self._means(rows))
-        each, half, _ = stats.mean_ci([stats.spearman(order, row) for row in rows])
-        low, high = (None, None) if each is None or half is None else (each - half, each + half)
-        verdict = R if whole >= self.least else N
-        reason = "on means over seeds at each setting"
-        return replace(finding, verdict=verdict, effect=whole, low=low, high=high, reason=reason)
+        whole = stats.spearman(*self._means(rows, sign))
+        each = stats.mean_ci([stats.spearman(*self._split(row)) for row in rows])
+        verdict = R if sign * whole >= self.least else N
+        reason = "on means over seeds at each setting, small steps back being ties"
+        if each.mean is not None and each.ci95 is not None:
+            reason += f"; single seeds: {each.mean:.3g} +- {each.ci95:.2g}"
+        return replace(finding, verdict=verdict, effect=whole, reason=reason)
 
-    def _means(self, rows: list[list[float]]) -> list[float]:
-        """Return the mean at each setting, small falls made ties."""
+    def _split(self, row: Sequence[float]) -> tuple[list[float], list[float]]:
+        """Return settings and numbers of a row."""
+        settings = row[: len(self.along)] or range(len(self.terms))
+        return list(settings), list(row[len(self.along) :])
+
+    def _means(self, rows: list[list[float]], sign: int) -> tuple[list[float], list[float]]:
+        """Return settings in increasing order and the mean at each, small steps against `sign` made ties."""
+        columns = [stats.mean_ci(column) for column in zip(*rows, strict=True)]
+        settings, means = self._split([column.mean or 0.0 for column in columns])
+        _, errors = self._split([column.ci95 or 0.0 for column in columns])
+        order = sorted(range(len(means)), key=settings.__getitem__)
         flat: list[float] = []
-        for column in zip(*rows, strict=True):
-            mean, half, _ = stats.mean_ci(column)
-            falls = bool(flat) and mean is not None and 0 < flat[-1] - mean < (half or 0.0)
-            flat.append(flat[-1] if falls else mean or 0.0)
-        return flat
+        for i in order:
+            back = bool(flat) and 0 < sign * (flat[-1] - means[i]) < errors[i]
+            flat.append(flat[-1] if back else means[i])
+        return [settings[i] for i in order], flat
 
 
 def _side(effect: stats.Effect) -> int:

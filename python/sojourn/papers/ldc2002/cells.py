@@ -80,9 +80,8 @@ class NearCells:
             elif away - half > self.tolerance * one.value:
                 missed.append((ours.mean / one.value, one.name))
         verdict = N if missed else R if met == len(self.cells) else U
-        worst = ", ".join(
-            f"{name} {ratio:.2g} times" for ratio, name in sorted(missed)[:3] + sorted(missed)[-3:]
-        )
+        farthest = dict.fromkeys(sorted(missed)[:3] + sorted(missed)[-3:])
+        worst = ", ".join(f"{name} {ratio:.2g} times" for ratio, name in farthest)
         measure, claimed = "share of cells met", f"1 (within {self.tolerance:.0%})"
         found = Finding(verdict, met / len(self.cells), n=n, measure=measure, claimed=claimed)
         words = f"{met} of {len(self.cells)} cells met, {len(missed)} missed"

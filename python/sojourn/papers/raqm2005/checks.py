@@ -7,15 +7,12 @@ and "more stable than PI and REM" means than each of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within, complete, too_few
-from sojourn.papers.claims import Finding, Verdict
+from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
 from sojourn.papers.judge import All, Beside, Noted
 from sojourn.papers.raqm2005 import curves, inspection, theorems
 from sojourn.papers.raqm2005.experiments import FIGURES, TARGETS
-from sojourn.papers.terms import Derived, Quantity, Samples, Source
-from sojourn.study import stats
+from sojourn.papers.terms import Derived, Quantity
+from sojourn.papers.trend import RankCorrelation
 
 OTHERS = ("PI", "REM")
 #: Metrics in words; a window is 50 s to 200 s unless it is named.
@@ -197,6 +194,10 @@ def _targets() -> dict[str, Check]:
     def goodput(name: str, target: int) -> Quantity:
         return Quantity("goodput", f"{name} q_0={target}", where)
 
+    def along_the_queue(metric: str, rises: bool = True) -> Check:
+        both = curves.halves(curves.cells(metric, "RAQM", where))
+        return RankCorrelation(f"mean queue and {metric}(RAQM)", both[1], 0.7, rises, both[0])
+
     def average(name: str) -> Derived:
         cells = tuple(goodput(name, target) for target in TARGETS)
         return Derived("goodput averaged over q_0", cells, lambda *g: sum(g) / len(g), who=name)
@@ -214,10 +215,7 @@ def _targets() -> dict[str, Check]:
         "RAQM-41": Within(curves.at_queue("goodput", "RAQM", 20, where), 0.94, 0.98),
         "RAQM-42": All(tuple(Below(goodput(other, 90), goodput(other, 60)) for other in OTHERS)),
         "RAQM-43": Below(goodput("RAQM", 60), goodput("RAQM", 90), offset=0.005, strict=False),
-        "RAQM-44": Beside(
-            RankCorrelation("goodput", "RAQM", where, 1, 0.7),
-            also=RankCorrelation("drop_ratio", "RAQM", where, -1, 0.7),
-        ),
+        "RAQM-44": Beside(along_the_queue("goodput"), also=along_the_queue("drop_ratio", rises=False)),
         "RAQM-47": All(tuple(Below(average(other), average("RAQM")) for other in OTHERS)),
     }
 
@@ -249,52 +247,3 @@ def settles_at_the_loss_ratio(experiment: str) -> Check:
         lambda away, least: abs(away) <= 5 and least >= 1,
         (distance, Quantity("p_k_min[100,200]", "RAQM", experiment)),
     )
-
-
-@dataclass(frozen=True)
-class RankCorrelation:
-    """Spearman's correlation of a metric with the mean queue over the targets is at least `least`.
-
-    Decided on means over seeds at each target, as the catalogue asks: a reversal smaller than one
-    half-width of the 95 % interval counts as a tie. The interval shown is that of single seeds.
-
-    Attributes
-    ----------
-    metric, arm, experiment : str
-        The metric and the algorithm.
-    sign : int
-        1 if it should rise with the queue, -1 if it should fall.
-    least : float
-        The claimed correlation (of `sign` times the metric).
-    """
-
-    metric: str
-    arm: str
-    experiment: str
-    sign: int
-    least: float
-    seeds: int = 10
-
-    @property
-    def sources(self) -> frozenset[Source]:
-        """All targets."""
-        return frozenset((self.experiment, f"{self.arm} q_0={target}") for target in TARGETS)
-
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
-        """Return nothing: no inequality between samples."""
-        return frozenset()
-
-    def judge(self, samples: Samples, /) -> Finding:
-        """Return the finding on the means."""
-        total, rows = complete(samples, curves.cells(self.metric, self.arm, self.experiment))
-        measure = f"Spearman correlation of mean queue and {self.metric}({self.arm})"
-        claimed = f">= {self.least:g}" if self.sign > 0 else f"<= {-self.least:g}"
-        blank = Finding(Verdict.UNDECIDED, n=len(rows), measure=measure, claimed=claimed)
-        if len(rows) < 2:
-            return replace(blank, reason=too_few(total, len(rows)))
-        whole = stats.spearman(*curves.pooled(rows, self.sign))
-        each, half, _ = stats.mean_ci([stats.spearman(*curves.halves(row)) for row in rows])
-        low, high = (None, None) if each is None or half is None else (each - half, each + half)
-        verdict = Verdict.REPRODUCED if self.sign * whole >= self.least else Verdict.NOT_REPRODUCED
-        reason = "on means over seeds at each target"
-        return replace(blank, verdict=verdict, effect=whole, low=low, high=high, reason=reason)

@@ -7,6 +7,7 @@ compared only over the range of mean queues that both reach.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from sojourn.papers.raqm2005.experiments import TARGETS
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.study import stats
 
+One = TypeVar("One")
 #: The mean queue of a run, the abscissa of Fig. 8.
 QUEUE = "queue_mean[0,200]"
 #: Points at which two curves are compared.
@@ -28,10 +30,10 @@ def cells(metric: str, arm: str, experiment: str) -> tuple[Quantity, ...]:
     return tuple(Quantity(name, one, experiment) for name in (QUEUE, metric) for one in arms)
 
 
-def halves(row: Sequence[float]) -> tuple[list[float], list[float]]:
+def halves(row: Sequence[One]) -> tuple[tuple[One, ...], tuple[One, ...]]:
     """Return the two halves of a row: mean queues and metric."""
     middle = len(row) // 2
-    return list(row[:middle]), list(row[middle:])
+    return tuple(row[:middle]), tuple(row[middle:])
 
 
 def curve(row: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -79,16 +81,3 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
     label = f"{metric} of {arm} at a mean queue of {queue:g} packets"
     apart = f"no target brings the mean queue of {arm} within {NEAR:.0%} of {queue:g} packets"
     return Derived(label, cells(metric, arm, experiment), read, unknown=apart)
-
-
-def pooled(rows: Sequence[Sequence[float]], sign: int) -> tuple[list[float], list[float]]:
-    """Return mean queues and metric averaged over seeds, small steps against `sign` made ties."""
-    columns = [stats.mean_ci(column) for column in zip(*rows, strict=True)]
-    queues, values = halves([estimate.mean or 0.0 for estimate in columns])
-    _, errors = halves([estimate.ci95 or 0.0 for estimate in columns])
-    order = sorted(range(len(queues)), key=queues.__getitem__)
-    flat = [values[i] for i in order]
-    for place, i in enumerate(order[1:], 1):
-        if 0 < sign * (flat[place - 1] - flat[place]) < errors[i]:
-            flat[place] = flat[place - 1]
-    return [queues[i] for i in order], flat

@@ -10,7 +10,7 @@ from itertools import combinations
 
 from sojourn.papers.checks import Below, Check, Within
 from sojourn.papers.judge import All
-from sojourn.papers.taildrop2001.experiments import FLOWS, LIMITS, MECHANISMS, SESSIONS, TESTBED, WEB
+from sojourn.papers.taildrop2001.experiments import FLOWS, FTP, LIMITS, MECHANISMS, SESSIONS, TESTBED, WEB
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -39,7 +39,9 @@ def of(metric: str, mechanism: str, load: int, experiment: str = "") -> Quantity
     """Return a metric of a mechanism at a load."""
     title, unit = TITLES.get(metric, (metric.replace("P(N>", "P(N > "), ""))
     where = experiment or (TESTBED if load in FLOWS else WEB if load in SESSIONS else LIMITS)
-    return Quantity(metric, f"{mechanism} {load}", where, unit, title)
+    # Of the two experiments with FTP flows the testbed is meant unless it is said otherwise.
+    note = "ns-2" if where == FTP else ""
+    return Quantity(metric, f"{mechanism} {load}", where, unit, title, note)
 
 
 def less(metric: str, a: str, b: str, load: int, factor: float = 1.0, strict: bool = True) -> Below:
