@@ -7,6 +7,8 @@ use crate::{
 
 /// More sources than this in one run is surely a slip of the pen.
 pub(crate) const MOST_FLOWS: u64 = 5_000_000;
+/// So are so many datagrams of one source, which are counted with 32 bits.
+const MOST_PACKETS: u64 = 2_000_000_000;
 /// So is sampling more often than this.
 const MOST_SAMPLES: u64 = 50_000_000;
 /// 200 days in nanoseconds: an event can be filed for any time below, and sums of times cannot overflow.
@@ -64,11 +66,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         if let Some(own) = &group.access {
             access(&format!("{key}.access"), own)?;
         }
+        let lasts = group.stop.unwrap_or(plan.duration).min(plan.duration);
         match &group.kind {
             Kind::Tcp(tcp) => connection(&key, tcp)?,
             Kind::TcpOnoff { rate, on, off, tcp } => {
                 connection(&key, tcp)?;
-                datagrams(&key, *rate, tcp.payload + tcp.header)?;
+                datagrams(&key, *rate, tcp.payload + tcp.header, lasts)?;
                 on_off(&key, *on, *off)?;
             }
             Kind::TcpShort { arrivals, size, lifetime, tcp } => {
@@ -77,7 +80,6 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                     return Err(PlanError::new(format!("{key}.arrivals"), "is not a positive rate")
                         .allowed("like 10/s"));
                 }
-                let lasts = group.stop.unwrap_or(plan.duration).min(plan.duration);
                 if arrivals * (lasts as f64 * 1e-9) > MOST_FLOWS as f64 {
                     return Err(PlanError::new(format!("{key}.arrivals"), "gives absurdly many flows")
                         .allowed("at most 5 million in a run"));
@@ -93,7 +95,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             }
             Kind::Web(web) => pages(&key, web)?,
             Kind::UdpCbr { rate, size, jitter } => {
-                datagrams(&key, *rate, *size)?;
+                datagrams(&key, *rate, *size, lasts)?;
                 if !(0.0..1.0).contains(jitter) {
                     return Err(
                         PlanError::new(format!("{key}.jitter"), "is out of range").allowed("0 <= jitter < 1")
@@ -101,7 +103,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                 }
             }
             Kind::UdpOnoff { rate, size, on, off } => {
-                datagrams(&key, *rate, *size)?;
+                datagrams(&key, *rate, *size, lasts)?;
                 on_off(&key, *on, *off)?;
             }
         }
@@ -267,7 +269,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn datagrams(key: &str, rate: u64, size: u32) -> Result<(), PlanError> {
+fn datagrams(key: &str, rate: u64, size: u32, lasts: u64) -> Result<(), PlanError> {
     if rate == 0 {
         return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
     }
@@ -280,6 +282,10 @@ fn datagrams(key: &str, rate: u64, size: u32) -> Result<(), PlanError> {
         return Err(
             PlanError::new(format!("{key}.rate"), "is more than a packet a nanosecond").allowed("less")
         );
+    }
+    if u128::from(rate) * u128::from(lasts) / (u128::from(size) * 8_000_000_000) > u128::from(MOST_PACKETS) {
+        return Err(PlanError::new(format!("{key}.rate"), "gives absurdly many packets")
+            .allowed("at most 2 billion of a source in a run"));
     }
     Ok(())
 }

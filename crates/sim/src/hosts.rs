@@ -4,14 +4,16 @@
 
 use crate::{
     check::LARGEST,
+    connection::{Connection, Task},
     engine::{Event, Kind},
-    flow::{Agent, Connection, Flow, Row, Task},
+    flow::{Agent, Flow, Row, Udp},
     net::{Carries, Packet},
     plan,
     simulation::{OF_GROUP, Simulation},
     tcp::{self, Ack, Segment},
     traffic::{Datagrams, exponential},
 };
+use std::num::NonZero;
 
 impl Simulation {
     /// A packet reaches a host in its own time.
@@ -84,7 +86,7 @@ impl Simulation {
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
             waits = may_wait && !at_once && connection.delayed.is_none();
             let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-            connection.delayed = waits.then_some(due);
+            connection.delayed = NonZero::new(if waits { due } else { 0 });
             if waits {
                 self.calendar.push(Event::new(due, due - at, Kind::DelayedAck, number));
             }
@@ -93,7 +95,7 @@ impl Simulation {
             connection.receiver.acknowledges();
             *packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
         }
-        if connection.task != Task::Nothing && received.is_new && connection.has_all() {
+        if connection.task() != Task::Nothing && received.is_new && connection.has_all() {
             self.delivered(at, number);
         }
         if let Some(earlier) = earlier {
@@ -135,20 +137,20 @@ impl Simulation {
             self.cwnd.ssthresh.push(connection.sender.ssthresh());
         }
         let mut is_answered = false;
-        if connection.task != Task::Nothing && connection.sender.is_done() {
-            if let Task::Transfer(object) = connection.task {
+        if connection.task() != Task::Nothing && connection.sender.is_done() {
+            if let Task::Transfer(object) = connection.task() {
                 self.objects.end_ns[object as usize] = now;
                 self.objects.bytes[object as usize] = connection.bytes(tcp);
-                connection.task = Task::Nothing;
-            } else if let Task::Request(_) = connection.task {
+                connection.replace_task(Task::Nothing);
+            } else if let Task::Request(_) = connection.task() {
                 is_answered = group.responds_late;
-                connection.task = Task::Nothing;
+                connection.replace_task(Task::Nothing);
             }
         }
         if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed > deadline)
+            && connection.filed.is_none_or(|filed| filed.get() > deadline)
         {
-            connection.filed = Some(deadline);
+            connection.filed = NonZero::new(deadline);
             self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         if let Some(due) = connection.sender.take_hold() {
@@ -177,7 +179,7 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
-        if let Some(shaper) = &mut connection.shaper {
+        if let Some(shaper) = connection.shaper() {
             if !shaper.is_free(now) {
                 if let Some(due) = shaper.wait(segment) {
                     self.calendar.push(Event::new(due, due - now, Kind::Paced, number));
@@ -195,11 +197,11 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let Some(segment) = connection.shaper.as_mut().and_then(|shaper| shaper.waiting.pop_front()) else {
+        let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
         let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
-        if let Some(shaper) = &mut connection.shaper {
+        if let Some(shaper) = connection.shaper() {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
                 self.calendar.push(Event::new(due, due - now, Kind::Paced, number));
@@ -211,13 +213,13 @@ impl Simulation {
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
         let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return };
-        if connection.filed != Some(now) {
+        if connection.filed != NonZero::new(now) {
             return; // an earlier one was filed since
         }
         connection.filed = None;
         match connection.sender.deadline() {
             Some(deadline) if deadline > now => {
-                connection.filed = Some(deadline);
+                connection.filed = NonZero::new(deadline);
                 self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
             Some(_) => self.time_out(now, number),
@@ -257,7 +259,8 @@ impl Simulation {
         if now >= group.stop {
             return;
         }
-        if let Agent::Udp { source, size, sent } = &mut flow.agent {
+        if let Agent::Udp(udp) = &mut flow.agent {
+            let Udp { source, size, sent } = &mut **udp;
             let bytes = group.sizes.map_or(*size, |sizes| {
                 let index = u64::from(self.rows[flow.row as usize].index);
                 let own = group.demand.stream("size").indexed(index);
@@ -281,14 +284,15 @@ impl Simulation {
             return self.carry(now, packet);
         }
         let mut is_first = true;
-        if let Agent::Tcp(Connection { writer: Some(writer), sender, .. }) = &mut flow.agent {
-            let (source, written) = &mut **writer;
+        if let Agent::Tcp(connection) = &mut flow.agent
+            && let Some((source, written)) = connection.writer()
+        {
             is_first = *written == 0;
             let (syn, bytes) =
                 group.tcp().map_or((false, 0), |tcp| (tcp.options.syn, tcp.payload + tcp.header));
-            sender.write(1 + u32::from(is_first && syn));
             *written += 1;
             let next = source.next(now, *written, bytes);
+            connection.sender.write(1 + u32::from(is_first && syn));
             self.calendar.push(Event::new(next, next - now, Kind::Source, number));
         }
         if is_first {
@@ -318,7 +322,7 @@ impl Simulation {
         let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
         let flow = self.add_flow(number, index, now, bytes);
         if let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent {
-            connection.task = Task::Transfer(self.objects.start_ns.len() as u32);
+            connection.replace_task(Task::Transfer(self.objects.start_ns.len() as u32));
             self.objects.traffic.push(number);
             self.objects.index.push(index);
             self.objects.start_ns.push(now);
@@ -352,11 +356,11 @@ impl Simulation {
                 Agent::Tcp(Connection::written(tcp, &group.demand, u64::from(index), writer))
             }
             (Some(tcp), None) => Agent::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes)),
-            (None, Some((source, size))) => Agent::Udp { source, size, sent: 0 },
+            (None, Some((source, size))) => Agent::Udp(Box::new(Udp { source, size, sent: 0 })),
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
         let flow = self.flows.len() as u32;
-        let marker = group.edge.as_ref().map(|edge| edge.marker(u64::from(index)));
+        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(u64::from(index))));
         group.flows.push(flow);
         let row = self.add_row(number, index, start);
         self.flows.push(Flow { group: number, row, route, agent, marker, counts: Default::default() });

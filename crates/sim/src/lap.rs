@@ -12,6 +12,7 @@ use crate::{
     simulation::Simulation,
     tcp::{self, Ack},
 };
+use std::num::NonZero;
 
 impl Simulation {
     /// `packet` reaches the end of the link of its `step` at `at`.
@@ -50,9 +51,9 @@ impl Simulation {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         connection.sender.on_ack(&tcp.options, window, ack, at, &mut self.released);
         if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed > deadline)
+            && connection.filed.is_none_or(|filed| filed.get() > deadline)
         {
-            connection.filed = Some(deadline);
+            connection.filed = NonZero::new(deadline);
             self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         for segment in &self.released {

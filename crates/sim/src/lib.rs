@@ -7,9 +7,11 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod connection;
 mod engine;
 mod error;
 mod flow;
+mod group;
 mod hosts;
 mod lap;
 mod net;

@@ -8,7 +8,8 @@ use crate::{
     check,
     engine::{Calendar, Event, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Before, Connection, Flow, Group, Row},
+    flow::{Agent, Before, Flow, Row},
+    group::Group,
     net::{Carries, Network, Offer, Packet, Port, Route, Sacks, Step},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
@@ -16,7 +17,10 @@ use crate::{
     traffic::Steps,
     web::Visits,
 };
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{
+    num::NonZero,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 /// How the outside watches and stops a run.
 #[derive(Debug, Default)]
@@ -198,11 +202,12 @@ impl Simulation {
                     let flow = self.add_flow(group as u32, index, start, None);
                     let mut first = start;
                     match &mut self.flows[flow as usize].agent {
-                        Agent::Udp { source, .. } => first = source.first(start),
-                        Agent::Tcp(Connection { writer: Some(writer), .. }) => {
-                            first = writer.0.first(start);
+                        Agent::Udp(udp) => first = udp.source.first(start),
+                        Agent::Tcp(connection) => {
+                            if let Some((writer, _)) = connection.writer() {
+                                first = writer.first(start);
+                            }
                         }
-                        Agent::Tcp(_) => {}
                     }
                     self.calendar.push(Event::new(first, first, Kind::Source, flow));
                 }
@@ -230,7 +235,7 @@ impl Simulation {
             Kind::Retransmit => self.on_retransmission_event(now, number),
             Kind::DelayedAck => {
                 if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent
-                    && connection.delayed == Some(now)
+                    && connection.delayed == NonZero::new(now)
                 {
                     connection.delayed = None;
                     let answer = self.answer(number);
@@ -412,7 +417,7 @@ impl Simulation {
             port.pass(now);
         }
         self.recorder.open_window(&mut self.network.ports);
-        let before = |flow: &Flow| Before { dropped: flow.counts.dropped, tally: flow.tally() };
+        let before = |flow: &Flow| Before { dropped: u64::from(flow.counts.dropped), tally: flow.tally() };
         self.before = self.flows.iter().map(before).collect();
     }
 
@@ -491,10 +496,10 @@ impl Witness<'_> {
         let row = self.flows[packet.flow as usize].row;
         let counts = &mut self.flows[packet.flow as usize].counts;
         match offer {
-            Offer::Marked => counts.queue_marks += u64::from(self.counting),
+            Offer::Marked => counts.queue_marks += u32::from(self.counting),
             Offer::Dropped(cause, arrival) => {
-                counts.dropped += u64::from(packet.is_forward());
-                counts.queue_drops += u64::from(self.counting);
+                counts.dropped += u32::from(packet.is_forward());
+                counts.queue_drops += u32::from(self.counting);
                 if packet.carries == Carries::Ack {
                     self.sacks.take(packet.stamp);
                 }

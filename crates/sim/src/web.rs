@@ -14,8 +14,9 @@
 
 use crate::{
     check::MOST_FLOWS,
+    connection::{Connection, Task},
     engine::{Event, Kind},
-    flow::{Agent, Connection, Flow, Task},
+    flow::{Agent, Flow},
     plan,
     record::PageColumns,
     simulation::{OF_GROUP, Simulation},
@@ -182,9 +183,9 @@ impl Simulation {
             let of = &self.groups[group as usize];
             let Some(tcp) = of.tcp() else { return };
             let mut connection = Connection::new(tcp, &of.demand, own, Some(bytes));
-            connection.task = task;
+            connection.replace_task(task);
             let (agent, route) = (Agent::Tcp(connection), of.routes[route]);
-            let marker = of.edge.as_ref().map(|edge| edge.marker(own));
+            let marker = of.edge.as_ref().map(|edge| Box::new(edge.marker(own)));
             let counts = Default::default();
             self.flows.push(Flow { group, row: row_of_flows, route, agent, marker, counts });
         }
@@ -201,7 +202,7 @@ impl Simulation {
     /// clock: the server has the request, or the client the object.
     pub(crate) fn delivered(&mut self, at: u64, flow: u32) {
         let Agent::Tcp(connection) = &self.flows[flow as usize].agent else { return };
-        match connection.task {
+        match connection.task() {
             Task::Request(_) => {
                 let group = &self.groups[self.flows[flow as usize].group as usize];
                 if !group.responds_late {
@@ -230,11 +231,8 @@ impl Simulation {
 
     /// Nobody waits any longer for the answer to `request`, wherever it is: both ends fall silent at once.
     pub(crate) fn give_up(&mut self, now: u64, request: u32) {
-        let Agent::Tcp(Connection { task: Task::Response(object), .. }) =
-            self.flows[request as usize + 1].agent
-        else {
-            return;
-        };
+        let Agent::Tcp(response) = &self.flows[request as usize + 1].agent else { return };
+        let Task::Response(object) = response.task() else { return };
         for flow in [request, request + 1] {
             self.take_task(flow);
             self.with_sender(flow, now, |sender, _, _| sender.abandon());
@@ -245,7 +243,7 @@ impl Simulation {
     /// Whether somebody still waited for a flow; nobody does from now on.
     fn take_task(&mut self, flow: u32) -> bool {
         let Agent::Tcp(connection) = &mut self.flows[flow as usize].agent else { return false };
-        std::mem::replace(&mut connection.task, Task::Nothing) != Task::Nothing
+        connection.replace_task(Task::Nothing) != Task::Nothing
     }
 
     /// An object is over, because it came or was given up.

@@ -187,6 +187,7 @@ fn traffic_is_checked() {
     refused("traffic.short.lifetime", good(), |p| short(p, 1.0, None, Some(Draw::Exponential(5e14))));
     refused("traffic.cbr.rate", good(), cbr(0, 573, 0.0));
     refused("traffic.cbr.rate", good(), cbr(u64::MAX, 573, 0.0));
+    refused("traffic.cbr.rate", Plan { duration: 3 * SECOND, ..good() }, cbr(8000 * MBIT, 1, 0.0));
     refused("traffic.cbr.size", good(), cbr(MBIT, 0, 0.0));
     refused("traffic.cbr.size", good(), cbr(MBIT, u32::MAX, 0.0));
     refused("traffic.cbr.jitter", good(), cbr(MBIT, 573, 1.0));

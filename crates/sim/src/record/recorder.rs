@@ -3,7 +3,7 @@
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
-    flow::{Agent, Connection, Flow},
+    flow::{Agent, Flow},
     net::{Link, Network, Packet, Port, Route},
     simulation::Parts,
 };
@@ -184,16 +184,16 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         if !group.is_web() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
-        columns.queue_arrivals[row] += counts.queue_arrivals;
-        columns.queue_drops[row] += counts.queue_drops;
-        columns.queue_marks[row] += counts.queue_marks;
+        columns.queue_arrivals[row] += u64::from(counts.queue_arrivals);
+        columns.queue_drops[row] += u64::from(counts.queue_drops);
+        columns.queue_marks[row] += u64::from(counts.queue_marks);
         let tally = flow.tally();
         columns.sent_packets[row] += tally.sent - before.tally.sent;
         columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
         columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
-        columns.dropped_packets[row] += counts.dropped - before.dropped;
-        columns.received_packets[row] += counts.window_received;
+        columns.dropped_packets[row] += u64::from(counts.dropped) - before.dropped;
+        columns.received_packets[row] += u64::from(counts.received);
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
         if !group.is_requests() {
@@ -218,12 +218,11 @@ pub(crate) fn conserved<'a>(
         on_the_way[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {
-        if let Agent::Tcp(Connection { shaper: Some(shaper), .. }) = &flow.agent {
-            on_the_way[number] += shaper.waiting.len() as u64;
+        if let Agent::Tcp(connection) = &flow.agent {
+            on_the_way[number] += connection.shaped() as u64;
         }
         let sent = flow.tally().sent;
-        let counts = &flow.counts;
-        let known = counts.received + counts.late + counts.dropped + on_the_way[number];
+        let known = flow.counts.settled() + on_the_way[number];
         if sent != known {
             return Err(RunError::Conservation(format!(
                 "flow {number}: {sent} sent, {known} received, dropped or on the way"
