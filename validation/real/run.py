@@ -17,7 +17,7 @@ import polars as pl
 
 import sojourn
 from sojourn import _core
-from sojourn.real.compare import Row, rows
+from sojourn.real.compare import Row, rows, simulate
 from sojourn.run import run
 from sojourn.scenario import Scenario
 from validation.linux.run import TARGETS, reference
@@ -26,7 +26,8 @@ HERE = Path(__file__).parent
 RATES, FLOWS = ("10Mbit/s", "25Mbit/s"), (4, 20)
 #: Thresholds as in the measurements of Linux (README.md); the others have their defaults.
 SPECS = ("droptail", "red min_th 15 max_th 45 max_p 0.1 w_q 0.002", "pi q_ref 30", "codel", "pie")
-SEEDS = 10
+#: Simulated runs of a case.
+RUNS = 10
 #: The kernel's disciplines: fq_codel gave ping a queue of its own, which cannot be seen here.
 KERNEL = ("pfifo", "red", "codel", "pie")
 #: From when on ping measured, in seconds.
@@ -85,7 +86,7 @@ def main() -> None:
             continue
         real = run(scenario, specs, wanted.repeats, world="real", out=wanted.out / str(number))
         loads.append(os.getloadavg()[0])
-        simulated = run(scenario, specs, SEEDS)
+        simulated = simulate(scenario, specs, wanted.repeats, RUNS)
         found += [(name, row) for row in rows(simulated, real)]
         warnings += [f"{name}: {warning}" for warning in real.warnings]
         print(f"{name}: " + ", ".join(row.verdict for case, row in found if case == name), flush=True)
@@ -126,7 +127,7 @@ def _report(
     doubts = "\n".join(f"- {warning}" for warning in warnings) or "- none"
     return f"""# Simulated packets beside real ones
 
-Written by `python -m validation.real.run --repeats {wanted.repeats}{chosen}`: {SEEDS} simulated seeds and
+Written by `python -m validation.real.run --repeats {wanted.repeats}{chosen}`: {RUNS} simulated and
 {wanted.repeats} real run(s) of each case, core {_core.CORE_VERSION}, Linux {platform.release()},
 {os.cpu_count()} processors, load average {min(loads):.1f} to {max(loads):.1f} while it ran. What is
 compared, and why figures differ: [README.md](README.md).

@@ -48,7 +48,7 @@ def compare_worlds(
         typer.Option(
             "--seeds",
             metavar="N",
-            help="Seeds of the simulated packets [default: 2; beside the real world 10].",
+            help="Seeds of the simulated packets [default: 2]; runs beside the real world [10].",
             show_default=False,
         ),
     ] = None,

@@ -3,6 +3,10 @@
 `TARGETS` says how near is near. A difference outside of them is not proof that one is wrong: a single run
 of few losses varies as much. So each figure also says whether the real mean lies where single simulated
 runs lie.
+
+Algorithms draw the same random numbers in both worlds, by the seed; and if an algorithm forgets slowly, the
+luck of its first drops lasts as long as the run. So what stands beside a real run are simulated ones of its
+seed (`simulate`), in which the hosts draw anew.
 """
 
 from __future__ import annotations
@@ -12,6 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.results import Results
+from sojourn.run import run
+from sojourn.scenario import Scenario
+from sojourn.study.execute import Progress
 from sojourn.study.stats import deviation
 
 
@@ -77,13 +84,47 @@ class Row:
         return {name: getattr(self, name) for name in names}
 
 
-def rows(simulated: Results, real: Results) -> list[Row]:
-    """Return every target's figure of every algorithm that both have."""
-    return [_row(aqm, target, simulated, real) for aqm in simulated.aqms for target in TARGETS]
+def simulate(
+    scenario: Scenario,
+    specs: Sequence[str],
+    repeats: int,
+    count: int,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Results]:
+    """Return simulated runs to stand beside real ones.
+
+    Parameters
+    ----------
+    scenario, specs
+        What is run.
+    repeats : int
+        Real runs: seeds 1 to `repeats`.
+    count : int
+        Simulated runs of each algorithm, at least; the same number with every seed.
+
+    Returns
+    -------
+    list of Results
+        The scenario itself, and the same with other names of its traffic. What hosts draw (starts, sizes,
+        gaps) follows from the seed and these names, what queues draw from the seed alone.
+    """
+    twins = [scenario, *(_renamed(scenario, number) for number in range(1, -(-count // repeats)))]
+    return [run(twin, specs, repeats, workers=workers, progress=progress) for twin in twins]
 
 
-def _row(aqm: str, target: Target, simulated: Results, real: Results) -> Row:
-    ours = _known(simulated.values(aqm, target.metric))
+def _renamed(scenario: Scenario, number: int) -> Scenario:
+    traffic = scenario.model_dump(by_alias=True, exclude_none=True)["traffic"]
+    return scenario.with_(traffic=[{**one, "name": f"{one['name']}-{number}"} for one in traffic])
+
+
+def rows(simulated: Sequence[Results], real: Results) -> list[Row]:
+    """Return every target's figure of every algorithm that both worlds have."""
+    return [_row(aqm, target, simulated, real) for aqm in real.aqms for target in TARGETS]
+
+
+def _row(aqm: str, target: Target, simulated: Sequence[Results], real: Results) -> Row:
+    ours = _known([value for one in simulated for value in one.values(aqm, target.metric)])
     theirs = _known(real.values(aqm, target.metric))
     a, b = (sum(values) / len(values) if values else None for values in (ours, theirs))
     spread = deviation(ours) if len(ours) > 1 else 0.0
