@@ -239,6 +239,9 @@ def test_a_rank_correlation_forgives_what_an_interval_covers():
     columns |= {("a", str(i)): [level + x for x in noise] for i, level in enumerate((1.0, 2.0, 8.0, 9.0))}
     found = falling.judge(Made(columns))
     assert (found.verdict, found.effect, found.claimed) == (R, pytest.approx(-1.0), "<= -0.9")
+    columns |= {("a", str(i)): [level + x for x in noise] for i, level in enumerate((9.0, 3.0, 3.1, 1.0))}
+    falling = RankCorrelation("setting and m", terms, 0.9, rises=False)
+    assert falling.judge(Made(columns)).effect == pytest.approx(-0.9487, abs=1e-4)
 
 
 def test_the_farthest_cells_are_named_once():

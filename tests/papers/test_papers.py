@@ -20,9 +20,9 @@ from sojourn.papers.claims import Finding, Judged, Verdict
 from sojourn.papers.experiment import Arm, Experiment
 from sojourn.papers.learned import Lesson, learned
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Cell
+from sojourn.papers.published import Beside, Cell, beside
 from sojourn.papers.reproduction import Reproduction, reproduce
-from sojourn.papers.terms import Quantity
+from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.scenario import Scenario
 from sojourn.study import stats
@@ -69,9 +69,9 @@ def queue(arm: str) -> Quantity:
     return Quantity("mean_queue_packets", arm, "testbed", "packets", "mean queue")
 
 
-def cell(row: object) -> Cell | None:
+def cell(row: object) -> Beside:
     over = {"mean": "mean", "std": "deviation"}.get(row["statistic"])  # type: ignore[index]
-    return Cell(queue("RED"), over) if over else None  # type: ignore[arg-type]
+    return Cell(queue("RED"), over) if over else "a setting"  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +188,25 @@ def test_published_numbers_stand_beside_ours(result: Reproduction):
     assert table["ours"].to_list() == [stats.mean(values), stats.deviation(values), None]
     assert table["ratio"][0] == pytest.approx(stats.mean(values) / 10)
     assert table["n"].to_list() == [4, 4, None]
+    assert table["why"].to_list() == ["", "", "a setting"]
+    report = result.report.read_text("utf-8")
+    assert "queue of RED" in report
+    assert "a setting" in report
     assert (result.directory / "published.csv").exists()
+
+
+def test_a_published_number_without_ours_says_why(result: Reproduction):
+    rows = result.paper.table("published")[:1]
+    samples = result.campaign.observations.under()
+    apart = Derived("queue", (queue("RED"),), lambda _queue: None, unknown="the queue never is")
+    for found, ours, why in (
+        (7.5, 7.5, ""),
+        ("a setting", None, "a setting"),
+        (Cell(apart), None, "the queue never is"),
+        (Cell(queue("PI")), None, "not run"),
+    ):
+        table = beside(rows, lambda _row, found=found: found, samples)  # type: ignore[misc]
+        assert (table["ours"][0], table["why"][0]) == (ours, why)
 
 
 def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
@@ -237,8 +255,8 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
     for experiment in paper.experiments:
         assert set(experiment.assumptions) <= known, experiment.id
     for row in paper.table("published"):
-        beside = paper.cell(row)
-        assert beside is None or beside.term.sources <= arms, row
+        found = paper.cell(row)
+        assert found.term.sources <= arms if isinstance(found, Cell) else found, row
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -13,7 +13,7 @@ from sojourn.papers.checks import Check
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.learned import Lesson
-from sojourn.papers.published import Cell
+from sojourn.papers.published import Beside
 from sojourn.papers.real import Testbed
 from sojourn.study.executors import Reduce
 
@@ -54,7 +54,7 @@ class Paper:
     traced : callable
         Whether an arm's samples over time are kept (of the first seed), by (reading id, experiment id, arm).
     cell : callable
-        What of ours stands beside a row of ``published.csv``; None if nothing does.
+        What of ours stands beside a row of ``published.csv``, or why nothing does.
     lessons : sequence of Lesson
         Questions about the paper that its verdicts answer.
     columns : mapping or None
@@ -74,7 +74,7 @@ class Paper:
     sections: Callable[[Reproduction], list[Section]]
     published: Mapping[str, float] = field(default_factory=dict)
     traced: Callable[[str, str, Arm], bool] = lambda _reading, _experiment, _arm: False
-    cell: Callable[[Mapping[str, str]], Cell | None] = lambda _row: None
+    cell: Callable[[Mapping[str, str]], Beside] = lambda _row: "not compared"
     lessons: Sequence[Lesson] = ()
     columns: Mapping[str, tuple[str, str]] | None = None
     testbeds: Mapping[str, Testbed] = field(default_factory=dict)

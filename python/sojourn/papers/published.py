@@ -1,15 +1,15 @@
 """The numbers that a paper prints, each with ours beside it: a row of ``published.csv`` in, a comparison out.
 
 A paper says by a `Cell` which of its terms stands beside a row, and what is taken over the seeds: their
-mean, or their standard deviation where the paper prints that. Numbers that nothing here can give (set
-values, background statements) keep their row without ours.
+mean, or their standard deviation where the paper prints that. Some numbers are calculated. What nothing here
+can give (settings, background statements) keeps its row, with the reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -40,10 +40,12 @@ class Cell:
         return stats.Estimate(stats.deviation(values) if len(values) > 1 else None, None, len(values))
 
 
+#: What stands beside a printed number: a cell, a number that is calculated, or why nothing does.
+Beside: TypeAlias = Cell | float | str
+
+
 def beside(
-    rows: Sequence[Mapping[str, str]],
-    cell: Callable[[Mapping[str, str]], Cell | None],
-    samples: Samples,
+    rows: Sequence[Mapping[str, str]], cell: Callable[[Mapping[str, str]], Beside], samples: Samples
 ) -> pl.DataFrame:
     """Return the published numbers with ours beside them.
 
@@ -59,13 +61,12 @@ def beside(
     Returns
     -------
     polars.DataFrame
-        The columns of ``published.csv`` (value as ``published``), and ``ours``, ``ours_ci95``, ``n`` and
-        ``ratio`` (ours / published), null where nothing of ours stands beside a row.
+        The columns of ``published.csv`` (value as ``published``), and ``ours``, ``ours_ci95``, ``n``,
+        ``ratio`` (ours / published), and ``why`` none of ours stands beside a row, where none does.
     """
     table = []
     for row in rows:
-        found = cell(row)
-        ours = found.estimate(samples) if found else stats.Estimate(None, None, 0)
+        ours, why = _ours(cell(row), samples)
         value = float(row["value"])
         table.append(
             {
@@ -75,9 +76,22 @@ def beside(
                 "ours_ci95": ours.ci95,
                 "n": ours.n or None,
                 "ratio": ours.mean / value if ours.mean is not None and value else None,
+                "why": why,
             }
         )
     return pl.DataFrame(table, schema=COLUMNS)
+
+
+def _ours(found: Beside, samples: Samples) -> tuple[stats.Estimate, str]:
+    """Return our number; without one, why there is none."""
+    if isinstance(found, str):
+        return stats.Estimate(None, None, 0), found
+    if isinstance(found, float):
+        return stats.Estimate(found, None, 0), ""
+    ours = found.estimate(samples)
+    if ours.mean is not None:
+        return ours, ""
+    return ours, getattr(found.term, "unknown", "") if found.term.values(samples) else "not run"
 
 
 TEXTS = (
@@ -99,6 +113,7 @@ COLUMNS = pl.Schema(
         "ours_ci95": pl.Float64,
         "n": pl.Int64,
         "ratio": pl.Float64,
+        "why": pl.String,
         "note": pl.String,
     }
 )

@@ -148,15 +148,32 @@ def _reason(item: Judged) -> str:
 
 
 def _published(result: Reproduction) -> Iterator[Block]:
-    table = result.published
-    titles = {"table_or_figure": "where", "experiment_id": "experiment", "parameter_set": "setting"}
-    if not table["ours"].is_not_null().any():
-        return
-    columns = {name: Column(titles.get(name, name), kind="text") for name in table.columns[:7]}
+    """Show the printed numbers beside ours, then those that stand alone with the reason."""
+    of, setting = pl.col("algorithm"), pl.col("parameter_set")
+    table = result.published.select(
+        where=pl.col("table_or_figure"),
+        what=pl.concat_str(
+            pl.col("metric").str.replace_all("([a-z0-9]{2,})_", "$1 "),
+            pl.when(of.is_in(("all", "none", ""))).then(pl.lit("")).otherwise(" of " + of),
+            pl.when(setting == "").then(pl.lit("")).otherwise(", " + setting),
+        ),
+        **{name: pl.col(name) for name in ("statistic", "published", "unit", "ours", "ours_ci95", "n")},
+        ratio=pl.col("ratio"),
+        why=pl.col("why"),
+    )
+    known = pl.col("ours").is_not_null()
+    columns = {name: Column(name, kind="text") for name in ("where", "what", "statistic")}
     columns["published"] = Column(digits=4)
-    columns["ours"] = Column("ours", half_width="ours_ci95")
-    columns |= {"n": Column("seeds", kind="seed"), "ratio": Column("ours / published")}
-    yield Table(table, "Every number that the paper prints, with ours where a run gives it", columns)
+    columns["unit"] = Column("unit", kind="text")
+    if table.filter(known).height:
+        shown = columns | {"ours": Column("ours", half_width="ours_ci95")}
+        shown |= {"n": Column("seeds", kind="seed"), "ratio": Column("ours / published")}
+        yield Table(
+            table.filter(known), "Every number that the paper prints and a run or a formula gives", shown
+        )
+    if table.filter(~known).height:
+        alone = columns | {"why": Column("why", kind="text")}
+        yield Table(table.filter(~known), "Printed numbers without ours", alone)
 
 
 def _numbers(result: Reproduction) -> Iterator[Block]:

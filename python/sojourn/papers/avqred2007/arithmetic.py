@@ -228,11 +228,16 @@ def order_of_sums() -> Finding:
 
 def target() -> Finding:
     """Judge AVQ-30: 22 packets are 10 ms of 25 Mbit/s in packets of 1400 B."""
+    exact = target_packets()
+    (wanted,) = (float(row["value"]) for row in published() if row["metric"] == "target_queue_size")
+    return _found(math.floor(exact) == wanted, exact, "packets in the target delay", f"{wanted:g}, cut", 1)
+
+
+def target_packets() -> float:
+    """Return how many packets of the printed size the largest capacity carries in the target delay."""
     known = {(row["metric"], row["statistic"]): float(row["value"]) for row in published()}
     bits = known["processing_capacity", "max"] * 1e6 * known["target_queueing_delay", "set value"] / 1e3
-    exact = bits / 8 / known["packet_size", "set value"]
-    wanted = known["target_queue_size", "set value"]
-    return _found(math.floor(exact) == wanted, exact, "packets in the target delay", f"{wanted:g}, cut", 1)
+    return bits / 8 / known["packet_size", "set value"]
 
 
 def limits() -> Finding:

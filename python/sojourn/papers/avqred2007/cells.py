@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sojourn.papers.avqred2007.arithmetic import COLUMNS, IMPROVEMENTS
+from sojourn.papers.avqred2007.arithmetic import COLUMNS, IMPROVEMENTS, target_packets
 from sojourn.papers.avqred2007.experiments import TWIN
 from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.avqred2007.ranking import RankCell, Ranking
 from sojourn.papers.avqred2007.settings import OTHERS, SETTINGS
 from sojourn.papers.avqred2007.testbed import OURS, Testbed
-from sojourn.papers.published import Cell
+from sojourn.papers.published import Beside, Cell
 from sojourn.papers.terms import Derived, Quantity
 
 _COLUMNS = {value: name for name, value in COLUMNS.items()}
 _ROWS = {value: name for name, value in IMPROVEMENTS.items()}
 
 
-def cell(row: Mapping[str, str], experiment: str = TWIN) -> Cell | None:
+def cell(row: Mapping[str, str], experiment: str = TWIN) -> Beside:
     """Return what of the runs of `experiment` stands beside a row of ``published.csv``."""
     bed, where, metric = Testbed(experiment), row["table_or_figure"], row["metric"]
     if where == "Table 2":
@@ -34,7 +34,9 @@ def cell(row: Mapping[str, str], experiment: str = TWIN) -> Cell | None:
         return Cell(_extreme(bed, min if row["statistic"] == "min" else max))
     if metric == "connection_birth_rate":
         return Cell(Quantity("births_per_s", OURS, experiment))
-    return None
+    if metric == "target_queue_size":
+        return target_packets()
+    return "a setting of the runs"
 
 
 def _extreme(bed: Testbed, pick: Callable[[list[float]], float]) -> Derived:

@@ -56,9 +56,14 @@ def drop_curves() -> Finding:
     return Finding(verdict, worst, n=len(points()), measure=measure, claimed="< 1e-6", reason=reason)
 
 
+def profile_share() -> float:
+    """Return the share of the link that all profiles together fill."""
+    return FLOWS * NODES * (EVEN + ODD) / LINK
+
+
 def in_profile() -> Finding:
     """Judge BIO-41: "to fill the 90 % of the bottleneck link capacity with in packets"."""
-    share = FLOWS * NODES * (EVEN + ODD) / LINK
+    share = profile_share()
     fits = abs(share - 0.9) <= ROUNDING
     reason = f"with {FLOWS} flows on each of ten nodes; with {FLOWS} in all it would be {share / 10:.2f}"
     return Finding(

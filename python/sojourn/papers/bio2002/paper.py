@@ -7,6 +7,7 @@ from importlib import resources
 
 from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.checks import checks
+from sojourn.papers.bio2002.curves import profile_share
 from sojourn.papers.bio2002.experiments import CASES, SIZES, TRACED, experiments
 from sojourn.papers.bio2002.measures import measure
 from sojourn.papers.bio2002.readings import readings
@@ -15,7 +16,7 @@ from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
 from sojourn.papers.learned import Lesson
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Cell
+from sojourn.papers.published import Beside, Cell
 from sojourn.papers.terms import Quantity
 
 DATA = resources.files(__package__) / "data"
@@ -71,10 +72,12 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
     return not reading and experiment in CASES and arm.name.endswith(f" {TRACED}p")
 
 
-def cell(row: Mapping[str, str]) -> Cell | None:
+def cell(row: Mapping[str, str]) -> Beside:
     """Return what of ours stands beside a row of ``published.csv``."""
-    found = BESIDE.get((row["experiment_id"], row["algorithm"], row["metric"]))
-    return Cell(Quantity(*found, row["experiment_id"])) if found else None
+    if row["metric"] == "in_profile_share_of_capacity":
+        return profile_share()
+    found = BESIDE[row["experiment_id"], row["algorithm"], row["metric"]]
+    return Cell(Quantity(*found, row["experiment_id"]))
 
 
 #: Of a published number: our metric and arm.

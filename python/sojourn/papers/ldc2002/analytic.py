@@ -52,12 +52,16 @@ def table() -> dict[str, Any]:
 WEIGHTS = {"P_34_14": (0.75, 0.25), "P_12_12": (0.5, 0.5), "P_1_0": (1.0, 0.0), "P_0_1": (0.0, 1.0)}
 
 
+def target_bytes(delay: str, rate: str) -> float:
+    """Return Eq. 2: the queue, in bytes, of a target delay at a rate."""
+    return _core.parse_unit("span", delay) / 1e9 * _core.parse_unit("rate", rate) / 8
+
+
 def target_queue() -> Finding:
     """LDC-26: 1.6 s at 0.1 Mbit/s are 20 kB, and the other conversions."""
     wrong = []
     for one in table()["conversions"]:
-        seconds = _core.parse_unit("span", one["D_target"]) / 1e9
-        ours = seconds * _core.parse_unit("rate", one["rate"]) / 8
+        ours = target_bytes(one["D_target"], one["rate"])
         wrong.append(abs(ours / _core.parse_unit("bytes", one["Q_target"]) - 1))
     return _found(max(wrong) <= 1e-6, max(wrong), "largest relative error of Q_target", "<= 1e-6", len(wrong))
 

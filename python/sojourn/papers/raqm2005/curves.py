@@ -81,3 +81,15 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
     label = f"{metric} of {arm} at a mean queue of {queue:g} packets"
     apart = f"no target brings the mean queue of {arm} within {NEAR:.0%} of {queue:g} packets"
     return Derived(label, cells(metric, arm, experiment), read, unknown=apart)
+
+
+def best_target(metric: str, arms: Sequence[str], experiment: str) -> Derived:
+    """Return the target after which a metric falls: where it is largest, on average over some algorithms."""
+    of = tuple(Quantity(metric, f"{arm} q_0={target}", experiment) for arm in arms for target in TARGETS)
+
+    def best(*values: float) -> float:
+        count = len(TARGETS)
+        parts = [values[i : i + count] for i in range(0, len(values), count)]
+        return stats.mean([float(TARGETS[part.index(max(part))]) for part in parts])
+
+    return Derived(f"target with the largest {metric}, mean of {' and '.join(arms)}", of, best, "packets")

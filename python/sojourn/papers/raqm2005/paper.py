@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import resources
 
+from sojourn.fluid.raqm import c
 from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
 from sojourn.papers.learned import Lesson
 from sojourn.papers.paper import Paper
+from sojourn.papers.published import Beside, Cell
 from sojourn.papers.raqm2005.checks import checks
+from sojourn.papers.raqm2005.curves import at_queue, best_target
 from sojourn.papers.raqm2005.experiments import FIGURES, experiments
 from sojourn.papers.raqm2005.figures import READINGS
 from sojourn.papers.raqm2005.measures import measure
@@ -92,7 +96,20 @@ def paper() -> Paper:
         published={claim: printed[place] for claim, place in PUBLISHED.items()},
         traced=traced,
         lessons=LESSONS,
+        cell=cell,
     )
+
+
+def cell(row: Mapping[str, str]) -> Beside:
+    """Return what of ours stands beside a row of ``published.csv``."""
+    match row["metric"]:
+        case "goodput_normalised":
+            return Cell(at_queue("goodput", "RAQM", 20, row["experiment_id"]))
+        case "q0_where_goodput_starts_to_fall":
+            return Cell(best_target("goodput", row["algorithm"].split(";"), row["experiment_id"]))
+        case "alpha_hat_times_r0":
+            return c(1 + 1e-3)
+    return "a setting of the runs; the mean queue that RAQM makes of it is judged by a claim"
 
 
 def traced(reading: str, experiment: str, arm: Arm) -> bool:

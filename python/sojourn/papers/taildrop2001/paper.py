@@ -7,7 +7,7 @@ from importlib import resources
 
 from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Cell
+from sojourn.papers.published import Beside, Cell
 from sojourn.papers.taildrop2001.checks import checks
 from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, SESSIONS, TESTBED, experiments, printed
 from sojourn.papers.taildrop2001.lessons import LESSONS
@@ -61,7 +61,7 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
     return not reading and experiment == TESTBED and int(arm.name.split()[1]) in (FLOWS[0], FLOWS[-1])
 
 
-def cell(row: Mapping[str, str]) -> Cell | None:
+def cell(row: Mapping[str, str]) -> Beside:
     """Return what of ours stands beside a row of ``published.csv``."""
     goodput = [of(GOODPUT, name, load) for load in FLOWS for name in MECHANISMS]
     most = [of(GOODPUT, name, SESSIONS[-1]) for name in MECHANISMS]
@@ -92,4 +92,4 @@ def cell(row: Mapping[str, str]) -> Cell | None:
         ("max_p_over_drop_probability", "value"): Derived("", drops, over_drops),
     }
     found = known.get((row["metric"], row["statistic"]))
-    return Cell(found) if found else None
+    return Cell(found) if found else "how often the authors ran it; ours are in the column n of the claims"
