@@ -2,7 +2,8 @@
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
 counted twice; a deviation where the mean stands; an experiment's own number of seeds ignored; the quick run
-not shortened; a lesson that answers "holds" where one claim fails; lengths of runs in rows that await theirs.
+not shortened; a lesson that answers "holds" where one claim fails, or at length where one is open; lengths
+of runs in rows that await theirs.
 """
 
 from __future__ import annotations
@@ -180,6 +181,8 @@ def test_an_experiment_has_its_own_seeds_and_may_be_shortened(
     assert set(quick.metrics["seed"]) == {1, 2}
     assert set(quick.metrics["seconds"]) == {2.0}
     assert quick.judged[0].finding.reason.startswith("quick: 2 of 4 seeds")
+    assert quick.judged[0].finding.leans in (R, N, U)
+    assert result.judged[0].finding.leans is None
 
 
 def test_published_numbers_stand_beside_ours(result: Reproduction):
@@ -224,6 +227,16 @@ def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert answer(R, N) == "In part: 1 of 2 claims hold."
     assert answer(R, U) == "As far as it is decided (1 of 2 claims are not): Yes."
     assert answer(U) == "Not decided."
+    more = dataclasses.replace(lesson, holds="Yes: by far, at all loads.", mixed="One of the two.")
+    rows = [Judged(first.claim, Finding(verdict), "simulated") for verdict in (R, U, N)]
+    assert more.answer(rows[:1]) == "Yes: by far, at all loads."
+    assert more.answer(rows[:2]) == "As far as it is decided (1 of 2 claims are not): Yes."
+    assert more.answer(rows[::2]) == "One of the two."
+    assert (
+        more.answer(rows) == "As far as it is decided (1 of 3 claims are not): In part: 1 of 2 claims hold."
+    )
+    few = Judged(first.claim, Finding(U, leans=R), "simulated")
+    assert more.answer([few, rows[1]]) == "Not decided; few seeds say: Yes."
 
 
 def test_the_summary_has_a_row_a_claim_and_world(result: Reproduction):

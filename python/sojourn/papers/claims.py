@@ -70,6 +70,8 @@ class Finding:
         Why this verdict.
     slack : float or None
         Of a margin: from the interval to the nearest end that is claimed, negative where it reaches beyond.
+    leans : Verdict or None
+        What the seeds would have given, were they enough for a verdict; None if they are.
     """
 
     verdict: Verdict
@@ -82,6 +84,7 @@ class Finding:
     p: float | None = None
     reason: str = ""
     slack: float | None = None
+    leans: Verdict | None = None
 
 
 @dataclass(frozen=True)

@@ -221,7 +221,7 @@ def settle(check: Check, samples: Samples, quick: bool = False, least: int | Non
     reason = (
         f"{cause}: {finding.n} of {check.seeds} seeds, which lean to: {finding.verdict} ({finding.reason})"
     )
-    return replace(finding, verdict=U, p=None, reason=reason)
+    return replace(finding, verdict=U, p=None, reason=reason, leans=finding.verdict)
 
 
 def judge_all(

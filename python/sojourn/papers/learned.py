@@ -6,6 +6,7 @@ answers, the claims that each rests on with their numbers, and what other readin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +22,9 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 @dataclass(frozen=True)
 class Lesson:
     """A question that claims of a paper answer.
+
+    An answer begins with what can be said however many of the claims are decided ("Yes", "No"); what follows
+    its first colon, comma or full stop is said only when all of them are.
 
     Attributes
     ----------
@@ -43,14 +47,31 @@ class Lesson:
     mixed: str = ""
 
     def answer(self, judged: Sequence[Judged]) -> str:
-        """Return the answer that the verdicts of its claims give."""
+        """Return the answer that the verdicts of its claims give, or else what few seeds lean to."""
         verdicts = [item.finding.verdict for item in judged]
-        yes, no, open_ = (verdicts.count(verdict) for verdict in (R, N, U))
-        if not yes and not no:
-            return "Not decided."
-        text = self.fails if not yes else self.holds if not no else self.mixed
-        text = text or f"In part: {yes} of {yes + no} claims hold."
-        return f"As far as it is decided ({open_} of {len(judged)} claims are not): {text}" if open_ else text
+        if set(verdicts) != {U}:
+            open_ = verdicts.count(U)
+            text = self._text(verdicts)
+            return (
+                f"As far as it is decided ({open_} of {len(judged)} claims are not): {text}"
+                if open_
+                else text
+            )
+        leaning = [item.finding.leans or U for item in judged]
+        return (
+            "Not decided."
+            if set(leaning) == {U}
+            else f"Not decided; few seeds say: {self._text([*leaning, U])}"
+        )
+
+    def _text(self, verdicts: Sequence[Verdict]) -> str:
+        """Return what verdicts say, some of which are given; in short where others are not."""
+        yes, no = verdicts.count(R), verdicts.count(N)
+        if yes and no:
+            counted = f"In part: {yes} of {yes + no} claims hold."
+            return counted if U in verdicts else self.mixed or counted
+        text = self.holds if yes else self.fails
+        return re.split("[:.,]", text)[0] + "." if U in verdicts else text
 
 
 def learned(result: Reproduction) -> str:
@@ -77,7 +98,8 @@ def _numbers(item: Judged) -> str:
     ends = (finding.low, finding.high)
     interval = f" [{ends[0]:.4g}, {ends[1]:.4g}]" if ends[0] is not None and ends[1] is not None else ""
     claimed = f"; claimed {finding.claimed}" if finding.claimed else ""
-    return f"*{finding.verdict}*: {finding.measure} {finding.effect:.4g}{interval}{claimed}"
+    leans = f", few seeds lean to *{finding.leans}*" if finding.leans in (R, N) else ""
+    return f"*{finding.verdict}*{leans}: {finding.measure} {finding.effect:.4g}{interval}{claimed}"
 
 
 def _readings(result: Reproduction) -> Iterator[str]:

@@ -104,11 +104,17 @@ def _summary(result: Reproduction) -> str:
         )
     if result.selection.quick:
         text += (
-            " This is the quick run: few seeds. Claims that ask for "
-            "more stay undecided with the reason *quick*; the reason says which way the seeds lean. "
+            " This is the quick run: few seeds. Claims that ask for more stay undecided with the reason "
+            f"*quick*, which says what the seeds lean to: {_leaning(result)}. "
             "Readings that the list below marks as not run are left to the full run."
         )
     return text
+
+
+def _leaning(result: Reproduction) -> str:
+    """Count what the undecided claims lean to."""
+    leaning = [item.finding.leans for item in result.counted if item.finding.leans]
+    return ", ".join(f"{leaning.count(verdict)} {verdict}" for verdict in Verdict)
 
 
 def _claims(result: Reproduction) -> Iterator[Block]:

@@ -1,9 +1,9 @@
 """The testbed with real hosts: nginx, 4000 connections capped at 5 Mbit/s, a capacity that varies.
 
-The simulated twin's scenario with the kernel's own TCP, but a first window of 2007. Its loss detection by time
-(RACK-TLP) and its first time-out of 1 s, where the twin has duplicates and 3 s, cannot be switched off: more is
-sent, and more of it is lost (60 %, not 50 %; simulated with the same TCP it is the same). The ramp takes 20 s,
-not 100, and 60 s are measured.
+The simulated twin's scenario with the kernel's own TCP, but a first window of 2007. Its loss detection by
+time (RACK-TLP) and its first time-out of 1 s, where the twin has duplicates and 3 s, cannot be switched off:
+more is sent, and more of it is lost (60 %, not 50 %; simulated with the same TCP it is the same). The ramp
+takes 20 s, not 100, and 60 s are measured.
 """
 
 from __future__ import annotations

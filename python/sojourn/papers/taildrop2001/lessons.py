@@ -75,11 +75,11 @@ LESSONS = (
     ),
     Lesson(
         "The paper says that tail drop does badly in consecutive losses at light FTP load, and that it does "
-        "well at any load. Which is it?",
+        "well at any load. Are both true?",
         ("TD-22", "TD-46"),
-        "Both, though they contradict each other.",
-        "Neither.",
-        "One of the two, and not the other.",
+        "Yes, though they contradict each other.",
+        "No, neither.",
+        "No: one of the two, and not the other.",
     ),
     Lesson(
         "Do two simulations of the testbed agree, one with the TCP of its hosts and one with that of ns-2?",
@@ -91,7 +91,7 @@ LESSONS = (
         "Is max_p of REDopt twice the drop probability?",
         ("TD-54",),
         "Yes, within the margin.",
-        "Not at every load.",
+        "No.",
     ),
     Lesson(
         "Is the product of bandwidth and round trip 300 packets?",
