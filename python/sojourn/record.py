@@ -196,6 +196,18 @@ class Record:
         return pl.DataFrame(rows, {"host": pl.String, "counter": pl.String, "value": pl.Int64}, orient="row")
 
     @property
+    def lateness(self) -> pl.DataFrame:
+        """How late real packets left the gateway: lower edge of a bucket in ns, count; empty elsewhere."""
+        import polars as pl
+
+        try:
+            found = self.data["lateness"]
+        except KeyError:
+            found = None
+        columns = found or {"edges_ns": b"", "counts": b""}
+        return pl.DataFrame({"edge": array(columns["edges_ns"], "Q"), "count": array(columns["counts"], "Q")})
+
+    @property
     def objects(self) -> pl.DataFrame:
         """One row a finite transfer: start, end (null if the run ended first), bytes."""
         return self._timed("objects", "completion_time_s")

@@ -238,17 +238,20 @@ class Results:
 
         Parameters
         ----------
-        what : {"delay", "drop_run"}
+        what : {"delay", "drop_run", "lateness"}
             ``delay``: aqm, seed, delay_s (lower edge of a bucket), count. ``drop_run``: aqm, seed, length,
-            count, of runs of consecutive drops.
+            count, of runs of consecutive drops. ``lateness``: aqm, seed, late_s, count, of the packets that a
+            gateway wrote in the real world.
         """
         import polars as pl
 
         columns = {"delay": ("delay_edges_ns", "delay_counts"), "drop_run": ("run_lengths", "run_counts")}
-        if what not in columns:
-            raise InputError(f"distribution {what!r}", "is not kept", ", ".join(columns))
+        if what not in (*columns, "lateness"):
+            raise InputError(f"distribution {what!r}", "is not kept", ", ".join((*columns, "lateness")))
 
         def read(record: Record) -> pl.DataFrame:
+            if what == "lateness":
+                return record.lateness.select((pl.col("edge") / 1e9).alias("late_s"), "count")
             edges, counts = (array(record.queues[0][name], "Q") for name in columns[what])
             frame = pl.DataFrame({"edge": edges, "count": counts})
             if what == "delay":

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from sojourn.real.gateway import lateness
 from sojourn.real.scene import Layout, layout
 from sojourn.real.web import PREFIX, sweep
 from sojourn.real.world import measure
@@ -163,6 +164,15 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     record = results.records[0]
     assert record.hosts["host"].unique().sort().to_list() == ["gateway", "left0", "left1", "right0", "right1"]
     assert record.flows["window_cuts"].null_count() == 6
+    late = results.distribution("lateness")
+    delivered = dict(record.hosts.filter(host="gateway").select("counter", "value").rows())["delivered"]
+    assert delivered / 2 < late["count"].sum() < delivered, "two thirds of the time are counted"
+    assert lateness(record) == pytest.approx(
+        late.filter(late["count"].cum_sum() >= 0.99 * late["count"].sum())["late_s"][0], rel=0.1
+    )
+    assert (
+        "Real packets left the gateway later than they were due" in (tmp_path / "out/report.html").read_text()
+    )
     again = sojourn.run(results.scenario, seeds=1, world="real", out=tmp_path / "out")
     assert [one.fresh for one in again.outcomes] == [False]  # what is done is not run again
 

@@ -18,6 +18,7 @@ import polars as pl
 import sojourn
 from sojourn import _core
 from sojourn.real.compare import Row, rows, simulate
+from sojourn.real.gateway import lateness
 from sojourn.run import run
 from sojourn.scenario import Scenario
 from validation.linux.run import TARGETS, reference
@@ -81,6 +82,7 @@ def main() -> None:
     found: list[tuple[str, Row]] = []
     warnings: list[str] = []
     loads = [os.getloadavg()[0]]
+    late: list[float] = []
     for number, (name, scenario, specs) in enumerate(cases()):
         if wanted.cases is not None and number not in wanted.cases:
             continue
@@ -88,10 +90,11 @@ def main() -> None:
         loads.append(os.getloadavg()[0])
         simulated = simulate(scenario, specs, wanted.repeats, RUNS)
         found += [(name, row) for row in rows(simulated, real)]
+        late += [lateness(record) or 0.0 for record in real.records]
         warnings += [f"{name}: {warning}" for warning in real.warnings]
         print(f"{name}: " + ", ".join(row.verdict for case, row in found if case == name), flush=True)
     beside = {name: kernel(name, wanted.out) for name in KERNEL}
-    (HERE / "REPORT.md").write_text(_report(found, beside, warnings, loads, wanted))
+    (HERE / "REPORT.md").write_text(_report(found, beside, warnings, loads, late, wanted))
     print(_last(found))
 
 
@@ -100,6 +103,7 @@ def _report(
     beside: dict[str, dict[str, float]],
     warnings: list[str],
     loads: list[float],
+    late: list[float],
     wanted: argparse.Namespace,
 ) -> str:
     lines = [
@@ -129,7 +133,8 @@ def _report(
 
 Written by `python -m validation.real.run --repeats {wanted.repeats}{chosen}`: {RUNS} simulated and
 {wanted.repeats} real run(s) of each case, core {_core.CORE_VERSION}, Linux {platform.release()},
-{os.cpu_count()} processors, load average {min(loads):.1f} to {max(loads):.1f} while it ran. What is
+{os.cpu_count()} processors, load average {min(loads):.1f} to {max(loads):.1f} while it ran. 99 of 100
+packets left the gateway less than {min(late) * 1e3:.2f} to {max(late) * 1e3:.2f} ms late, by run. What is
 compared, and why figures differ: [README.md](README.md).
 
 {chr(10).join(lines)}

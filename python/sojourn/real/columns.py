@@ -75,6 +75,7 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
         "flows": packed(rows.values(), "flows"),
         "objects": packed(objects, "objects"),
         "pages": packed(pages, "pages"),
+        "lateness": gateway["lateness"],
         "hosts": {
             **{
                 f"{side}{number}": {k: v for k, v in one["counters"].items() if k.startswith(KEPT)}

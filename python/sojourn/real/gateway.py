@@ -39,7 +39,7 @@ from sojourn import _core
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
 from sojourn.real.tun import Tun
-from sojourn.record import Record, numbers
+from sojourn.record import Record
 from sojourn.run import canonical
 from sojourn.units import Wrong, number
 
@@ -249,8 +249,9 @@ class Gateway:
     def finish(self) -> Record:
         """Wait for the end and return the record; without a duration, end now.
 
-        Its ``data`` has what a simulation's has, and ``lateness_edges_ns`` and ``lateness_counts`` (how late
-        packets were written), ``tally`` (packets outside the queues) and ``kernel_drops`` (by device).
+        Its ``data`` has what a simulation's has, and ``lateness`` (a histogram of how late packets were
+        written: ``edges_ns``, ``counts``), ``tally`` (packets outside the queues) and ``kernel_drops`` (by
+        device).
 
         Raises
         ------
@@ -265,6 +266,7 @@ class Gateway:
             raise RunFailed(f"packets were not conserved: {error}") from None
         except _core.AlgorithmError as error:
             raise RunFailed(str(error)) from None
+        data["lateness"] = {key: data.pop(f"lateness_{key}") for key in ("edges_ns", "counts")}
         data["kernel_drops"] = {
             f"{device.namespace.name}/{device.name}": device.kernel_drops() - before
             for device, before in zip(self._devices, self._dropped, strict=True)
@@ -347,9 +349,12 @@ def _link(link: Link, start: str, end: str) -> dict[str, Any]:
 
 
 def lateness(record: Record, share: float = 0.99) -> float | None:
-    """Return by how many seconds the packets were late, at most, apart from 1 - `share` of them."""
-    edges, counts = (numbers(record.data[name], "Q") for name in ("lateness_edges_ns", "lateness_counts"))
-    value = percentile(edges, counts, share)
+    """Return by how many seconds the packets were late, at most, apart from 1 - `share` of them.
+
+    None if none was written, or the record is of another world.
+    """
+    found = record.lateness
+    value = percentile(found["edge"].to_list(), found["count"].to_list(), share)
     return None if value is None else value / 1e9
 
 

@@ -262,8 +262,22 @@ def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
             plots.histogram(frame),
             "Queueing delay (start of service minus arrival): share of packets that wait at least so long, "
             f"{over}.",
-        )
+        ),
+        *_late(distribution("lateness")),
     ]
+
+
+def _late(frame: pl.DataFrame) -> list[Block]:
+    """Say how late a gateway wrote real packets: delays hold that, too."""
+    if frame.height == 0:
+        return []
+    sums = frame.group_by("late_s").agg(pl.col("count").sum()).sort("late_s")
+    share = sums.with_columns(share=pl.col("count").cum_sum() / pl.col("count").sum())
+    words = [
+        f"{1e6 * share.filter(pl.col('share') >= part)['late_s'][0]:.0f} µs ({name})"
+        for part, name in ((0.5, "half of them"), (0.99, "99 of 100"), (0.999, "999 of 1000"))
+    ]
+    return [Text(f"Real packets left the gateway later than they were due, by about {', '.join(words)}.")]
 
 
 def _all_metrics(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 TABLES = ("flows", "objects", "pages")
-#: ``hosts`` is JSON, and there for runs in the real world only.
-RECORD_COLUMNS = ("window", "events", "queues", *TABLES, "hosts")
+#: ``hosts`` is JSON; it and the histogram ``lateness`` are there for runs in the real world only.
+RECORD_COLUMNS = ("window", "events", "queues", *TABLES, "hosts", "lateness")
+LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd")
 
 
@@ -35,6 +36,11 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
         columns[name] = pl.DataFrame(fields).to_struct(name)
     if any("hosts" in one for one in records):
         columns["hosts"] = pl.Series([json.dumps(one.get("hosts", {})) for one in records])
+    if any("lateness" in one for one in records):
+        every = [one.get("lateness", dict.fromkeys(LATENESS, b"")) for one in records]
+        columns["lateness"] = pl.DataFrame(
+            {key: _lists([one[key] for one in every], "Q") for key in LATENESS}
+        ).to_struct("lateness")
     return pl.DataFrame(columns)
 
 
@@ -58,7 +64,13 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         "queues": queues,
         **tables,
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),
+        **({"lateness": _late(row)} if "lateness" in row.columns else {}),
     }
+
+
+def _late(row: pl.DataFrame) -> dict[str, bytes]:
+    columns = row["lateness"].struct.unnest()
+    return {key: columns[key][0].to_numpy().tobytes() for key in LATENESS}
 
 
 def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:

@@ -205,7 +205,7 @@ class _LazyData(dict[str, Any]):
 
     def __missing__(self, key: str) -> Any:
         if key in RECORD_COLUMNS:
-            self.update({"hosts": {}, **unpack(self._store.row(self._run_id))})
+            self.update({"hosts": {}, "lateness": None, **unpack(self._store.row(self._run_id))})
         elif key == "series":
             self[key] = series_data(self._trace(""), [queue["name"] for queue in self["queues"]])
         elif key in TRACE_TABLES:
