@@ -172,6 +172,9 @@ impl Simulation {
     }
 
     fn file_first_events(&mut self, plan: &Plan) {
+        let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
+        self.flows.reserve_exact(count);
+        self.rows.reserve_exact(count);
         if self.warmup > 0 {
             self.calendar.push(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }

@@ -187,18 +187,21 @@ impl<T: Copy + Default> Calendar<T> {
 
     /// Everything that is pending.
     pub(crate) fn pending(&self) -> impl Iterator<Item = (Event, &T)> {
-        self.places().into_iter().map(|(event, place)| (event, &self.nodes[place as usize].item))
+        self.places().into_iter().map(|place| {
+            let node = &self.nodes[place as usize];
+            (node.event, &node.item)
+        })
     }
 
-    fn places(&self) -> Vec<(Event, u32)> {
+    fn places(&self) -> Vec<u32> {
         let mut all = Vec::new();
         for mut place in self.days.iter().copied() {
             while let Some(node) = self.nodes.get(place as usize) {
-                all.push((node.event, place));
+                all.push(place);
                 place = node.next;
             }
         }
-        all.extend(self.far.iter());
+        all.extend(self.far.iter().map(|(_, place)| place));
         all
     }
 
@@ -207,10 +210,11 @@ impl<T: Copy + Default> Calendar<T> {
     #[cold]
     fn rebuild(&mut self) {
         let mut all = self.places();
-        all.sort_by_key(|(event, _)| *event);
+        all.sort_by_key(|place| self.nodes[*place as usize].event);
         let quarter = all.len() / 4;
         if let (Some(first), Some(last)) = (all.first(), all.get(quarter)) {
-            let gap = (last.0.time() - first.0.time()) / (quarter as u64).max(1);
+            let [first, last] = [first, last].map(|place| self.nodes[*place as usize].event.time());
+            let gap = (last - first) / (quarter as u64).max(1);
             let now = self.today << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.today = now >> self.shift;
@@ -218,8 +222,8 @@ impl<T: Copy + Default> Calendar<T> {
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
             (self.first, self.near, self.far) = (NONE, 0, Heap::new());
             (self.near_top, self.far_top) = (Event::NEVER, Event::NEVER);
-            for (event, place) in &all {
-                self.file(*event, *place);
+            for place in &all {
+                self.file(self.nodes[*place as usize].event, *place);
             }
         }
         self.until_rebuild = PATIENCE + 16 * all.len();
