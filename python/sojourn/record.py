@@ -185,7 +185,11 @@ class Record:
 
     @property
     def hosts(self) -> pl.DataFrame:
-        """What real hosts counted over the window: host, counter (as ``nstat`` names it), value."""
+        """What real hosts counted over the window: host, counter (as ``nstat`` names it), value.
+
+        An endless connection is a host, too (``ftp.0``): what it counted, and its window and round-trip time
+        at the end, which ``ss`` names.
+        """
         import polars as pl
 
         try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from sojourn.real.counters import over
 from sojourn.real.gateway import lateness
 from sojourn.real.scene import Layout, layout
 from sojourn.real.web import PREFIX, sweep
@@ -162,9 +163,15 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     assert lost
     assert metrics["cbr.goodput_bps"] == pytest.approx(800e3 * (1 - lost), rel=0.05)
     record = results.records[0]
-    assert record.hosts["host"].unique().sort().to_list() == ["gateway", "left0", "left1", "right0", "right1"]
+    names = record.hosts["host"].unique().sort().to_list()
+    sockets = [f"ftp.{number}" for number in range(4)]
+    assert names == [*sockets, "gateway", "left0", "left1", "right0", "right1"]
+    for name in sockets:
+        of = dict(record.hosts.filter(host=name).select("counter", "value").rows())
+        assert 2 <= of["cwnd"] <= of["data_segs_out"] < record.flows["sent_packets"].sum()
+        assert of["rtt_us"] >= of["min_rtt_us"] >= 6000
     assert record.flows["window_cuts"].null_count() == 6
-    late = results.distribution("lateness")
+    late = sojourn.Results.open(tmp_path / "out").distribution("lateness")
     delivered = dict(record.hosts.filter(host="gateway").select("counter", "value").rows())["delivered"]
     assert delivered / 2 < late["count"].sum() < delivered, "two thirds of the time are counted"
     assert lateness(record) == pytest.approx(
@@ -175,6 +182,13 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     )
     again = sojourn.run(results.scenario, seeds=1, world="real", out=tmp_path / "out")
     assert [one.fresh for one in again.outcomes] == [False]  # what is done is not run again
+
+
+def test_counters_of_a_connection_grow_and_its_window_stands() -> None:
+    before = {"cwnd": 30, "total_retrans": 3, "delivered_ce": None}
+    after = {"cwnd": 12, "total_retrans": 5, "delivered_ce": None}
+    assert over(before, after) == {"cwnd": 12, "total_retrans": 2}
+    assert over(None, after) == {"cwnd": 12, "total_retrans": 5}, "opened in between"
 
 
 def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:

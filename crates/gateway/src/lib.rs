@@ -6,9 +6,9 @@
 //! host gets round to it, so a host that is late delivers late but the rate stays exact. How late it was is measured.
 //!
 //! [`Plan`] says what to build, [`Gateway`] runs it in a thread of its own, [`Outcome`] is what it leaves behind.
-//! Inside: `packet` (headers), `segment` (the kernel's super-packets), `routes` (which host has an address), `flows` (who
-//! sends), `engine` (virtual time) with its `agenda` (what is due), `device` (file descriptors and the clock). This is the only crate that reads a clock or needs `unsafe`, and both
-//! are in `device` alone.
+//! Inside: `packet` (headers), `segment` (the kernel's super-packets), `routes` (which host has an address), `flows`
+//! (who sends), `engine` (virtual time) with its `agenda` (what is due), `device` (file descriptors and the clock).
+//! This is the only crate that reads a clock or needs `unsafe`, and both are in `device` alone.
 
 mod agenda;
 mod checksum;

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sojourn.real.counters import over
 from sojourn.real.scene import PORT, Layout, Tuple5
 from sojourn.record import TYPES, UNKNOWN, numbers
 from sojourn.resolve import BACKWARD, FORWARD
@@ -81,8 +82,19 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
                 f"{side}{number}": {k: v for k, v in one["counters"].items() if k.startswith(KEPT)}
                 for (side, number), one in sorted(hosts.items())
             },
+            **_sockets(found, hosts),
             "gateway": {**gateway["tally"], "kernel_drops": sum(gateway["kernel_drops"].values())},
         },
+    }
+
+
+def _sockets(found: Layout, hosts: Hosts) -> dict[str, dict[str, int]]:
+    """Return what the kernel says of each endless connection, by traffic and number: ``ftp.0``."""
+    every = sorted((tuple(one["flow"]), one) for host in hosts.values() for one in host["tcp"])
+    return {
+        f"{found.plan['traffic'][traffic]['name']}.{index}": over(one["before"], one["after"])
+        for (traffic, index), one in every
+        if one["after"] is not None and "tcp" in found.plan["traffic"][traffic]["kind"]
     }
 
 

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Name in ``struct tcp_info`` (include/uapi/linux/tcp.h), its offset and format.
 _TCP_INFO = {
     "rtt_us": (68, "I"),
+    "ssthresh": (76, "I"),
+    "cwnd": (80, "I"),
     "total_retrans": (100, "I"),
     "bytes_acked": (120, "Q"),
     "segs_out": (136, "I"),
@@ -21,16 +24,31 @@ _TCP_INFO = {
     "total_rto": (240, "H"),  # since Linux 6.7
 }
 _LENGTH = 256
+#: How things stand, where the others count.
+STATES = ("rtt_us", "ssthresh", "cwnd", "min_rtt_us")
+
+
+Info = Mapping[str, int | None]
 
 
 def tcp_info(connection: socket.socket) -> dict[str, int | None]:
-    """Return counters of a connection since it was opened."""
+    """Return counters of a connection since it was opened, and how it stands, as ``ss -ti`` does."""
     data = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
     return {
         name: struct.unpack_from(f"={kind}", data, offset)[0]
         if offset + struct.calcsize(kind) <= len(data)
         else None
         for name, (offset, kind) in _TCP_INFO.items()
+    }
+
+
+def over(before: Info | None, after: Info) -> dict[str, int]:
+    """Return what a connection counted between two looks (or since it was opened), and how it stands."""
+    earlier = before or {}
+    return {
+        name: value if name in STATES else value - (earlier.get(name) or 0)
+        for name, value in after.items()
+        if value is not None
     }
 
 
