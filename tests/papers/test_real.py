@@ -9,7 +9,7 @@ import pytest
 from sojourn.errors import InputError
 from sojourn.papers import find, reproduce
 from sojourn.papers.real import jobs
-from sojourn.real.scene import layout
+from sojourn.real.jobs import layout
 from sojourn.study.execute import execute
 from sojourn.study.plan import Point
 

@@ -13,7 +13,8 @@ import pytest
 import sojourn
 from sojourn.real.counters import over
 from sojourn.real.gateway import lateness
-from sojourn.real.scene import Layout, layout
+from sojourn.real.jobs import layout
+from sojourn.real.scene import Layout
 from sojourn.real.web import PREFIX, sweep
 from sojourn.real.world import measure
 from sojourn.record import Record, numbers

@@ -5,7 +5,7 @@ import pytest
 import sojourn
 from sojourn.errors import InputError
 from sojourn.real import draws
-from sojourn.real.scene import layout
+from sojourn.real.jobs import layout
 from support import SMALL
 
 REAL = SMALL.replace('header = "40B"', 'header = "66B"\nvariant = "sack"')

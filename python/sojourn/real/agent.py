@@ -1,6 +1,6 @@
 """``python -m sojourn.real.agent``: everything that one host does, in its own network namespace.
 
-One line of JSON on stdin says what (see ``scene.py``); the agent sets the namespace's TCP up, opens sinks
+One line of JSON on stdin says what (see ``jobs.py``); the agent sets the namespace's TCP up, opens sinks
 and servers and answers with a line. A second line has the start time; at the end the results follow.
 When stdin closes it ends, whatever it was doing: nothing outlives the process that started it.
 """

@@ -20,7 +20,8 @@ from sojourn.metrics import compute
 from sojourn.real.columns import columns
 from sojourn.real.gateway import FORWARD, Gateway, Host, Link, Match, doubts
 from sojourn.real.hosts import Network, require
-from sojourn.real.scene import PORT, Layout, layout
+from sojourn.real.jobs import layout
+from sojourn.real.scene import PORT, Layout
 from sojourn.record import Record
 from sojourn.study.execute import Outcome, Progress, metrics_version
 from sojourn.study.executors import Reduce
