@@ -48,6 +48,7 @@ def probes(
     queue_label: str = "queue (packets)",
     reference: float | None = None,
     shaded: Sequence[tuple[float, float]] = (),
+    start: float = 0.0,
     title: str = "",
     panel_height: float = 0.85,
 ) -> str:
@@ -69,6 +70,8 @@ def probes(
         Where the queue should be.
     shaded
         Intervals of time during which something disturbs.
+    start
+        Where the axis of time begins, if not before.
     title
         For screen readers.
     panel_height
@@ -106,6 +109,6 @@ def probes(
         if reference is not None:
             panels[0].axhline(reference, color=MUTED, linewidth=0.8, dashes=(4, 3))
         if len(time):
-            panels[-1].set_xlim(min(0.0, float(time[0])), time_end(time))
+            panels[-1].set_xlim(min(start, float(time[0])), time_end(time))
         panels[-1].set_xlabel("Time (s)")
         return to_svg(fig, title or f"State of {look.title} over time", f"Probes: {', '.join(shown)}.")

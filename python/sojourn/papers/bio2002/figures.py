@@ -96,7 +96,7 @@ def nodes(result: Reproduction) -> str | None:
 
 
 def states(result: Reproduction, experiment: str, name: str, probes: list[str]) -> str | None:
-    """Draw the queue of one algorithm with what it thinks."""
+    """Draw the queue of one algorithm with its state."""
     arm = next(a for a in result.paper.experiment(experiment).arms if a.name == name)
     frame = result.campaign.trace(arm)
     if frame is None:

@@ -59,10 +59,13 @@ def _case(result: Reproduction, name: str) -> Iterator[Block]:
     if svg is not None:
         caption = f"{queue[0]}: queues of {TRACED} packets over time. The text says: {queue[1]}."
         yield Figure(svg, caption, f"{name}, seed 1; strong: mean over 1 s")
-    for algorithm, probes in (("RED", ["avg", "p"]), ("BLUE", ["p"])):
+    for algorithm, probes, words in (
+        ("RED", ["avg", "p"], "its average (avg, packets) and the probability p of a mark"),
+        ("BLUE", ["p"], "and the probability p of a mark"),
+    ):
         svg = figures.states(result, name, f"{algorithm} {TRACED}p", probes)
         if svg is not None:
-            yield Figure(svg, f"{algorithm}: the queue and what it thinks of it.", f"{name}, seed 1")
+            yield Figure(svg, f"{algorithm}: the queue, {words}, not shown in the paper.", f"{name}, seed 1")
 
 
 PROFILES = """A thousand endless flows share 70 Mbit/s; each has a token bucket at its edge, and the profiles

@@ -44,7 +44,7 @@ HEADINGS = {
 
 
 def picture(result: Reproduction, experiment: str, names: list[str], **options: object) -> str | None:
-    """Draw the queue of an experiment's one run with what its algorithm thinks."""
+    """Draw the queue of an experiment's one run with the state of its algorithm."""
     (arm,) = result.paper.experiment(experiment).arms
     frame = result.campaign.trace(arm)
     if frame is None:
@@ -59,8 +59,8 @@ def load(result: Reproduction) -> str | None:
     if frame is None:
         return None
     shown = frame.with_columns(pl.Series("load (mean over 1 s)", smoothed(frame, "r_avg")))
-    late = shown.filter(pl.col("time_s") > FIG4[0]).with_columns(pl.col("time_s") - FIG4[0])
-    return plots.probes(late, arm.algorithm, names=["p", "load (mean over 1 s)"], title="Queue, p and load")
+    late, names = shown.filter(pl.col("time_s") > FIG4[0]), ["p", "load (mean over 1 s)"]
+    return plots.probes(late, arm.algorithm, names=names, start=FIG4[0], title="Queue, p and load")
 
 
 def delay(result: Reproduction) -> str | None:

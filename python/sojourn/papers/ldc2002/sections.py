@@ -66,7 +66,7 @@ def _pictures(result: Reproduction) -> Iterator[Block]:
         ),
         (
             figures.load(result),
-            "Fig. 4: LDC with weights (1, 0), from 80 s (time 0 here) to 100 s. The text says: at point a "
+            "Fig. 4: LDC with weights (1, 0), from 80 s to 100 s. The text says: at point a "
             "the load is high and p low, at point b, five to ten seconds on, p is high and the load is not.",
             "ldc-fig4-load-vs-queue",
         ),

@@ -168,6 +168,9 @@ def tradeoff(result: Reproduction, metric: str, label: str, extra: tuple[str, ..
             rows.append({**row, "curve": name, "q_0": float(row["arm"].split("=")[1])})
     if len(rows) < len(TARGETS):
         return None
+    for row in result.paper.table("published"):
+        if row["metric"] == "goodput_normalised" and metric == "goodput":
+            rows.append({"curve": "published", "mean_queue_packets": 20.0, metric: float(row["value"])})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     return plots.tradeoff(frame, y=metric, by="curve", along="q_0", along_label="q₀", y_label=label)
 

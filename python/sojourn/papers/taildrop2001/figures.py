@@ -18,7 +18,7 @@ from sojourn.papers.taildrop2001 import printed
 from sojourn.papers.taildrop2001.experiments import BUFFER, FTP, MECHANISMS, WEIGHT, WEIGHTS
 from sojourn.papers.taildrop2001.experiments import printed as settings
 from sojourn.papers.taildrop2001.measures import RUNS, over
-from sojourn.plots.canvas import y_title
+from sojourn.plots.canvas import plain_ticks, y_title
 
 #: Mechanisms as specs, by which figures know their looks.
 SPECS = {"TD": "droptail", "REDstd": "red", "GREDstd": "gred", "REDopt": "REDopt"}
@@ -101,7 +101,7 @@ def consecutive(result: Reproduction, experiment: str, load: int) -> str | None:
         axes.set_xscale("log")
         axes.set_xticks([1, 2, 5, 10, 20, 50, 100, 200], ["1", "2", "5", "10", "20", "50", "100", "200"])
         axes.minorticks_off()
-        axes.yaxis.set_major_formatter(lambda share, _: np.format_float_positional(share, trim="-"))
+        plain_ticks(axes.yaxis)
         axes.set_xlabel("n (packets lost in a row)")
         y_title(axes, "P(N > n)")
         fig.legend(loc="outside upper right", ncols=4)

@@ -32,7 +32,7 @@ CAPTIONS = {
         "tail drop in between; small differences at heavy load.",
         "Fig. 3(c), mean delay. The text says: it rises with the load; tail drop fills the buffer, REDopt "
         "varies least.",
-        "Fig. 3(e), its deviation. The text says: tail drop oscillates at light load, and falls with it.",
+        "Fig. 3(e), its deviation. The text says: tail drop oscillates at light load, less as it rises.",
         "Consecutive losses. The text says: below 64 flows all RED variants are alike, tail drop is worse; "
         "GREDstd and REDopt beat REDstd at high load.",
     ),
@@ -45,6 +45,7 @@ CAPTIONS = {
         "Consecutive losses. The text says: the RED variants are significantly worse than tail drop.",
     ),
 }
+NAMES = "In figures the paper's TD is called DropTail, REDstd RED, and GREDstd gentle RED."
 #: The published goodputs: "around 8.4 Mbps" in all scenarios, "a maximum of 8.7 Mbps".
 GOODPUT: dict[str, dict[int, float]] = {
     "FTP flows": dict.fromkeys(FLOWS, 8.4),
@@ -56,7 +57,7 @@ def sections(result: Reproduction) -> list[Section]:
     """Return the paper's own sections, those whose runs were made."""
     found = [
         Section("Figure 1: the drop functions", list(_function(result))),
-        Section("Figure 3: FTP traffic on the testbed, simulated", list(_testbed(result))),
+        Section("Figure 3: FTP traffic on the testbed, simulated", list(_testbed(result)), NAMES),
         Section("The paper's simulation of FTP traffic", list(_simulation(result))),
         Section("Figure 4: web traffic", list(_web(result))),
         Section("Fewer sessions and more; other weights", list(_around(result))),
