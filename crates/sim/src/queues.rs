@@ -149,7 +149,7 @@ impl Queues {
     /// A packet reaches the queue of `link`. If that is idle then, it must be served at once.
     pub fn offer(&mut self, link: usize, now: u64, parcel: Parcel, told: &mut impl FnMut(u32, Fate)) {
         self.note_rate(link, now);
-        let packet = Packet {
+        let mut packet = Packet {
             flow: parcel.flow,
             step: 0,
             number: parcel.token,
@@ -160,22 +160,23 @@ impl Queues {
             ecn: parcel.ecn,
             class: parcel.class,
         };
-        self.ports[link].offer(now, packet, &mut |packet, offer| told(packet.number, fate(offer)));
+        self.ports[link].offer(now, &mut packet);
+        self.tell(link, told);
     }
 
     /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`: it is
     /// idle from now on.
     pub fn serve(&mut self, link: usize, now: u64, told: &mut impl FnMut(u32, Fate)) -> Option<Sending> {
         self.note_rate(link, now);
-        let port = &mut self.ports[link];
-        let was_busy = port.busy;
-        let mut packet = Packet::default();
-        if !port.take(now, &mut packet, &mut |packet, offer| told(packet.number, fate(offer))) {
+        let was_busy = self.ports[link].busy;
+        let taken = self.ports[link].take(now);
+        self.tell(link, told);
+        let Some(packet) = taken else {
             if was_busy {
-                port.on_idle(now);
+                self.ports[link].on_idle(now);
             }
             return None;
-        }
+        };
         let link = &mut self.links[link];
         let end = link.transmit(now, packet.bytes);
         let parcel = Parcel {
@@ -186,6 +187,13 @@ impl Queues {
             class: packet.class,
         };
         Some(Sending { parcel, end, arrival: link.arrival(end) })
+    }
+
+    /// Say what the queue of `link` has done to packets.
+    fn tell(&mut self, link: usize, told: &mut impl FnMut(u32, Fate)) {
+        for (packet, offer) in self.ports[link].fates.drain(..) {
+            told(packet.number, fate(offer));
+        }
     }
 
     /// Whether `link` transmits something.

@@ -134,28 +134,31 @@ impl Simulation {
         let mut events = 0u64;
         loop {
             let pending = self.calendar.peek();
-            let event = pending.min(self.service);
-            if event.time() >= self.end {
+            let serves = self.service < pending;
+            let event = if serves { self.service } else { pending };
+            let now = event.time();
+            if now >= self.end {
                 break;
             }
             if events.is_multiple_of(PATIENCE) {
-                control.now_ns.store(event.time(), Ordering::Relaxed);
+                control.now_ns.store(now, Ordering::Relaxed);
                 if control.cancel.load(Ordering::Relaxed) {
                     return Err(RunError::Cancelled);
                 }
             }
             events += 1;
-            if self.service < pending {
-                self.depart(event.time(), self.measured);
+            if serves {
+                self.depart(now, self.measured);
                 continue;
             }
-            let Some(packet) = self.calendar.pop() else { break };
-            if event.kind() != Kind::Arrival {
+            let mut packet = self.calendar.pop();
+            if !event.is_arrival() {
                 self.handle(event);
             } else if self.network.steps[packet.step as usize].last {
-                self.arrive(event.time(), packet);
+                self.arrive(now, packet);
             } else {
-                self.go_on(event.time(), Packet { step: packet.step + 1, ..packet });
+                packet.step += 1;
+                self.go_on(now, &mut packet);
             }
         }
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
@@ -227,8 +230,7 @@ impl Simulation {
             Kind::Arrival => unreachable!("comes with a packet"),
             Kind::Departure => self.depart(now, number),
             Kind::AqmTimer => {
-                self.note_rate(number, now);
-                let port = &mut self.network.ports[number as usize];
+                let port = self.queue_at(number, now);
                 port.on_timer(now);
                 if let Some(next) = port.next_timer() {
                     let (time, age) = (next.0.max(now + 1), next.0 - now.min(next.0));
@@ -261,11 +263,11 @@ impl Simulation {
 
     /// `packet` comes to the link of its step in its own time: most often to a queue.
     #[inline(always)]
-    fn go_on(&mut self, now: u64, packet: Packet) {
+    fn go_on(&mut self, now: u64, packet: &mut Packet) {
         let step = self.network.steps[packet.step as usize];
         match self.network.links[step.link as usize].port {
             Some(port) => self.queue_up(now, port, packet),
-            None => self.carry(now, packet),
+            None => self.carry(now, *packet),
         }
     }
 
@@ -276,7 +278,7 @@ impl Simulation {
             let step = self.network.steps[packet.step as usize];
             let link = &mut self.network.links[step.link as usize];
             if let Some(port) = link.port {
-                return self.queue_up_far(at, port, packet);
+                return self.queue_up_far(at, port, &mut packet);
             }
             at = link.cross(at, packet.bytes);
             if step.ahead && !step.last {
@@ -315,15 +317,23 @@ impl Simulation {
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
     #[inline(always)]
-    fn queue_up(&mut self, now: u64, port: u32, packet: Packet) {
-        self.offer(port, now, packet);
-        if !self.network.ports[port as usize].busy {
+    fn queue_up(&mut self, now: u64, port: u32, packet: &mut Packet) {
+        if self.counting && port == self.measured {
+            self.flows[packet.flow as usize].counts.queue_arrivals += 1;
+        }
+        let queue = self.queue_at(port, now);
+        queue.offer(now, packet);
+        let is_idle = !queue.busy;
+        if !queue.fates.is_empty() {
+            self.tell(port, now);
+        }
+        if is_idle {
             self.serve(port, now);
         }
     }
 
     #[inline(never)]
-    fn queue_up_far(&mut self, now: u64, port: u32, packet: Packet) {
+    fn queue_up_far(&mut self, now: u64, port: u32, packet: &mut Packet) {
         self.queue_up(now, port, packet);
     }
 
@@ -337,44 +347,28 @@ impl Simulation {
         }
     }
 
-    /// Tell a queue what its link carries now, if that changes with time.
-    #[inline]
-    fn note_rate(&mut self, port: u32, now: u64) {
+    /// The queue of `port`, which knows what its link carries now, should that change with time.
+    #[inline(always)]
+    fn queue_at(&mut self, port: u32, now: u64) -> &mut Port {
         let queue = &mut self.network.ports[port as usize];
         if queue.varies
             && let Some(rate) = self.network.links[queue.link as usize].rate_at(now)
         {
             queue.set_link_rate(rate);
         }
-    }
-
-    #[inline(always)]
-    fn offer(&mut self, port: u32, now: u64, packet: Packet) {
-        self.note_rate(port, now);
-        let (queue, mut witness) = self.at_queue(port, now);
-        if witness.counting {
-            witness.flows[packet.flow as usize].counts.queue_arrivals += 1;
-        }
-        queue.offer(now, packet, &mut |packet, offer| witness.tell(packet, offer));
-        if let Some(drops) = witness.drops {
-            drops.queue_packets.resize(drops.time_ns.len(), queue.backlog().0);
-        }
+        queue
     }
 
     /// Let the transmitter of `port` take its next packet; whether there was one.
     #[inline]
     fn serve(&mut self, port: u32, now: u64) -> bool {
-        self.note_rate(port, now);
-        let (queue, mut witness) = self.at_queue(port, now);
-        let mut packet = Packet::default();
-        let is_sent = queue.take(now, &mut packet, &mut |packet, offer| witness.tell(packet, offer));
-        if let Some(drops) = witness.drops {
-            drops.queue_packets.resize(drops.time_ns.len(), queue.backlog().0);
-        }
-        if !is_sent {
-            return false;
-        }
+        let queue = self.queue_at(port, now);
+        let taken = queue.take(now);
         let link = queue.link;
+        if !queue.fates.is_empty() {
+            self.tell(port, now);
+        }
+        let Some(mut packet) = taken else { return false };
         let link = &mut self.network.links[link as usize];
         let sent = link.transmit(now, packet.bytes);
         let arrival = link.arrival(sent);
@@ -393,18 +387,33 @@ impl Simulation {
         true
     }
 
-    /// A queue, and who sees what it does.
-    #[inline]
-    fn at_queue(&mut self, port: u32, now: u64) -> (&mut Port, Witness<'_>) {
+    /// Count what a queue has done to packets, for the flows they belong to.
+    #[inline(never)]
+    fn tell(&mut self, port: u32, now: u64) {
+        let queue = &mut self.network.ports[port as usize];
         let is_measured = port == self.measured;
-        let witness = Witness {
-            flows: &mut self.flows,
-            sacks: &mut self.sacks,
-            drops: (is_measured && self.trace_drops).then_some(&mut self.drops),
-            now,
-            counting: is_measured && self.counting,
-        };
-        (&mut self.network.ports[port as usize], witness)
+        let counted = u32::from(is_measured && self.counting);
+        let queue_packets = queue.backlog().0;
+        for (packet, offer) in queue.fates.drain(..) {
+            let flow = &mut self.flows[packet.flow as usize];
+            let Offer::Dropped(cause, arrival) = offer else {
+                flow.counts.queue_marks += counted;
+                continue;
+            };
+            flow.counts.dropped += u32::from(packet.is_forward());
+            flow.counts.queue_drops += counted;
+            if packet.carries == Carries::Ack {
+                self.sacks.take(packet.stamp);
+            }
+            if is_measured && self.trace_drops {
+                self.drops.time_ns.push(now);
+                self.drops.flow.push(flow.row);
+                self.drops.sequence.push(packet.number);
+                self.drops.cause.push(cause as u8);
+                self.drops.arrival.push(arrival);
+                self.drops.queue_packets.push(queue_packets);
+            }
+        }
     }
 
     /// It is `now`, and something begins or ends for all.
@@ -482,38 +491,4 @@ pub(crate) struct Parts {
     pub(crate) measured: u32,
     pub(crate) drops: DropColumns,
     pub(crate) cwnd: CwndColumns,
-}
-
-/// Counts what a queue does to packets, for the flows they belong to.
-struct Witness<'a> {
-    flows: &'a mut [Flow],
-    sacks: &'a mut Sacks,
-    drops: Option<&'a mut DropColumns>,
-    now: u64,
-    counting: bool,
-}
-
-impl Witness<'_> {
-    #[inline(never)]
-    fn tell(&mut self, packet: &Packet, offer: Offer) {
-        let row = self.flows[packet.flow as usize].row;
-        let counts = &mut self.flows[packet.flow as usize].counts;
-        match offer {
-            Offer::Marked => counts.queue_marks += u32::from(self.counting),
-            Offer::Dropped(cause, arrival) => {
-                counts.dropped += u32::from(packet.is_forward());
-                counts.queue_drops += u32::from(self.counting);
-                if packet.carries == Carries::Ack {
-                    self.sacks.take(packet.stamp);
-                }
-                if let Some(drops) = &mut self.drops {
-                    drops.time_ns.push(self.now);
-                    drops.flow.push(row);
-                    drops.sequence.push(packet.number);
-                    drops.cause.push(cause as u8);
-                    drops.arrival.push(arrival);
-                }
-            }
-        }
-    }
 }

@@ -36,13 +36,15 @@ impl<T: Copy + Ord> Heap<T> {
         self.items.iter().copied()
     }
 
-    /// Remove the smallest.
-    pub(crate) fn pop(&mut self) {
+    /// Take the smallest.
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let smallest = self.peek();
         if let Some(last) = self.items.pop()
             && !self.items.is_empty()
         {
             self.replace_top(last);
         }
+        smallest
     }
 
     /// Put `item` where the smallest was.
@@ -85,7 +87,7 @@ mod tests {
             for (step, x) in steps {
                 match step {
                     0 => { ours.push(x); model.push(std::cmp::Reverse(x)); }
-                    1 => { ours.pop(); model.pop(); }
+                    1 => prop_assert_eq!(ours.pop(), model.pop().map(|r| r.0)),
                     _ if !model.is_empty() => { ours.replace_top(x); model.pop(); model.push(std::cmp::Reverse(x)); }
                     _ => {}
                 }

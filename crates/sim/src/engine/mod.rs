@@ -99,6 +99,11 @@ impl Event {
     pub(crate) fn kind(self) -> Kind {
         KINDS[(self.0 >> 26) as usize & 15]
     }
+    /// Whether a packet comes with it.
+    #[inline]
+    pub(crate) fn is_arrival(self) -> bool {
+        (self.0 >> 26) as usize & 15 == Kind::Arrival as usize
+    }
     pub(crate) fn number(self) -> u32 {
         self.0 as u32 & NUMBER
     }

@@ -6,7 +6,7 @@
 
 use super::{
     Packet,
-    port::{Clerk, Offer, Waiting},
+    port::{Clerk, Waiting},
 };
 use sojourn_aqm::{
     Aqm, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random, Stream,
@@ -110,19 +110,20 @@ impl Fifo {
     }
 
     /// A packet arrives, `number` among all offered; `busy` says that the transmitter has something to send.
-    pub(super) fn offer<T: FnMut(&Packet, Offer)>(
+    #[inline(always)]
+    pub(super) fn offer(
         &mut self,
         now: u64,
-        mut packet: Packet,
+        packet: &mut Packet,
         number: u64,
         busy: bool,
-        clerk: &mut Clerk<T>,
+        clerk: &mut Clerk,
     ) {
         let view = packet.view(now);
         let mut queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
         self.aqm.on_offered(Time(now), &view, &queue);
         if !self.fits(packet.bytes) {
-            let has_room = self.make_room(now, &packet, number, clerk);
+            let has_room = self.make_room(now, packet, number, clerk);
             queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
             if !has_room {
                 self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
@@ -132,9 +133,9 @@ impl Fifo {
         }
         match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
             Verdict::Pass => {}
-            Verdict::Mark(cause) => clerk.mark(&mut packet, cause),
+            Verdict::Mark(cause) => clerk.mark(packet, cause),
             Verdict::Drop(cause) => {
-                clerk.discard(&packet, cause, number);
+                clerk.discard(packet, cause, number);
                 self.idle_again(now, busy);
                 return;
             }
@@ -143,37 +144,30 @@ impl Fifo {
                     self.bytes -= u64::from(other.packet.bytes);
                     clerk.discard(&other.packet, cause, other.number);
                 }
-                clerk.discard(&packet, cause, number);
+                clerk.discard(packet, cause, number);
                 self.idle_again(now, busy);
                 return;
             }
         }
         self.bytes += u64::from(packet.bytes);
-        self.waiting.push(Waiting { packet, arrived: now, number });
+        self.waiting.push(Waiting { packet: *packet, arrived: now, number });
     }
 
     /// The next packet to send and when it came, or nothing.
-    #[inline]
-    pub(super) fn take<T: FnMut(&Packet, Offer)>(
-        &mut self,
-        now: u64,
-        packet: &mut Packet,
-        clerk: &mut Clerk<T>,
-    ) -> Option<u64> {
-        while let Some(one) = self.waiting.pop() {
-            let (arrived, number) = (one.arrived, one.number);
-            *packet = one.packet;
+    #[inline(always)]
+    pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<(Packet, u64)> {
+        while let Some(Waiting { mut packet, arrived, number }) = self.waiting.pop() {
             self.bytes -= u64::from(packet.bytes);
             let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
             match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
                 Verdict::Pass => {}
-                Verdict::Mark(cause) => clerk.mark(packet, cause),
+                Verdict::Mark(cause) => clerk.mark(&mut packet, cause),
                 Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                    clerk.discard(packet, cause, number);
+                    clerk.discard(&packet, cause, number);
                     continue;
                 }
             }
-            return Some(arrived);
+            return Some((packet, arrived));
         }
         None
     }
@@ -193,13 +187,7 @@ impl Fifo {
 
     /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
     #[inline(never)]
-    fn make_room<T: FnMut(&Packet, Offer)>(
-        &mut self,
-        now: u64,
-        packet: &Packet,
-        number: u64,
-        clerk: &mut Clerk<T>,
-    ) -> bool {
+    fn make_room(&mut self, now: u64, packet: &Packet, number: u64, clerk: &mut Clerk) -> bool {
         let hopeless = matches!(self.limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
         while !self.fits(packet.bytes) {
             let position = match self.overflow {

@@ -58,6 +58,8 @@ pub(crate) struct Port {
     pub(crate) counters: Counters,
     /// A packet is in transmission.
     pub(crate) busy: bool,
+    /// Packets that were dropped or marked; whoever must hear it looks here after each call and clears it.
+    pub(crate) fates: Vec<(Packet, Offer)>,
     limit: Limit,
     queue: Queue,
 }
@@ -122,7 +124,8 @@ impl Port {
             }
             Decider::Scheduler(scheduler) => Queue::Several(Scheduled::new(&name, scheduler, seed)),
         };
-        Port { name, spec, link, varies: false, counters: Counters::default(), busy: false, limit, queue }
+        let counters = Counters::default();
+        Port { name, spec, link, varies: false, counters, busy: false, fates: Vec::new(), limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -159,37 +162,32 @@ impl Port {
         self.counters.pass(now, packets, bytes, self.busy);
     }
 
-    /// A packet arrives. `told` hears of every drop and mark.
-    pub(crate) fn offer(&mut self, now: u64, packet: Packet, told: &mut impl FnMut(&Packet, Offer)) {
+    /// A packet arrives.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
         self.pass(now);
         let number = self.counters.arrivals;
         self.counters.arrival(packet.bytes, packet.class);
-        let clerk = &mut Clerk { counters: &mut self.counters, told };
+        let clerk = &mut Clerk { counters: &mut self.counters, fates: &mut self.fates };
         match &mut self.queue {
             Queue::One(fifo) => fifo.offer(now, packet, number, self.busy, clerk),
             Queue::Several(scheduled) => scheduled.offer(now, packet, number, clerk),
         }
     }
 
-    /// Take the next packet to send; whether there is one.
-    #[inline]
-    pub(crate) fn take(
-        &mut self,
-        now: u64,
-        packet: &mut Packet,
-        told: &mut impl FnMut(&Packet, Offer),
-    ) -> bool {
+    /// The next packet to send, if there is one.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: u64) -> Option<Packet> {
         self.pass(now);
-        let clerk = &mut Clerk { counters: &mut self.counters, told };
-        let arrived = match &mut self.queue {
-            Queue::One(fifo) => fifo.take(now, packet, clerk),
-            Queue::Several(scheduled) => scheduled.take(now, packet, clerk),
+        let clerk = &mut Clerk { counters: &mut self.counters, fates: &mut self.fates };
+        let taken = match &mut self.queue {
+            Queue::One(fifo) => fifo.take(now, clerk),
+            Queue::Several(scheduled) => scheduled.take(now, clerk),
         };
-        self.busy = arrived.is_some();
-        if let Some(arrived) = arrived {
-            self.counters.departure(packet.bytes, packet.class, now - arrived);
-        }
-        self.busy
+        self.busy = taken.is_some();
+        let (packet, arrived) = taken?;
+        self.counters.departure(packet.bytes, packet.class, now - arrived);
+        Some(packet)
     }
 
     /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
@@ -224,23 +222,24 @@ impl Port {
     }
 }
 
-/// Counts what becomes of packets, and tells whoever must hear it.
-pub(super) struct Clerk<'a, T> {
+/// Counts what becomes of packets, and notes it for whoever must hear it.
+pub(super) struct Clerk<'a> {
     counters: &'a mut Counters,
-    told: &'a mut T,
+    fates: &'a mut Vec<(Packet, Offer)>,
 }
 
-impl<T: FnMut(&Packet, Offer)> Clerk<'_, T> {
+impl Clerk<'_> {
     #[inline(never)]
     pub(super) fn discard(&mut self, packet: &Packet, cause: Cause, number: u64) {
         self.counters.drop(packet.bytes, packet.class, cause, number);
-        (self.told)(packet, Offer::Dropped(cause, number));
+        self.fates.push((*packet, Offer::Dropped(cause, number)));
     }
 
+    #[inline(never)]
     pub(super) fn mark(&mut self, packet: &mut Packet, cause: Cause) {
         debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
         packet.ecn = Ecn::Ce;
         self.counters.mark(packet.class, cause);
-        (self.told)(packet, Offer::Marked);
+        self.fates.push((*packet, Offer::Marked));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Packet,
-    port::{Clerk, Offer, Waiting},
+    port::{Clerk, Waiting},
 };
 use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
 
@@ -41,7 +41,7 @@ impl Shelf {
     }
 
     /// Carry out what the scheduler decided about a packet.
-    fn settle<T: FnMut(&Packet, Offer)>(&mut self, token: Token, fate: Fate, clerk: &mut Clerk<T>) {
+    fn settle(&mut self, token: Token, fate: Fate, clerk: &mut Clerk) {
         match fate {
             Fate::Dropped(cause) => {
                 let one = self.take(token);
@@ -70,14 +70,9 @@ impl Scheduled {
     }
 
     /// A packet arrives, `number` among all offered.
-    pub(super) fn offer<T: FnMut(&Packet, Offer)>(
-        &mut self,
-        now: u64,
-        packet: Packet,
-        number: u64,
-        clerk: &mut Clerk<T>,
-    ) {
-        let token = self.shelf.put(Waiting { packet, arrived: now, number });
+    #[inline(never)]
+    pub(super) fn offer(&mut self, now: u64, packet: &Packet, number: u64, clerk: &mut Clerk) {
+        let token = self.shelf.put(Waiting { packet: *packet, arrived: now, number });
         let shelf = &mut self.shelf;
         self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(token, fate, clerk);
@@ -85,19 +80,14 @@ impl Scheduled {
     }
 
     /// The next packet to send and when it came, or nothing.
-    pub(super) fn take<T: FnMut(&Packet, Offer)>(
-        &mut self,
-        now: u64,
-        packet: &mut Packet,
-        clerk: &mut Clerk<T>,
-    ) -> Option<u64> {
+    #[inline(never)]
+    pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<(Packet, u64)> {
         let shelf = &mut self.shelf;
         let (token, _) = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(token, fate, clerk);
         })?;
         let one = self.shelf.take(token);
-        *packet = one.packet;
-        Some(one.arrived)
+        Some((one.packet, one.arrived))
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
