@@ -11,12 +11,19 @@ pub struct Histogram {
 
 impl Histogram {
     /// Count `value`.
+    #[inline]
     pub fn add(&mut self, value: u64) {
         let bucket = bucket(value);
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.add_highest(bucket),
         }
-        self.counts[bucket] += 1;
+    }
+
+    #[cold]
+    fn add_highest(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+        self.counts[bucket] = 1;
     }
 
     /// Lower edges and counts of the buckets that gained something since `earlier`.
@@ -33,7 +40,7 @@ impl Histogram {
 
 #[inline]
 fn bucket(value: u64) -> usize {
-    let octave = (u64::BITS - value.leading_zeros()).saturating_sub(BITS + 1);
+    let octave = (value | PER_OCTAVE).ilog2() - BITS;
     (u64::from(octave) * PER_OCTAVE + (value >> octave)) as usize
 }
 
