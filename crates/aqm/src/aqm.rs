@@ -145,6 +145,26 @@ impl Verdict {
     }
 }
 
+/// Which packets an algorithm is asked about: a queue may spare itself the other calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// [`Aqm::on_offered`] and [`Aqm::on_arrival`] do something.
+    pub arrivals: bool,
+    /// [`Aqm::on_departure`] does something.
+    pub departures: bool,
+}
+
+impl Asked {
+    /// All packets, when they come and when they leave.
+    pub const ALWAYS: Asked = Asked { arrivals: true, departures: true };
+    /// All packets when they come.
+    pub const ARRIVALS: Asked = Asked { arrivals: true, departures: false };
+    /// All packets when they leave.
+    pub const DEPARTURES: Asked = Asked { arrivals: false, departures: true };
+    /// No packet.
+    pub const NEVER: Asked = Asked { arrivals: false, departures: false };
+}
+
 /// An active queue management algorithm.
 ///
 /// Every handler has a default that does nothing, so an algorithm implements only the events that it
@@ -152,6 +172,11 @@ impl Verdict {
 /// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
 /// the arrival itself was the victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
 pub trait Aqm: Send {
+    /// Which packets it is asked about, the same all its life. Less than all makes a queue faster, nothing else.
+    fn asked(&self) -> Asked {
+        Asked::ALWAYS
+    }
+
     /// A packet is offered to the queue, whether or not it will fit. Estimators that must see every
     /// arrival (a rate, an average queue) are updated here.
     fn on_offered(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView) {}

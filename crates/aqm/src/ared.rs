@@ -28,7 +28,7 @@
 //! Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Cause,
+    Algorithm, Aqm, Asked, Cause,
     DefaultValue::Derived,
     DefaultValue::Value as Fixed,
     Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Ticks, Time,
@@ -245,6 +245,10 @@ impl Ared {
 }
 
 impl Aqm for Ared {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         self.red.on_offered(now, packet, queue);
         let Adapt::Arrival { interval, changed } = self.adapt else { return };

@@ -26,8 +26,8 @@
 //! Management, SIGCOMM 2001; IEEE/ACM ToN 12(2), 2004. ns-2 `queue/vq.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
+    Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -142,6 +142,10 @@ impl Avq {
 }
 
 impl Aqm for Avq {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {
         let size = self.packet_mode.unwrap_or(f64::from(packet.bytes));
         self.drain(now);

@@ -27,8 +27,8 @@
 //! as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
+    Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 
@@ -134,6 +134,10 @@ impl Blue {
 }
 
 impl Aqm for Blue {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {
         if self.is_above(queue) {
             self.step(now, self.d1);

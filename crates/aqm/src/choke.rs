@@ -25,7 +25,7 @@
 //! allocation, INFOCOM 2000. Linux `sch_choke.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
+    Algorithm, Aqm, Asked, Cause,
     DefaultValue::Value as Fixed,
     Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
     red_family::{Average, Thresholds, spread},
@@ -132,6 +132,10 @@ impl Choke {
 }
 
 impl Aqm for Choke {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {
         let queue = self.average.amount(queue);
         self.average.update(now, queue);

@@ -23,8 +23,8 @@
 //! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3 `CobaltQueueDisc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel, common,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
+    Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel, common,
 };
 use alloc::boxed::Box;
 
@@ -174,6 +174,10 @@ impl Cobalt {
 }
 
 impl Aqm for Cobalt {
+    fn asked(&self) -> Asked {
+        Asked::DEPARTURES
+    }
+
     fn on_departure(
         &mut self,
         now: Time,

@@ -24,8 +24,8 @@
 //! K. Nichols, V. Jacobson: Controlling Queue Delay, ACM Queue 10(5), 2012. RFC 8289. Linux `codel_impl.h`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
-    Range, Settings, Span, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
+    Random, Range, Settings, Span, SpecError, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -239,6 +239,10 @@ impl CoDel {
 }
 
 impl Aqm for CoDel {
+    fn asked(&self) -> Asked {
+        Asked::DEPARTURES
+    }
+
     fn on_departure(
         &mut self,
         now: Time,

@@ -15,7 +15,7 @@
 //! # References
 //! RFC 2309, section 2; ns-2 `queue/drop-tail.cc`; Linux `pfifo`, `bfifo`.
 
-use crate::{Algorithm, Aqm, Settings, SpecError};
+use crate::{Algorithm, Aqm, Asked, Settings, SpecError};
 use alloc::boxed::Box;
 
 /// The registry entry.
@@ -40,6 +40,10 @@ fn build(_settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
 }
 
 impl Aqm for DropTail {
+    fn asked(&self) -> Asked {
+        Asked::NEVER
+    }
+
     fn clone_box(&self) -> Box<dyn Aqm> {
         Box::new(self.clone())
     }

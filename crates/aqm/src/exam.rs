@@ -180,14 +180,20 @@ impl World {
     /// A packet arrives, now.
     pub fn arrive(&mut self, packet: PacketView) {
         let packet = PacketView { arrived: self.now, ..packet };
-        self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
+        let asked = self.aqm.asked();
+        if asked.arrivals {
+            self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
+        }
         if !self.fits(&packet) {
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
             self.ask(|aqm, now, queue, rng| aqm.on_refused(now, &packet, queue, rng));
             self.log.push(Event::Overflow);
             return;
         }
-        let verdict = self.ask(|aqm, now, queue, rng| aqm.on_arrival(now, &packet, queue, rng));
+        let mut verdict = Verdict::Pass;
+        if asked.arrivals {
+            verdict = self.ask(|aqm, now, queue, rng| aqm.on_arrival(now, &packet, queue, rng));
+        }
         self.check_verdict(&packet, verdict);
         match verdict {
             Verdict::Drop(_) => {}
@@ -215,7 +221,10 @@ impl World {
         let mut drops = 0;
         while let Some(packet) = self.queue.pop_front() {
             self.bytes -= u64::from(packet.bytes);
-            let verdict = self.ask(|aqm, now, queue, rng| aqm.on_departure(now, &packet, queue, rng));
+            let mut verdict = Verdict::Pass;
+            if self.aqm.asked().departures {
+                verdict = self.ask(|aqm, now, queue, rng| aqm.on_departure(now, &packet, queue, rng));
+            }
             self.check_verdict(&packet, verdict);
             if matches!(verdict, Verdict::DropBoth { .. }) {
                 self.fault("victim", || "a departure has no second victim".into());

@@ -26,7 +26,7 @@
 //! (`feng_adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Cause,
+    Algorithm, Aqm, Asked, Cause,
     DefaultValue::Value as Fixed,
     Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
     red::{self, Red},
@@ -170,6 +170,10 @@ impl FengAred {
 }
 
 impl Aqm for FengAred {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         self.red.on_offered(now, packet, queue);
         if !self.overflow_idle {

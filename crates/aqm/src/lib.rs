@@ -64,7 +64,7 @@ pub mod sfb;
 pub mod sred;
 
 pub use aqm::{
-    Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
+    Aqm, Asked, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
 };
 pub use census::Census;
 pub use profile::Profile;

@@ -24,8 +24,8 @@
 //! TCP Flows, INFOCOM 2001. ns-2 `queue/pi.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
-    Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
+    Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 
@@ -119,6 +119,10 @@ impl Pi {
 }
 
 impl Aqm for Pi {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
         let p = self.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean);
         if rng.uniform() < p { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }

@@ -27,8 +27,8 @@
 //! Computer Communications, 2005.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
-    Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
+    Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 
@@ -292,6 +292,10 @@ impl Raqm {
 }
 
 impl Aqm for Raqm {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {
         self.arrived += u64::from(packet.bytes);
     }

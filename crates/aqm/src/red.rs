@@ -32,7 +32,7 @@
 //! ("FJ93"). S. Floyd: notes on RED parameters, 1997, and on gentle RED, 2000. RFC 2309. ns-2 `queue/red.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
+    Algorithm, Aqm, Asked, Cause,
     DefaultValue::Value as Fixed,
     Kind, PacketView, Param, Probe, QueueView, Random, Settings, SpecError, Time, Verdict, common,
     red_family::{Average, Thresholds, spread},
@@ -303,6 +303,10 @@ impl Red {
 }
 
 impl Aqm for Red {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         let queue = self.average.amount(queue);
         self.average.update(now, queue);

@@ -27,7 +27,7 @@
 //! T. J. Ott, T. V. Lakshman, L. H. Wong: SRED: Stabilized RED, INFOCOM 1999. J-Sim `SRED.java`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
+    Algorithm, Aqm, Asked, Cause,
     DefaultValue::{Derived, Value as Fixed},
     FlowId, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
     common,
@@ -192,6 +192,10 @@ impl Sred {
 }
 
 impl Aqm for Sred {
+    fn asked(&self) -> Asked {
+        Asked::ARRIVALS
+    }
+
     fn on_arrival(
         &mut self,
         _: Time,

@@ -3,8 +3,8 @@
 use crate::support::{context, table};
 use sojourn_aqm::exam::{Event, World};
 use sojourn_aqm::{
-    Algorithm, Cause, Context, DefaultValue, Kind, Limit, Param, QUEUE_WORDS, Range, Span, Spec, SpecError,
-    Verdict, registry,
+    Algorithm, Aqm, Asked, Cause, Context, DefaultValue, Kind, Limit, PacketView, Param, QUEUE_WORDS,
+    QueueView, Random, Range, Span, Spec, SpecError, Time, Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -18,6 +18,7 @@ pub(crate) fn check(spec: &str) {
             same_seed_same_decisions(spec, &world);
             a_clone_continues(spec, &world);
             time_may_stand_still_or_jump(spec, &world);
+            calls_that_are_spared_would_do_nothing(spec, context, &world);
         }
     }
 }
@@ -93,6 +94,61 @@ fn time_may_stand_still_or_jump(spec: &str, world: &World) {
     world.run(50, 1000.0);
     world.run(200, 0.0);
     unbroken(spec, &world);
+}
+
+/// An algorithm that is asked about every packet, whatever it says.
+struct AskedAlways(Box<dyn Aqm>);
+
+impl Aqm for AskedAlways {
+    fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
+        self.0.on_offered(now, packet, queue);
+    }
+    fn on_arrival(&mut self, t: Time, p: &PacketView, q: &QueueView, rng: &mut dyn Random) -> Verdict {
+        self.0.on_arrival(t, p, q, rng)
+    }
+    fn on_departure(&mut self, t: Time, p: &PacketView, q: &QueueView, rng: &mut dyn Random) -> Verdict {
+        self.0.on_departure(t, p, q, rng)
+    }
+    fn on_drop(&mut self, now: Time, packet: &PacketView, cause: Cause, queue: &QueueView) {
+        self.0.on_drop(now, packet, cause, queue);
+    }
+    fn on_refused(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) {
+        self.0.on_refused(now, packet, queue, rng);
+    }
+    fn on_idle(&mut self, now: Time) {
+        self.0.on_idle(now);
+    }
+    fn next_timer(&self) -> Option<Time> {
+        self.0.next_timer()
+    }
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        self.0.on_timer(now, queue);
+    }
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(field);
+    }
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        Box::new(AskedAlways(self.0.clone_box()))
+    }
+}
+
+fn calls_that_are_spared_would_do_nothing(spec: &str, context: Context, world: &World) {
+    if world.aqm.asked() == Asked::ALWAYS {
+        return;
+    }
+    let mut spared = world.clone();
+    let parsed = Spec::parse(spec).expect("it was read before");
+    let mut all = World::around(Box::new(AskedAlways(world.aqm.clone())), parsed, context, 1);
+    for world in [&mut spared, &mut all] {
+        world.run(600, 0.5);
+    }
+    assert!(spared.log == all.log, "{spec} needs a call that it says is for nothing");
+    let probes = |world: &World| {
+        let mut seen = Vec::new();
+        world.aqm.probe(&mut |name, value| seen.push((name, value)));
+        seen
+    };
+    assert_eq!(probes(&spared), probes(&all), "{spec}");
 }
 
 #[test]

@@ -9,14 +9,15 @@ use super::{
     port::{Clerk, Waiting},
 };
 use sojourn_aqm::{
-    Aqm, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random, Stream,
-    Time, Verdict,
+    Aqm, Asked, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random,
+    Stream, Time, Verdict,
 };
 use std::collections::VecDeque;
 
 /// First in, first out, as far as the algorithm lets it.
 pub(super) struct Fifo {
     aqm: Box<dyn Aqm>,
+    asked: Asked,
     limit: Limit,
     overflow: Overflow,
     link_rate: u64,
@@ -87,6 +88,7 @@ impl Fifo {
             victims: Stream::new(seed, &format!("queue/{name}/victims")),
             waiting: Line::default(),
             bytes: 0,
+            asked: aqm.asked(),
             aqm,
             limit,
             overflow,
@@ -119,25 +121,51 @@ impl Fifo {
         busy: bool,
         clerk: &mut Clerk,
     ) {
+        let has_room = self.fits(packet.bytes);
+        if (self.asked.arrivals || !has_room) && !self.lets_in(now, packet, number, has_room, clerk) {
+            if !busy && self.waiting.len() == 0 {
+                self.aqm.on_idle(Time(now)); // it came and did not stay: the idle time goes on
+            }
+            return;
+        }
+        self.bytes += u64::from(packet.bytes);
+        self.waiting.push(Waiting { packet: *packet, arrived: now, number });
+    }
+
+    /// Whether an arriving packet may wait, for which there is room now or not.
+    fn lets_in(
+        &mut self,
+        now: u64,
+        packet: &mut Packet,
+        number: u64,
+        has_room: bool,
+        clerk: &mut Clerk,
+    ) -> bool {
         let view = packet.view(now);
         let mut queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-        self.aqm.on_offered(Time(now), &view, &queue);
-        if !self.fits(packet.bytes) {
+        if self.asked.arrivals {
+            self.aqm.on_offered(Time(now), &view, &queue);
+        }
+        if !has_room {
             let has_room = self.make_room(now, packet, number, clerk);
             queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
             if !has_room {
                 self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
-                self.idle_again(now, busy);
-                return;
+                return false;
             }
         }
+        if !self.asked.arrivals {
+            return true;
+        }
         match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
-            Verdict::Pass => {}
-            Verdict::Mark(cause) => clerk.mark(packet, cause),
+            Verdict::Pass => true,
+            Verdict::Mark(cause) => {
+                clerk.mark(packet, cause);
+                true
+            }
             Verdict::Drop(cause) => {
                 clerk.discard(packet, cause, number);
-                self.idle_again(now, busy);
-                return;
+                false
             }
             Verdict::DropBoth { victim, cause } => {
                 if let Some(other) = self.waiting.remove(victim as usize) {
@@ -145,12 +173,9 @@ impl Fifo {
                     clerk.discard(&other.packet, cause, other.number);
                 }
                 clerk.discard(packet, cause, number);
-                self.idle_again(now, busy);
-                return;
+                false
             }
         }
-        self.bytes += u64::from(packet.bytes);
-        self.waiting.push(Waiting { packet: *packet, arrived: now, number });
     }
 
     /// The next packet to send and when it came, or nothing.
@@ -158,18 +183,34 @@ impl Fifo {
     pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<(Packet, u64)> {
         while let Some(Waiting { mut packet, arrived, number }) = self.waiting.pop() {
             self.bytes -= u64::from(packet.bytes);
-            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-            match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
-                Verdict::Pass => {}
-                Verdict::Mark(cause) => clerk.mark(&mut packet, cause),
-                Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                    clerk.discard(&packet, cause, number);
-                    continue;
-                }
+            if !self.asked.departures || self.lets_go(now, &mut packet, arrived, number, clerk) {
+                return Some((packet, arrived));
             }
-            return Some((packet, arrived));
         }
         None
+    }
+
+    /// Whether the packet at the head, which waits no longer, may be sent.
+    fn lets_go(
+        &mut self,
+        now: u64,
+        packet: &mut Packet,
+        arrived: u64,
+        number: u64,
+        clerk: &mut Clerk,
+    ) -> bool {
+        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
+        match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
+            Verdict::Pass => true,
+            Verdict::Mark(cause) => {
+                clerk.mark(packet, cause);
+                true
+            }
+            Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                clerk.discard(packet, cause, number);
+                false
+            }
+        }
     }
 
     pub(super) fn on_idle(&mut self, now: u64) {
@@ -213,13 +254,6 @@ impl Fifo {
             }
         }
         true
-    }
-
-    /// A packet came and did not stay: if the transmitter still has nothing, the idle time goes on.
-    fn idle_again(&mut self, now: u64, busy: bool) {
-        if !busy && self.waiting.len() == 0 {
-            self.aqm.on_idle(Time(now));
-        }
     }
 }
 
