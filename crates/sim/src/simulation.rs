@@ -132,34 +132,17 @@ impl Simulation {
     /// of.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let mut events = 0u64;
-        loop {
-            let pending = self.calendar.peek();
-            let serves = self.service < pending;
-            let event = if serves { self.service } else { pending };
-            let now = event.time();
-            if now >= self.end {
-                break;
+        let mut until_adapted = 2 * PATIENCE;
+        while self.peek().time() < self.end {
+            control.now_ns.store(self.peek().time(), Ordering::Relaxed);
+            if control.cancel.load(Ordering::Relaxed) {
+                return Err(RunError::Cancelled);
             }
-            if events.is_multiple_of(PATIENCE) {
-                control.now_ns.store(now, Ordering::Relaxed);
-                if control.cancel.load(Ordering::Relaxed) {
-                    return Err(RunError::Cancelled);
-                }
+            if events >= until_adapted {
+                self.calendar.adapt();
+                until_adapted = events + 2 * PATIENCE + 16 * self.calendar.capacity() as u64;
             }
-            events += 1;
-            if serves {
-                self.depart(now, self.measured);
-                continue;
-            }
-            let mut packet = self.calendar.pop();
-            if !event.is_arrival() {
-                self.handle(event);
-            } else if self.network.steps[packet.step as usize].last {
-                self.arrive(now, packet);
-            } else {
-                packet.step += 1;
-                self.go_on(now, &mut packet);
-            }
+            events += self.run_some();
         }
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
         for port in &mut self.network.ports {
@@ -172,6 +155,41 @@ impl Simulation {
         self.conserved()?;
         control.now_ns.store(self.end, Ordering::Relaxed);
         Ok(self.into_record(events))
+    }
+
+    /// The next event.
+    fn peek(&self) -> Event {
+        self.calendar.peek().min(self.service)
+    }
+
+    /// Handle the next [`PATIENCE`] events before the end; how many there were.
+    fn run_some(&mut self) -> u64 {
+        for done in 0..PATIENCE {
+            let event = self.calendar.peek();
+            if self.service < event {
+                let now = self.service.time();
+                if now >= self.end {
+                    return done;
+                }
+                self.service = Event::NEVER;
+                self.depart(now, self.measured);
+                continue;
+            }
+            let now = event.time();
+            if now >= self.end {
+                return done;
+            }
+            let mut packet = self.calendar.pop();
+            if !event.is_arrival() {
+                self.handle(event);
+            } else if self.network.steps[packet.step as usize].last {
+                self.arrive(now, packet);
+            } else {
+                packet.step += 1;
+                self.go_on(now, &mut packet);
+            }
+        }
+        PATIENCE
     }
 
     fn file_first_events(&mut self, plan: &Plan) {
@@ -339,9 +357,6 @@ impl Simulation {
 
     /// The transmitter of `port` has finished a packet.
     fn depart(&mut self, now: u64, port: u32) {
-        if port == self.measured {
-            self.service = Event::NEVER;
-        }
         if !self.serve(port, now) {
             self.network.ports[port as usize].on_idle(now);
         }

@@ -8,8 +8,6 @@
 use super::{Event, Heap};
 
 const NONE: u32 = u32::MAX;
-/// Days are measured anew after so many events, and a few more for each that is pending.
-const PATIENCE: usize = 1 << 15;
 /// A bitmap word.
 const WORD: usize = u64::BITS as usize;
 
@@ -33,15 +31,12 @@ pub(crate) struct Calendar<T> {
     shift: u32,
     /// The year begins with this day, that of the event taken last.
     today: u64,
-    /// The first of this year's events, and how many there are.
+    /// The next event, or [`Event::NEVER`], and its place; none if it is among those beyond the year.
+    top: Event,
     first: u32,
-    near: usize,
-    /// Events that were beyond the year when they were filed.
+    /// Events that were beyond the year when they were filed, and the first of them.
     far: Heap<(Event, u32)>,
-    /// The first event of this year and the first of those beyond, or [`Event::NEVER`].
-    near_top: Event,
     far_top: Event,
-    until_rebuild: usize,
 }
 
 impl<T: Copy + Default> Calendar<T> {
@@ -53,19 +48,17 @@ impl<T: Copy + Default> Calendar<T> {
             taken: vec![0; 1],
             shift: 20,
             today: 0,
+            top: Event::NEVER,
             first: NONE,
-            near: 0,
             far: Heap::new(),
-            near_top: Event::NEVER,
             far_top: Event::NEVER,
-            until_rebuild: PATIENCE,
         }
     }
 
     /// The next event; [`Event::NEVER`] if there is none.
     #[inline]
     pub(crate) fn peek(&self) -> Event {
-        self.near_top.min(self.far_top)
+        self.top
     }
 
     /// File an event that is not before the one taken last.
@@ -91,19 +84,24 @@ impl<T: Copy + Default> Calendar<T> {
     fn push_new(&mut self, event: Event, item: T) {
         let place = self.nodes.len() as u32;
         self.nodes.push(Node { event, next: NONE, item });
-        if self.near > 2 * self.days.len() {
-            self.until_rebuild = 0;
-        }
         self.file(event, place);
+        if self.nodes.len() > 2 * self.days.len() {
+            self.adapt();
+        }
+    }
+
+    /// The day of an event.
+    #[inline]
+    fn day(&self, event: Event) -> u64 {
+        event.time().wrapping_shr(self.shift)
     }
 
     #[inline(always)]
     fn file(&mut self, event: Event, place: u32) {
-        let day = event.time() >> self.shift;
+        let day = self.day(event);
         if day - self.today >= self.days.len() as u64 {
             return self.file_far(event, place);
         }
-        self.near += 1;
         let slot = day as usize & (self.days.len() - 1);
         let mut next = self.days[slot];
         let mut before = NONE;
@@ -119,8 +117,8 @@ impl<T: Copy + Default> Calendar<T> {
         }
         self.days[slot] = place;
         self.taken[slot / WORD] |= 1 << (slot % WORD);
-        if event < self.near_top {
-            (self.first, self.near_top) = (place, event);
+        if event < self.top {
+            (self.top, self.first) = (event, place);
         }
     }
 
@@ -128,60 +126,66 @@ impl<T: Copy + Default> Calendar<T> {
     fn file_far(&mut self, event: Event, place: u32) {
         self.far.push((event, place));
         self.far_top = self.far_top.min(event);
+        if event < self.top {
+            (self.top, self.first) = (event, NONE);
+        }
     }
 
     /// Take the event that [`Calendar::peek`] showed, of which there must be one: what it is about.
     #[inline]
     pub(crate) fn pop(&mut self) -> T {
-        if self.until_rebuild == 0 {
-            self.rebuild();
-        }
-        self.until_rebuild -= 1;
-        if self.far_top <= self.near_top {
-            return self.pop_far();
-        }
+        self.today = self.day(self.top);
         let place = self.first;
-        let node = &mut self.nodes[place as usize];
-        let (event, next) = (node.event, node.next);
+        let Some(node) = self.nodes.get_mut(place as usize) else { return self.pop_far() };
+        let (item, next) = (node.item, node.next);
         node.next = self.free;
         self.free = place;
-        self.near -= 1;
-        self.today = event.time() >> self.shift;
         let slot = self.today as usize & (self.days.len() - 1);
         self.days[slot] = next;
-        self.first = next;
         if next == NONE {
             self.taken[slot / WORD] &= !(1 << (slot % WORD));
-            self.first = self.first_from(slot);
         }
-        self.near_top = self.nodes.get(self.first as usize).map_or(Event::NEVER, |node| node.event);
-        self.nodes[place as usize].item
+        self.find_next(if next == NONE { self.first_from(slot) } else { next });
+        item
     }
 
     #[cold]
     fn pop_far(&mut self) -> T {
-        let (event, place) = self.far.pop().expect("an event is pending");
+        let (_, place) = self.far.pop().expect("an event is pending");
         self.far_top = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
-        self.today = event.time() >> self.shift;
         let node = &mut self.nodes[place as usize];
+        let item = node.item;
         node.next = self.free;
         self.free = place;
-        node.item
+        self.find_next(self.first_from(self.today as usize & (self.days.len() - 1)));
+        item
+    }
+
+    /// The next event is the one at `near`, the first of this year if there is one, or the first beyond.
+    #[inline(always)]
+    fn find_next(&mut self, near: u32) {
+        (self.top, self.first) = (self.far_top, NONE);
+        if let Some(node) = self.nodes.get(near as usize)
+            && node.event <= self.far_top
+        {
+            (self.top, self.first) = (node.event, near);
+        }
     }
 
     /// The first event of the first day that has one, from `slot` on and round the year.
     #[inline]
     fn first_from(&self, slot: usize) -> u32 {
-        if self.near == 0 {
-            return NONE;
-        }
         let mut word = slot / WORD;
         let mut bits = self.taken[word] & (!0 << (slot % WORD));
-        while bits == 0 {
+        // Round to the word that it began with, all of it then.
+        for _ in 0..self.taken.len() {
+            if bits != 0 {
+                break;
+            }
             word = (word + 1) & (self.taken.len() - 1);
             bits = self.taken[word];
         }
-        self.days[word * WORD + bits.trailing_zeros() as usize]
+        if bits == 0 { NONE } else { self.days[word * WORD + bits.trailing_zeros() as usize] }
     }
 
     /// Everything that is pending.
@@ -205,9 +209,9 @@ impl<T: Copy + Default> Calendar<T> {
     }
 
     /// Make days as long as the events of the next quarter are apart, and the year several times as long as it
-    /// takes for all of them.
+    /// takes for all of them. To be called now and then.
     #[cold]
-    fn rebuild(&mut self) {
+    pub(crate) fn adapt(&mut self) {
         let mut all = self.places();
         all.sort_by_key(|place| self.nodes[*place as usize].event);
         let quarter = all.len() / 4;
@@ -219,13 +223,17 @@ impl<T: Copy + Default> Calendar<T> {
             self.today = now >> self.shift;
             let days = (4 * all.len()).next_power_of_two().max(WORD);
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
-            (self.first, self.near, self.far) = (NONE, 0, Heap::new());
-            (self.near_top, self.far_top) = (Event::NEVER, Event::NEVER);
+            (self.first, self.far) = (NONE, Heap::new());
+            (self.top, self.far_top) = (Event::NEVER, Event::NEVER);
             for place in &all {
                 self.file(self.nodes[*place as usize].event, *place);
             }
         }
-        self.until_rebuild = PATIENCE + 16 * all.len();
+    }
+
+    /// How many events may be pending before memory for more is needed.
+    pub(crate) fn capacity(&self) -> usize {
+        self.nodes.len()
     }
 }
 
@@ -259,7 +267,9 @@ mod tests {
                     ours.push_with(event, number);
                     model.insert(event, number);
                 }
-                ours.until_rebuild = ours.until_rebuild.min(patience);
+                if number % patience == 0 {
+                    ours.adapt();
+                }
                 prop_assert_eq!(ours.pending().count(), model.len());
             }
         }

@@ -35,9 +35,9 @@ struct Line {
 }
 
 impl Line {
-    fn push(&mut self, one: Waiting) {
-        self.census.enter(FlowId(one.packet.flow), one.packet.class);
-        self.packets.push_back(one);
+    fn push(&mut self, packet: &Packet, arrived: u64, number: u64) {
+        self.census.enter(FlowId(packet.flow), packet.class);
+        self.packets.push_back(Waiting { packet: *packet, arrived, number });
     }
 
     fn pop(&mut self) -> Option<Waiting> {
@@ -129,7 +129,7 @@ impl Fifo {
             return;
         }
         self.bytes += u64::from(packet.bytes);
-        self.waiting.push(Waiting { packet: *packet, arrived: now, number });
+        self.waiting.push(packet, now, number);
     }
 
     /// Whether an arriving packet may wait, for which there is room now or not.

@@ -60,7 +60,7 @@ impl Link {
     }
 
     /// Hand over `bytes` at time `at`; returns when the transmitter is done with them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, at: u64, bytes: u32) -> u64 {
         if self.last.0 != bytes {
             if self.capacity.is_some() {
@@ -68,24 +68,25 @@ impl Link {
             }
             self.look_at_size(bytes);
         }
-        if at <= self.free {
-            self.place = self.place.saturating_add(1);
-        } else {
-            self.place = 0;
-            self.free = at;
-            self.fraction = 0;
+        let (_, lasts, beyond) = self.last;
+        if at > self.free {
+            (self.free, self.fraction, self.place) = (at + lasts, beyond, 0);
+            return self.free;
         }
-        self.free += self.last.1;
-        self.fraction += self.last.2;
-        if self.fraction >= self.rate {
-            self.fraction -= self.rate;
-            self.free += 1;
+        self.place += 1;
+        self.free += lasts;
+        if beyond > 0 {
+            self.fraction += beyond;
+            if self.fraction >= self.rate {
+                self.fraction -= self.rate;
+                self.free += 1;
+            }
         }
         self.free
     }
 
     /// As [`Link::transmit`], but returns when they reach the other end.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn cross(&mut self, at: u64, bytes: u32) -> u64 {
         self.transmit(at, bytes) + self.delay
     }
@@ -101,7 +102,7 @@ impl Link {
         let Some(capacity) = &mut self.capacity else { return at };
         let follows = at <= self.free;
         let start = at.max(self.free);
-        self.place = if follows { self.place.saturating_add(1) } else { 0 };
+        self.place = if follows { self.place + 1 } else { 0 };
         self.free = capacity.send(start, bytes, follows);
         self.last.1 = self.free - start;
         self.free

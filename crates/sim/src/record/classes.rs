@@ -53,16 +53,21 @@ impl Row {
 
 impl Classes {
     /// Count something of a class other than 0.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut Row)) {
         if class.0 > 0 {
-            let index = usize::from(class.0) - 1;
-            if index >= self.0.len() {
-                self.0.resize(index + 1, Row { until: now, ..Row::default() });
-            }
-            self.0[index].pass(now);
-            add(&mut self.0[index]);
+            add(self.row(class, now));
         }
+    }
+
+    #[inline(never)]
+    fn row(&mut self, class: Class, now: u64) -> &mut Row {
+        let index = usize::from(class.0) - 1;
+        if index >= self.0.len() {
+            self.0.resize(index + 1, Row { until: now, ..Row::default() });
+        }
+        self.0[index].pass(now);
+        &mut self.0[index]
     }
 
     pub(super) fn pass(&mut self, now: u64) {

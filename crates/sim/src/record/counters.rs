@@ -30,7 +30,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival(&mut self, bytes: u32, class: Class) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
@@ -40,7 +40,7 @@ impl Counters {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn departure(&mut self, bytes: u32, class: Class, waited: u64) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
@@ -75,7 +75,7 @@ impl Counters {
     }
 
     /// Account for the time up to `now`, during which `packets` and `bytes` waited.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
         let span = now - self.until;
         self.until = now;
