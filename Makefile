@@ -20,7 +20,8 @@ demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
 test: build ## Set up, then every check and every test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --release --locked --quiet
+	cargo test --workspace --profile checked --locked --quiet
+	cargo build --package sojourn-sim --examples --release --locked --quiet
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy

@@ -19,7 +19,7 @@ def test_no_case_takes_a_tenth_more_instructions_than_its_bound(program: Callabl
     """If that is meant: ``python benches/bench.py --bound``, and a line in ``benches/RESULTS.md``."""
     program("valgrind")
     if not (ROOT / "target/release/examples/plan").exists():
-        pytest.skip("cargo test --release builds the program that is counted")
+        pytest.skip("make test builds the program that is counted")
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

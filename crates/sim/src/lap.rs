@@ -8,7 +8,7 @@
 use crate::{
     engine::{Event, Kind},
     flow::Agent,
-    net::{Packet, Step},
+    net::{Link, Packet, Step},
     simulation::Simulation,
     tcp::{self, Ack},
 };
@@ -16,16 +16,15 @@ use std::num::NonZero;
 
 impl Simulation {
     /// `packet` reaches the end of the link of its `step` at `at`.
-    pub(crate) fn lap(&mut self, mut at: u64, mut step: Step, mut packet: Packet) {
+    #[inline(always)]
+    pub(crate) fn lap(&mut self, mut at: u64, step: Step, packet: &Packet) {
         let number = packet.flow;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         let (steps, links) = (&self.network.steps[..], &mut self.network.links[..]);
-        while !step.last {
-            packet.step += 1;
-            step = steps[packet.step as usize];
-            at = links[step.link as usize].cross(at, packet.bytes);
+        if !step.last {
+            (at, _) = cross_all(links, &steps[packet.step as usize + 1..], at, packet.bytes);
         }
 
         let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
@@ -34,14 +33,10 @@ impl Simulation {
             flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
         }
         connection.receiver.acknowledges();
-        packet = connection.answer(number, flow.route.backward, group.class, tcp, &mut self.sacks);
-        step = steps[packet.step as usize];
-        at = links[step.link as usize].cross(at, packet.bytes);
-        while !step.last {
-            packet.step += 1;
-            step = steps[packet.step as usize];
-            at = links[step.link as usize].cross(at, packet.bytes);
-        }
+        let mut packet = connection.answer(number, flow.route.backward, group.class, tcp, &mut self.sacks);
+        let crossed;
+        (at, crossed) = cross_all(links, &steps[packet.step as usize..], at, packet.bytes);
+        packet.step += crossed - 1;
 
         let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
         if at >= self.horizon || connection.awaited > 0 || expires_before {
@@ -68,4 +63,19 @@ impl Simulation {
         }
         self.released.clear();
     }
+}
+
+/// Cross the links of `way` one after the other, to the end of the route: when the packet is there, and how many
+/// links there were.
+#[inline(always)]
+fn cross_all(links: &mut [Link], way: &[Step], mut at: u64, bytes: u32) -> (u64, u32) {
+    let mut crossed = 0;
+    for step in way {
+        at = links[step.link as usize].cross(at, bytes);
+        crossed += 1;
+        if step.last {
+            break;
+        }
+    }
+    (at, crossed)
 }

@@ -169,14 +169,15 @@ impl Queues {
     pub fn serve(&mut self, link: usize, now: u64, told: &mut impl FnMut(u32, Fate)) -> Option<Sending> {
         self.note_rate(link, now);
         let was_busy = self.ports[link].busy;
-        let taken = self.ports[link].take(now);
+        let mut packet = Packet::default();
+        let is_sent = self.ports[link].take(now, &mut packet);
         self.tell(link, told);
-        let Some(packet) = taken else {
+        if !is_sent {
             if was_busy {
                 self.ports[link].on_idle(now);
             }
             return None;
-        };
+        }
         let link = &mut self.links[link];
         let end = link.transmit(now, packet.bytes);
         let parcel = Parcel {

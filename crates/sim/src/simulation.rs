@@ -378,12 +378,15 @@ impl Simulation {
     #[inline]
     fn serve(&mut self, port: u32, now: u64) -> bool {
         let queue = self.queue_at(port, now);
-        let taken = queue.take(now);
+        let mut packet = Packet::default();
+        let is_sent = queue.take(now, &mut packet);
         let link = queue.link;
         if !queue.fates.is_empty() {
             self.tell(port, now);
         }
-        let Some(mut packet) = taken else { return false };
+        if !is_sent {
+            return false;
+        }
         let link = &mut self.network.links[link as usize];
         let sent = link.transmit(now, packet.bytes);
         let arrival = link.arrival(sent);
@@ -395,7 +398,7 @@ impl Simulation {
         }
         let step = self.network.steps[packet.step as usize];
         if step.laps {
-            self.lap(arrival, step, packet);
+            self.lap(arrival, step, &packet);
         } else if self.leave(arrival, step, &mut packet) {
             self.carry(arrival, packet);
         }

@@ -69,7 +69,7 @@ const OLDEST: u64 = (1 << 30) - 1;
 /// Half a year, the latest time.
 const LATEST: u64 = (1 << 54) - 1;
 /// The place in a burst from which all are alike.
-const LAST: u32 = (1 << 14) - 1;
+const LAST: u64 = (1 << 14) - 1;
 /// The largest number.
 const NUMBER: u32 = (1 << 26) - 1;
 
@@ -89,7 +89,7 @@ impl Event {
         Event(u128::from(time.min(LATEST)) << 74 | rest)
     }
     /// The arrival of a packet at the end of link `number`, sent after `place` others of its burst.
-    pub(crate) fn arrival(time: u64, age: u64, place: u32, number: u32) -> Event {
+    pub(crate) fn arrival(time: u64, age: u64, place: u64, number: u32) -> Event {
         Event(Event::new(time, age, Kind::Arrival, number).0 | u128::from(place.min(LAST)) << 30)
     }
     pub(crate) fn time(self) -> u64 {

@@ -40,10 +40,14 @@ impl Line {
         self.packets.push_back(Waiting { packet: *packet, arrived, number });
     }
 
-    fn pop(&mut self) -> Option<Waiting> {
-        let one = self.packets.pop_front()?;
-        self.census.leave(FlowId(one.packet.flow), one.packet.class);
-        Some(one)
+    /// Take the head: the packet, when it came and its number.
+    fn pop(&mut self, packet: &mut Packet) -> Option<(u64, u64)> {
+        let Waiting { packet: head, arrived, number } = self.packets.front()?;
+        let (arrived, number) = (*arrived, *number);
+        *packet = *head;
+        self.packets.pop_front();
+        self.census.leave(FlowId(packet.flow), packet.class);
+        Some((arrived, number))
     }
 
     fn remove(&mut self, position: usize) -> Option<Waiting> {
@@ -180,11 +184,11 @@ impl Fifo {
 
     /// The next packet to send and when it came, or nothing.
     #[inline(always)]
-    pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<(Packet, u64)> {
-        while let Some(Waiting { mut packet, arrived, number }) = self.waiting.pop() {
+    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> Option<u64> {
+        while let Some((arrived, number)) = self.waiting.pop(packet) {
             self.bytes -= u64::from(packet.bytes);
-            if !self.asked.departures || self.lets_go(now, &mut packet, arrived, number, clerk) {
-                return Some((packet, arrived));
+            if !self.asked.departures || self.lets_go(now, packet, arrived, number, clerk) {
+                return Some(arrived);
             }
         }
         None

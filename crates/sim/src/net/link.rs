@@ -22,7 +22,7 @@ pub(crate) struct Link {
     /// What it can carry instead of `rate`, where that changes.
     capacity: Option<Box<Capacity>>,
     /// Packets sent before the one transmitted last since the link was idle.
-    place: u32,
+    place: u64,
     /// The finite queue in front of it, if any.
     pub(crate) port: Option<u32>,
 }
@@ -114,7 +114,7 @@ impl Link {
     }
 
     /// How many packets went before the one transmitted last since the link was idle.
-    pub(crate) fn place(&self) -> u32 {
+    pub(crate) fn place(&self) -> u64 {
         self.place
     }
 

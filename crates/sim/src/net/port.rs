@@ -175,19 +175,19 @@ impl Port {
         }
     }
 
-    /// The next packet to send, if there is one.
+    /// Take the next packet to send; whether there is one.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: u64) -> Option<Packet> {
+    pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
         self.pass(now);
         let clerk = &mut Clerk { counters: &mut self.counters, fates: &mut self.fates };
-        let taken = match &mut self.queue {
-            Queue::One(fifo) => fifo.take(now, clerk),
-            Queue::Several(scheduled) => scheduled.take(now, clerk),
+        let arrived = match &mut self.queue {
+            Queue::One(fifo) => fifo.take(now, packet, clerk),
+            Queue::Several(scheduled) => scheduled.take(now, packet, clerk),
         };
-        self.busy = taken.is_some();
-        let (packet, arrived) = taken?;
+        self.busy = arrived.is_some();
+        let Some(arrived) = arrived else { return false };
         self.counters.departure(packet.bytes, packet.class, now - arrived);
-        Some(packet)
+        true
     }
 
     /// The transmitter has finished a packet and found nothing; a scheduler has noticed.

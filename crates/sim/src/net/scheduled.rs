@@ -81,13 +81,14 @@ impl Scheduled {
 
     /// The next packet to send and when it came, or nothing.
     #[inline(never)]
-    pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<(Packet, u64)> {
+    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> Option<u64> {
         let shelf = &mut self.shelf;
         let (token, _) = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(token, fate, clerk);
         })?;
         let one = self.shelf.take(token);
-        Some((one.packet, one.arrived))
+        *packet = one.packet;
+        Some(one.arrived)
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
