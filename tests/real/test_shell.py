@@ -5,6 +5,7 @@ Mutants that were found: see `crates/gateway/tests/mutants.md`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -287,6 +289,33 @@ def test_a_signal_ends_it_with_a_record(
     _, said = one.communicate(timeout=60)
     assert (one.returncode, "record:" in said) == (code, True), said
     until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_a_terminal_has_a_line_about_the_link(tmp_path: Path):
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (30, 60))
+    one = subprocess.Popen(
+        [sys.executable, "-m", "sojourn", "shell", *BARE, "--out", str(tmp_path / "out"), "--", "cat"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    line = rb"\x1b\[30;1H\x1b\[2K(up \d+\.\d\d Mbit/s \d+\.\d ms 0 drops \| down [^\x1b]*)\x1b8"
+    said = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while more := os.read(ours, 4096):
+            said += more
+            if (re.search(line, said) or len(said) > 5000) and one.stdin is not None:
+                one.stdin.close()
+    os.close(ours)
+    assert one.wait(60) == 0
+    found = re.search(line, said)
+    assert found, said
+    assert len(found[1]) <= 59, "no wider than the terminal"
+    assert b"\x1b[1;29r" in said, "the program has the lines above"
+    assert said.rindex(b"\x1b[r") > found.start(), "and in the end all of them"
 
 
 @pytest.mark.parametrize(

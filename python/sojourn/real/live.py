@@ -6,7 +6,7 @@ whole screen, so there the title is used.
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Line:
         self._gateway = gateway
         self._title = title
         self._before = gateway.live()
-        self._rows = shutil.get_terminal_size().lines
+        self._rows = size().lines
         if not title:
             self._put(f"\n{_SAVE}\033[1;{self._rows - 1}r{_BACK}\033[1A")
 
@@ -41,8 +41,7 @@ class Line:
         if self._title:
             self._put(f"\033]0;sojourn: {text}\007")
         else:
-            columns = shutil.get_terminal_size().columns
-            self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: columns - 1]}{_BACK}")
+            self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: size().columns - 1]}{_BACK}")
 
     def close(self) -> None:
         """Give the last line back."""
@@ -54,6 +53,15 @@ class Line:
     def _put(self, text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+def size() -> os.terminal_size:
+    """Return the size of the terminal that the line is on, which the program's output need not go to."""
+    try:
+        found = os.get_terminal_size(sys.stderr.fileno())
+    except OSError:
+        found = os.terminal_size((0, 0))
+    return found if found.lines and found.columns else os.terminal_size((80, 24))
 
 
 def part(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> str:
