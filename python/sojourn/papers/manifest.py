@@ -18,7 +18,8 @@ from sojourn.study.store import write_whole
 if TYPE_CHECKING:
     from sojourn.papers.campaign import Campaign
     from sojourn.papers.paper import Paper
-    from sojourn.papers.reproduction import Reproduction, Selection
+    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.selection import Selection
 
 NAME = "manifest.json"
 

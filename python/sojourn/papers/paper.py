@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sojourn.errors import unknown
 from sojourn.papers.checks import Check
-from sojourn.papers.claims import Claim, Finding, Judged, Verdict, load_claims, rows
+from sojourn.papers.claims import Claim, Finding, Judged, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.learned import Lesson
 from sojourn.papers.published import Beside
@@ -125,7 +125,3 @@ class Paper:
         assumptions = tuple(found) if claim.assumed else ()
         world = world or self.worlds_of(claim)[0]
         return Judged(claim, finding, world, assumptions, self.published.get(claim.id))
-
-    def awaits(self, claim: Claim, world: str) -> Judged:
-        """Return a claim's row in a world that is not built."""
-        return self.details(claim, Finding(Verdict.UNDECIDED, reason=f"needs the {world} world"), world)

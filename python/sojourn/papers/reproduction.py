@@ -9,92 +9,29 @@ so that the same call continues where it was stopped.
 from __future__ import annotations
 
 import io
-import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
 
 import polars as pl
 
-from sojourn import _core
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import disk
 from sojourn.own import Aqm
-from sojourn.papers.campaign import Campaign, Job, seeds_for
+from sojourn.papers import needs
+from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
-from sojourn.papers.experiment import Arm, Modelled
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, command, finish
-from sojourn.papers.paper import BUILT, Paper
+from sojourn.papers.paper import Paper
 from sojourn.papers.published import beside
 from sojourn.papers.real import LEAST
-from sojourn.papers.real import jobs as real_jobs
-from sojourn.papers.terms import Source
+from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.run import canonical
 from sojourn.study.execute import Progress
-from sojourn.study.plan import digest
 from sojourn.study.store import write_whole
-from sojourn.units import number
-
-#: The world whose runs are made only when asked for.
-REAL = "real"
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which part of a paper is asked for.
-
-    Attributes
-    ----------
-    experiment, world : str or None
-        Only this one; None: all.
-    quick : bool
-        Few seeds, and no verdict that asks for more.
-    aqms : tuple of str
-        Further algorithms, run beside the paper's.
-    arms : tuple of str
-        In the real world: only these arms.
-    """
-
-    experiment: str | None = None
-    world: str | None = None
-    quick: bool = False
-    aqms: tuple[str, ...] = ()
-    arms: tuple[str, ...] = ()
-
-    @property
-    def real(self) -> bool:
-        """Whether runs in the real world are asked for."""
-        return self.world == REAL
-
-    @property
-    def worlds(self) -> tuple[str, ...]:
-        """The worlds in which claims are judged."""
-        return (REAL,) if self.real else BUILT
-
-    @property
-    def name(self) -> str:
-        """What is asked for, as part of a folder's name."""
-        words = (
-            self.experiment,
-            self.world,
-            "quick" if self.quick else "",
-            "with" if self.aqms else "",
-            "some" if self.arms else "",
-        )
-        return "-".join(filter(None, words))
-
-    @property
-    def options(self) -> str:
-        """The same as options of the command."""
-        words = [f"--experiment {self.experiment}"] if self.experiment else []
-        words += [f"--world {self.world}"] if self.world else []
-        words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
-        words += [f"--arm {shlex.quote(name)}" for name in self.arms]
-        return " ".join([*words, *(["--quick"] if self.quick else [])])
 
 
 @dataclass(frozen=True)
@@ -232,27 +169,27 @@ def reproduce(
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
     guests = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
     selection = Selection(experiment, world, quick, guests, tuple(dict.fromkeys(arms)))
-    _check(selection)
+    refuse(selection)
     paper = paper.joined_by(guests) if guests else paper
-    claims = _selected(paper, selection)
+    claims = chosen(paper, selection)
     directory = Path(out) if out is not None else default_directory(paper, selection)
-    jobs = _jobs(paper, claims, selection)
+    wanted = needs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)
-    models = [] if selection.real else _models(paper, claims, quick)
+    models = [] if selection.real else needs.models(paper, claims, quick)
     if models:
         say(f"solving the equations of {len(models)} models of {paper.id}")
         campaign.calculate(models)
-    say(f"{len({job.point.run_id for job in jobs})} runs of {paper.id}{_how_long(jobs, selection)}")
-    campaign.run(jobs)
+    say(f"{_count(wanted)} runs of {paper.id}{needs.how_long(wanted, selection)}")
+    campaign.run(wanted)
     if not quick and not selection.real:
-        more, harder = _more_jobs(paper, claims, campaign)
+        more, harder = needs.more(paper, claims, campaign)
         if harder:
             campaign.calculate(harder)
         if more:
-            say(f"{len({job.point.run_id for job in more})} more runs for claims that are undecided")
+            say(f"{_count(more)} more runs for claims that are undecided")
             campaign.run(more)
-    judged = [_timed(item, paper, campaign) for item in _judge(paper, claims, campaign, selection)]
+    judged = _judge(paper, claims, campaign, selection)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)
     for doubt in campaign.doubts:
@@ -262,28 +199,9 @@ def reproduce(
     return result
 
 
-def _check(selection: Selection) -> None:
-    """Refuse what has no sense in a world."""
-    if selection.arms and not selection.real:
-        raise InputError("arms", "can be chosen in the real world only", "with world = 'real'")
-    if selection.aqms and selection.real:
-        raise InputError("aqms", "cannot be added in the real world", "sojourn run FILE --world real")
-
-
-def _jobs(paper: Paper, claims: frozenset[str], selection: Selection) -> list[Job]:
-    if not selection.real:
-        return list(_first_jobs(paper, claims, selection.quick))
-    found = list(real_jobs(paper.testbeds, selection.experiment, selection.arms, selection.quick))
-    if not found:
-        raise InputError("world 'real':", f"is not built for {paper.id}", "simulated")
-    return found
-
-
-def _how_long(jobs: Sequence[Job], selection: Selection) -> str:
-    if not selection.real:
-        return ""
-    minutes = sum(number("span", job.arm.scenario.duration) for job in jobs) / 60e9
-    return f" in real time: {minutes:.0f} minutes at least"
+def _count(jobs: Sequence[Job]) -> int:
+    """Return how many different runs there are."""
+    return len({job.point.run_id for job in jobs})
 
 
 def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
@@ -293,125 +211,32 @@ def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campai
         raise disk(error, directory) from None
 
 
-def default_directory(paper: Paper, selection: Selection) -> Path:
-    """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
-    name = "-".join(filter(None, (paper.id, selection.name)))
-    version = getattr(paper.measure, "version", "")
-    parts = (name, *selection.aqms, *selection.arms, _core.CORE_VERSION, version)
-    return Path("results") / f"{name}-{digest(*parts, length=8)}"
-
-
-def _selected(paper: Paper, selection: Selection) -> frozenset[str]:
-    """Return the ids of the claims that are asked for."""
-    if selection.world is not None and selection.world not in paper.worlds:
-        raise unknown(selection.world, f"a world of {paper.id}", paper.worlds)
-    if selection.experiment is not None:
-        paper.experiment(selection.experiment)
-    return frozenset(
-        claim.id
-        for claim in paper.claims
-        if selection.experiment in (None, *claim.experiments)
-        and (
-            REAL in paper.worlds_of(claim)
-            if selection.real
-            else selection.world in (None, paper.worlds_of(claim)[0])
-        )
-    )
-
-
-def _sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
-    """Return the arms that claims look at, with all other arms of the claims' own experiments."""
-    mine = {name for claim in paper.claims if claim.id in claims for name in claim.experiments}
-    whole = {(e.id, name) for e in paper.experiments if {e.id, e.beside} & mine for name in e.names}
-    return frozenset(whole).union(*(paper.checks[name].sources for name in claims))
-
-
-def _first_jobs(paper: Paper, claims: frozenset[str], quick: bool) -> Iterator[Job]:
-    """Yield the primary runs, then those of the other readings: only of arms that a check looks at."""
-    wanted, judged = _sources(paper, claims), frozenset().union(*(paper.checks[n].sources for n in claims))
-    cells: list[tuple[str, str, Arm, range]] = []
-    for reading in (None, *paper.readings):
-        needed, name = (judged, reading.id) if reading else (wanted, "")
-        for one in paper.experiments:
-            arms, seeds = reading.arms(one, quick) if reading else one.runs(quick), one.count(quick)
-            cells += [
-                (name, one.id, arm, range(1, seeds + 1)) for arm in arms if (one.id, arm.name) in needed
-            ]
-    yield from seeds_for(cells, paper.traced)
-
-
-#: (reading, experiment, arm in equations, seeds).
-Solved: TypeAlias = tuple[str, str, Modelled, range]
-
-
-def _models(paper: Paper, claims: frozenset[str], quick: bool) -> list[Solved]:
-    """Return the arms in equations that claims look at: the primary ones, then those of other readings."""
-    wanted, judged = _sources(paper, claims), frozenset().union(*(paper.checks[n].sources for n in claims))
-    cells: list[Solved] = []
-    for reading in (None, *paper.readings):
-        needed, name = (judged, reading.id) if reading else (wanted, "")
-        for one in paper.experiments:
-            models, seeds = reading.models(one, quick) if reading else one.models, one.count(quick)
-            cells += [(name, one.id, m, range(1, seeds + 1)) for m in models if (one.id, m.name) in needed]
-    return cells
-
-
-def _more_jobs(paper: Paper, claims: frozenset[str], campaign: Campaign) -> tuple[list[Job], list[Solved]]:
-    """Return the seeds beyond the first of the arms whose inequalities are undecided; runs and equations."""
-    samples = campaign.observations.under()
-    wanted = frozenset().union(*(paper.checks[name].wanting(samples) for name in claims))
-    runs = seeds_for(
-        ("", one.id, arm, range(one.seeds + 1, one.most_seeds + 1))
-        for one in paper.experiments
-        for arm in one.arms
-        if (one.id, arm.name) in wanted
-    )
-    models = [
-        ("", one.id, model, range(one.seeds + 1, one.most_seeds + 1))
-        for one in paper.experiments
-        for model in one.models
-        if (one.id, model.name) in wanted
-    ]
-    return list(runs), models
-
-
 def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection) -> list[Judged]:
-    if selection.real:
-        return _judge_real(paper, claims, campaign, selection)
-    quick = selection.quick
-    views = {reading.id: campaign.observations.under(reading) for reading in paper.readings}
-    asked = [claim for claim in paper.claims if claim.id in claims and paper.worlds_of(claim)[0] in BUILT]
-    primary = campaign.observations.under()
-    found = judge_all(asked, paper.checks, primary, views, paper.details, quick)
-    by_id = {item.claim.id: item for item in found}
-    not_run = Finding(Verdict.UNDECIDED, reason="not run")
-    return [
-        (by_id.get(claim.id) or paper.details(claim, not_run))
-        if world in BUILT
-        else paper.awaits(claim, world)
-        for claim in paper.claims
-        for world in paper.worlds_of(claim)
-    ]
+    """Return a row for every claim in every world that it stands in; judged is the world asked for."""
 
-
-def _judge_real(
-    paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection
-) -> list[Judged]:
-    """Judge the claims that stand in the real world, on few repetitions; all others were not run."""
+    def home(claim: Claim) -> str | None:
+        return next((world for world in paper.worlds_of(claim) if world in selection.worlds), None)
 
     def details(claim: Claim, finding: Finding) -> Judged:
-        return paper.details(claim, finding, REAL)
+        return paper.details(claim, finding, home(claim))
 
-    asked = [claim for claim in paper.claims if claim.id in claims]
+    # Readings are not run in the real world, and repetitions there are few.
+    readings, least = ([], LEAST) if selection.real else (paper.readings, None)
+    views = {reading.id: campaign.observations.under(reading) for reading in readings}
+    asked = [claim for claim in paper.claims if claim.id in claims and home(claim)]
     primary = campaign.observations.under()
-    found = judge_all(asked, paper.checks, primary, {}, details, selection.quick, LEAST)
+    found = judge_all(asked, paper.checks, primary, views, details, selection.quick, least)
     by_id = {item.claim.id: item for item in found}
-    not_run = Finding(Verdict.UNDECIDED, reason="not run")
-    return [
-        by_id[claim.id] if world == REAL and claim.id in by_id else paper.details(claim, not_run, world)
-        for claim in paper.claims
-        for world in paper.worlds_of(claim)
-    ]
+
+    def row(claim: Claim, world: str) -> Judged:
+        if world == home(claim) and claim.id in by_id:
+            return by_id[claim.id]
+        awaits = world == REAL and not selection.real
+        reason = "needs the real world" if awaits else "not run"
+        return paper.details(claim, Finding(Verdict.UNDECIDED, reason=reason), world)
+
+    rows = [row(claim, world) for claim in paper.claims for world in paper.worlds_of(claim)]
+    return [_timed(item, paper, campaign) for item in rows]
 
 
 def _timed(item: Judged, paper: Paper, campaign: Campaign) -> Judged:

@@ -1,0 +1,103 @@
+"""Which part of a paper is asked for: experiments, a world, few seeds; and what has no sense."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.errors import InputError, unknown
+from sojourn.papers.paper import BUILT, Paper
+from sojourn.study.plan import digest
+
+#: The world whose runs are made only when asked for.
+REAL = "real"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of a paper is asked for.
+
+    Attributes
+    ----------
+    experiment, world : str or None
+        Only this one; None: all.
+    quick : bool
+        Few seeds, and no verdict that asks for more.
+    aqms : tuple of str
+        Further algorithms, run beside the paper's.
+    arms : tuple of str
+        In the real world: only these arms.
+    """
+
+    experiment: str | None = None
+    world: str | None = None
+    quick: bool = False
+    aqms: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ()
+
+    @property
+    def real(self) -> bool:
+        """Whether runs in the real world are asked for."""
+        return self.world == REAL
+
+    @property
+    def worlds(self) -> tuple[str, ...]:
+        """The worlds in which claims are judged."""
+        return (REAL,) if self.real else BUILT
+
+    @property
+    def name(self) -> str:
+        """What is asked for, as part of a folder's name."""
+        words = (
+            self.experiment,
+            self.world,
+            "quick" if self.quick else "",
+            "with" if self.aqms else "",
+            "some" if self.arms else "",
+        )
+        return "-".join(filter(None, words))
+
+    @property
+    def options(self) -> str:
+        """The same as options of the command."""
+        words = [f"--experiment {self.experiment}"] if self.experiment else []
+        words += [f"--world {self.world}"] if self.world else []
+        words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
+        words += [f"--arm {shlex.quote(name)}" for name in self.arms]
+        return " ".join([*words, *(["--quick"] if self.quick else [])])
+
+
+def refuse(selection: Selection) -> None:
+    """Refuse what has no sense in a world."""
+    if selection.arms and not selection.real:
+        raise InputError("arms", "can be chosen in the real world only", "with world = 'real'")
+    if selection.aqms and selection.real:
+        raise InputError("aqms", "cannot be added in the real world", "sojourn run FILE --world real")
+
+
+def chosen(paper: Paper, selection: Selection) -> frozenset[str]:
+    """Return the ids of the claims that are asked for."""
+    if selection.world is not None and selection.world not in paper.worlds:
+        raise unknown(selection.world, f"a world of {paper.id}", paper.worlds)
+    if selection.experiment is not None:
+        paper.experiment(selection.experiment)
+    return frozenset(
+        claim.id
+        for claim in paper.claims
+        if selection.experiment in (None, *claim.experiments)
+        and (
+            REAL in paper.worlds_of(claim)
+            if selection.real
+            else selection.world in (None, paper.worlds_of(claim)[0])
+        )
+    )
+
+
+def default_directory(paper: Paper, selection: Selection) -> Path:
+    """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
+    name = "-".join(filter(None, (paper.id, selection.name)))
+    version = getattr(paper.measure, "version", "")
+    parts = (name, *selection.aqms, *selection.arms, _core.CORE_VERSION, version)
+    return Path("results") / f"{name}-{digest(*parts, length=8)}"
