@@ -21,9 +21,8 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 SHOWN = 8
 
 
-@dataclass(frozen=True)
-class All:
-    """Every part holds: reproduced; one fails: not reproduced; else undecided."""
+class _Joined:
+    """What checks of several parts have in common."""
 
     parts: tuple[Check, ...]
 
@@ -37,15 +36,46 @@ class All:
         """The most that a part asks for."""
         return max(part.seeds for part in self.parts)
 
-    def flat(self) -> list[Check]:
-        """Return the parts, those of joined parts in their place."""
-        return [one for part in self.parts for one in (part.flat() if isinstance(part, All) else [part])]
-
     def wanting(self, samples: Samples) -> frozenset[Source]:
-        """Return the arms of the parts that more seeds may help, unless a part has failed already."""
+        """Return the arms of the parts that more seeds may help, unless all is decided."""
         if self.judge(samples).verdict is not U:
             return frozenset()
         return union(part.wanting(samples) for part in self.parts)
+
+    def judge(self, samples: Samples) -> Finding:
+        """Return the finding."""
+        raise NotImplementedError
+
+
+class _Wrapped:
+    """What checks that add something to one that decides have in common."""
+
+    check: Check
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The arms of the check."""
+        return self.check.sources
+
+    @property
+    def seeds(self) -> int:
+        """What the check asks for."""
+        return self.check.seeds
+
+    def wanting(self, samples: Samples) -> frozenset[Source]:
+        """Return what the check wants."""
+        return self.check.wanting(samples)
+
+
+@dataclass(frozen=True)
+class All(_Joined):
+    """Every part holds: reproduced; one fails: not reproduced; else undecided."""
+
+    parts: tuple[Check, ...]
+
+    def flat(self) -> list[Check]:
+        """Return the parts, those of joined parts in their place."""
+        return [one for part in self.parts for one in (part.flat() if isinstance(part, All) else [part])]
 
     def judge(self, samples: Samples) -> Finding:
         """Return the part that decides, with all parts in the reason.
@@ -86,7 +116,7 @@ def _listed(found: Sequence[Finding]) -> str:
 
 
 @dataclass(frozen=True)
-class AtLeast:
+class AtLeast(_Joined):
     """Several alike parts, of which so many must hold: "at four of five loads".
 
     Attributes
@@ -99,22 +129,6 @@ class AtLeast:
 
     least: int
     parts: tuple[Check, ...]
-
-    @property
-    def sources(self) -> frozenset[Source]:
-        """The arms of all parts."""
-        return union(part.sources for part in self.parts)
-
-    @property
-    def seeds(self) -> int:
-        """The most that a part asks for."""
-        return max(part.seeds for part in self.parts)
-
-    def wanting(self, samples: Samples) -> frozenset[Source]:
-        """Return the arms of the parts that more seeds may help, unless all is decided."""
-        if self.judge(samples).verdict is not U:
-            return frozenset()
-        return union(part.wanting(samples) for part in self.parts)
 
     def judge(self, samples: Samples) -> Finding:
         """Return the finding; its effect is the number of parts that hold."""
@@ -130,7 +144,7 @@ class AtLeast:
 
 
 @dataclass(frozen=True)
-class Beside:
+class Beside(_Wrapped):
     """A check that decides and another that is only shown."""
 
     check: Check
@@ -140,15 +154,6 @@ class Beside:
     def sources(self) -> frozenset[Source]:
         """The arms of both."""
         return self.check.sources | self.also.sources
-
-    @property
-    def seeds(self) -> int:
-        """What the deciding check asks for."""
-        return self.check.seeds
-
-    def wanting(self, samples: Samples) -> frozenset[Source]:
-        """Return what the deciding check wants."""
-        return self.check.wanting(samples)
 
     def judge(self, samples: Samples) -> Finding:
         """Return the deciding finding, the other in its reason."""
@@ -161,25 +166,11 @@ class Beside:
 
 
 @dataclass(frozen=True)
-class Noted:
+class Noted(_Wrapped):
     """A check with a remark that its verdict cannot be understood without."""
 
     check: Check
     remark: str
-
-    @property
-    def sources(self) -> frozenset[Source]:
-        """The arms of the check."""
-        return self.check.sources
-
-    @property
-    def seeds(self) -> int:
-        """What the check asks for."""
-        return self.check.seeds
-
-    def wanting(self, samples: Samples) -> frozenset[Source]:
-        """Return what the check wants."""
-        return self.check.wanting(samples)
 
     def judge(self, samples: Samples) -> Finding:
         """Return the check's finding, the remark at the end of its reason."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from sojourn.papers.avqred2007.experiments import QUICK, TWIN, lasting
 from sojourn.papers.avqred2007.settings import TABLE1
+from sojourn.papers.changes import Change, Data, only
 from sojourn.papers.experiment import Arm, Reading
 
-Data = dict[str, Any]
 _HERE = frozenset({TWIN})
 
 
@@ -22,25 +22,13 @@ def readings() -> list[Reading]:
     return [*_places(), *_algorithms(), *_metrics()]
 
 
-def everywhere(change: Callable[[Data], None]) -> Callable[[Arm], Arm | None]:
+def everywhere(change: Callable[[Data], None]) -> Change:
     """Return a change of an arm's shortened scenario, made on its plain data."""
 
     def apply(arm: Arm) -> Arm:
         data = arm.scenario.model_dump(by_alias=True, exclude_none=True)
         change(data)
         return lasting(QUICK, arm.within(arm.scenario.with_(**data)))
-
-    return apply
-
-
-def only(algorithm: str, **parameters: str) -> Callable[[Arm], Arm | None]:
-    """Return a change of one algorithm's parameters."""
-
-    def apply(arm: Arm) -> Arm | None:
-        if arm.algorithm != algorithm:
-            return None
-        changed = arm.having(**parameters)
-        return changed if changed.spec != arm.spec else None
 
     return apply
 
@@ -84,7 +72,7 @@ def _places() -> list[Reading]:
 
 
 def _algorithms() -> list[Reading]:
-    def reading(name: str, title: str, change: Callable[[Arm], Arm | None], assumption: str) -> Reading:
+    def reading(name: str, title: str, change: Change, assumption: str) -> Reading:
         return Reading(name, title, change, experiments=_HERE, assumption=assumption)
 
     return [

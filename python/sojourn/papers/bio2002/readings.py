@@ -6,17 +6,14 @@ thresholds, unless it waits after each mark, as ns-2 did.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.experiments import CASES
-from sojourn.papers.experiment import Arm, Reading
+from sojourn.papers.changes import Change, everywhere, only
+from sojourn.papers.experiment import Reading
 from sojourn.scenario import Scenario
 
 _CASES = frozenset(CASES)
 _LARGE, _ECN = frozenset({"bio-case1", "bio-case3"}), frozenset({"bio-case1", "bio-case2"})
-
-Change = Callable[[Arm], Arm | None]
 
 
 def readings() -> list[Reading]:
@@ -24,19 +21,9 @@ def readings() -> list[Reading]:
     return [*_red(), *_tcp(), *_sources(), *_profiles(), *_metrics()]
 
 
-def only(algorithm: str, **parameters: str) -> Change:
-    """Return a change of one algorithm's parameters."""
-    return lambda arm: arm.having(**parameters) if arm.algorithm == algorithm else None
-
-
 def waiting(word: str) -> Change:
     """Return a change of whether RED and RIO wait after a mark."""
     return lambda arm: arm.having(wait=word) if arm.algorithm in ("red", "rio") else None
-
-
-def everywhere(change: Callable[[Scenario], Scenario]) -> Change:
-    """Return a change of the scenario of every arm."""
-    return lambda arm: arm.within(change(arm.scenario))
 
 
 def of_sources(**changes: str | int) -> Change:

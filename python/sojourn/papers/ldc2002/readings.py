@@ -7,8 +7,8 @@ In GFC-2 a changed algorithm stands in every queue again.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from sojourn.papers.changes import Change, Data, rewritten
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.papers.ldc2002.experiments import everywhere
 from sojourn.scenario import Scenario
@@ -20,29 +20,13 @@ PICTURES = frozenset(
 _WITH_WEB = PICTURES | {GFC2, WEB, SWEEP}
 _SIMULATED = _WITH_WEB | {FTP}
 
-Data = dict[str, Any]
-
 
 def readings() -> list[Reading]:
     """Return every other reading."""
     return [*_tcp(), *_traffic(), *_links(), *_algorithms(), *_metrics()]
 
 
-def rewritten(change: Callable[[Data], None]) -> Callable[[Arm], Arm | None]:
-    """Return a change of an arm's scenario, made on its plain data; None where nothing changes."""
-
-    def apply(arm: Arm) -> Arm | None:
-        before, data = (arm.scenario.model_dump(by_alias=True, exclude_none=True) for _ in range(2))
-        change(data)
-        changed = {key: value for key, value in data.items() if value != before[key]}
-        return arm.within(arm.scenario.with_(**changed)) if changed else None
-
-    return apply
-
-
-def parameters(
-    algorithm: str, changes: Callable[[Scenario], Mapping[str, str]]
-) -> Callable[[Arm], Arm | None]:
+def parameters(algorithm: str, changes: Callable[[Scenario], Mapping[str, str]]) -> Change:
     """Return a change of an algorithm's parameters, in every queue that it stands in."""
 
     def apply(arm: Arm) -> Arm | None:
@@ -55,7 +39,7 @@ def parameters(
 
 
 def _tcp() -> list[Reading]:
-    def conventions(name: str) -> Callable[[Arm], Arm | None]:
+    def conventions(name: str) -> Change:
         return lambda arm: everywhere(arm.within(arm.scenario.with_(conventions=name)))
 
     def window(data: Data) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sojourn.papers.changes import Change, everywhere, only
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.papers.raqm2005.experiments import FIGURES
 from sojourn.scenario import Scenario
@@ -23,18 +24,12 @@ def readings() -> list[Reading]:
     return [*_rates(), *_gains(), *_rem(), *_tcp(), *_delays(), *_traffic(), *_metrics()]
 
 
-def raqm(**parameters: str) -> Callable[[Arm], Arm | None]:
+def raqm(**parameters: str) -> Change:
     """Return a change of RAQM's parameters (not of those that an experiment varies itself)."""
-
-    def change(arm: Arm) -> Arm | None:
-        if arm.algorithm != "raqm":
-            return None
-        return _unless_same(arm, arm.having(**parameters))
-
-    return change
+    return only("raqm", **parameters)
 
 
-def adaptive(**parameters: str) -> Callable[[Arm], Arm | None]:
+def adaptive(**parameters: str) -> Change:
     """Return a change of adaptive RAQM's parameters; arms that vary eps or the gain keep their own."""
 
     def change(arm: Arm) -> Arm | None:
@@ -42,15 +37,6 @@ def adaptive(**parameters: str) -> Callable[[Arm], Arm | None]:
         return None if varied else raqm(**parameters)(arm)
 
     return change
-
-
-def everywhere(change: Callable[[Scenario], Scenario]) -> Callable[[Arm], Arm | None]:
-    """Return a change of the scenario of every arm."""
-    return lambda arm: arm.within(change(arm.scenario))
-
-
-def _unless_same(old: Arm, new: Arm) -> Arm | None:
-    return None if new.spec == old.spec and new.scenario == old.scenario else new
 
 
 def _rates() -> list[Reading]:
@@ -107,17 +93,17 @@ def _rem() -> list[Reading]:
 
 
 def _tcp() -> list[Reading]:
-    def variant(name: str) -> Callable[[Arm], Arm | None]:
+    def variant(name: str) -> Change:
         def change(scenario: Scenario) -> Scenario:
             data = scenario.model_dump(by_alias=True, exclude_none=True)["traffic"]
             return scenario.with_(traffic=[{**t, "variant": name} if "variant" in t else t for t in data])
 
         return everywhere(change)
 
-    def options(**changes: str | int) -> Callable[[Arm], Arm | None]:
+    def options(**changes: str | int) -> Change:
         return everywhere(lambda scenario: scenario.with_(tcp={**scenario.tcp, **changes}))
 
-    def conventions(name: str) -> Callable[[Arm], Arm | None]:
+    def conventions(name: str) -> Change:
         return everywhere(lambda scenario: scenario.with_(conventions=name))
 
     return [
