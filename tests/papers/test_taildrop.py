@@ -18,9 +18,10 @@ from sojourn import rules
 from sojourn.papers import find
 from sojourn.papers.checks import Below
 from sojourn.papers.claims import Verdict
+from sojourn.papers.experiment import Arm
 from sojourn.papers.judge import AtLeast
 from sojourn.papers.reproduction import reproduce
-from sojourn.papers.taildrop2001 import ftp, printed
+from sojourn.papers.taildrop2001 import ftp, printed, real
 from sojourn.papers.taildrop2001.experiments import (
     BUFFERS,
     FLOWS,
@@ -118,8 +119,12 @@ def test_delays_act_on_the_way_there(name: str):
     assert udp["count"] * udp["kind"]["udp_cbr"]["rate"] == 1_000_000
 
 
-def test_a_short_run_has_the_printed_round_trips_and_loads():
-    one = arm("REDstd", 64, scenario(TESTBED, 64, "130s"))
+@pytest.mark.parametrize(
+    "one",
+    [arm("REDstd", 64, scenario(TESTBED, 64, "130s")), real.arms()["REDstd 64"]],
+    ids=["testbed", "as real hosts have it"],
+)
+def test_a_short_run_has_the_printed_round_trips_and_loads(one: Arm):
     (outcome,) = execute([Point(one.scenario, one.spec, 1)], reduce=measure)
     found = outcome.metrics
     assert found["way_least_ms"] == pytest.approx(120, abs=2)

@@ -48,20 +48,37 @@ def _goodput(record: Record) -> Values:
         "pipe_packets": None,
     }
     if packets:
-        trip = float(flows["delay_ns"].sum()) / packets / 1e9
+        back = sum(_back(record, i) * n for i, n in flows.select("index", "received_packets").iter_rows())
+        trip = (float(flows["delay_ns"].sum()) + back) / packets / 1e9
         values["pipe_packets"] = RATE * trip / 8 / PACKET
         values["pipe_packets_long"] = RATE * (trip + FURTHER) / 8 / PACKET
     return values
 
 
+def _back(record: Record, index: int) -> int:
+    """Return the propagation delay of a flow's acknowledgements, in ns.
+
+    There is none in the paper's testbed, where all delay is on the way there, nor in its simulated twin. Real
+    hosts have a dumbbell, whose links delay both ways alike.
+    """
+    bell = record.plan["topology"].get("dumbbell")
+    if bell is None:
+        return 0
+    ends = (bell["access"], bell["server"])
+    return int(bell["delay"]) + sum(
+        int(end["delays"][index % end["nodes"] % len(end["delays"])]) for end in ends
+    )
+
+
 def _udp(record: Record) -> Values:
-    """Return UDP's share of the link, and the way of its sources without the queue: those of all flows."""
+    """Return UDP's share of the link, and its sources' round trips without the queue: those of all flows."""
     flows = record.flows.filter(pl.col("transport") == "udp")
     size = record.plan["traffic"][1]["kind"]["udp_cbr"]["size"]
     queue = record.queues[0]
     waiting = queue["delay_sum_ns"] / queue["departures"]
     ways = [
-        (row["delay_ns"] / row["received_packets"] - waiting) / 1e6 for row in flows.iter_rows(named=True)
+        (row["delay_ns"] / row["received_packets"] - waiting + _back(record, row["index"])) / 1e6
+        for row in flows.iter_rows(named=True)
     ]
     return {
         "udp_share": float(flows["queue_arrivals"].sum()) * size * 8 / record.seconds / RATE,
