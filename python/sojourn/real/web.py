@@ -1,7 +1,8 @@
 """People who look at pages, as a load: nginx on one side, sessions that fetch objects on the other.
 
 Every object comes over a connection of its own (HTTP/1.0). Any size is a range of one large file without
-content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest.
+content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest. Nobody
+but the client gives up: nginx would after a minute in which nothing came through.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ events {{ worker_connections {connections}; multi_accept on; }}
 http {{
   access_log off; sendfile on; tcp_nodelay on; keepalive_timeout 0; default_type application/octet-stream;
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
-  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e; reset_timedout_connection on; server_tokens off;
+  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e; server_tokens off;
+  send_timeout 1d; client_header_timeout 1d; reset_timedout_connection on;
   server {{ {listen} root {folder}/root; }}
 }}
 """
