@@ -1,8 +1,8 @@
 """People who look at pages, as a load: nginx on one side, sessions that fetch objects on the other.
 
 Every object comes over a connection of its own (HTTP/1.0). Any size is a range of one large file without
-content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest. Nobody
-but the client gives up: nginx would after a minute in which nothing came through.
+content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest.
+Nobody but the client gives up: nginx would after a minute in which nothing came through.
 """
 
 from __future__ import annotations
