@@ -2,7 +2,7 @@
 
 use crate::{
     check::LARGEST,
-    net::{Carries, Packet, Sacks},
+    net::{Carries, Packet, Route, Sacks},
     plan::{Draw, Tcp},
     tcp::{self, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand},
@@ -154,7 +154,7 @@ impl Connection {
     pub(crate) fn packet(
         &self,
         flow: u32,
-        step: u32,
+        route: Route,
         class: Class,
         tcp: &Tcp,
         segment: Segment,
@@ -167,7 +167,8 @@ impl Connection {
         let ect = if o.ect == tcp::Ect::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         Packet {
             flow,
-            step,
+            step: route.first,
+            host: route.host,
             bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
             ecn: if may_mark { ect } else { Ecn::NotEct },
             class,
@@ -178,9 +179,16 @@ impl Connection {
         }
     }
 
-    /// The acknowledgement of what has arrived so far.
+    /// The acknowledgement of what has arrived so far, at a step for a host.
     #[inline(always)]
-    pub(crate) fn answer(&self, flow: u32, step: u32, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
+    pub(crate) fn answer(
+        &self,
+        flow: u32,
+        (step, host): (u32, u32),
+        class: Class,
+        tcp: &Tcp,
+        sacks: &mut Sacks,
+    ) -> Packet {
         let (mut bytes, mut sack) = (tcp.ack, 0);
         if tcp.options.sack && self.receiver.has_blocks() {
             let blocks = self.receiver.sack();
@@ -191,6 +199,7 @@ impl Connection {
             stamp: sack,
             flow,
             step,
+            host,
             bytes,
             number: self.receiver.next(),
             carries: Carries::Ack,
@@ -294,7 +303,7 @@ mod tests {
 
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
-        connection(tcp, Some(5000)).packet(7, 3, Class(2), tcp, segment, 0)
+        connection(tcp, Some(5000)).packet(7, Route { first: 3, host: 5 }, Class(2), tcp, segment, 0)
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.
@@ -304,7 +313,7 @@ mod tests {
         let sizes = [0, 1, 5, 6].map(|sequence| sent(&tcp, sequence, false).bytes);
         assert_eq!(sizes, [52, 1000, 1000, 240]);
         let packet = sent(&tcp, 1, false);
-        assert_eq!((packet.flow, packet.step, packet.class), (7, 3, Class(2)));
+        assert_eq!((packet.flow, packet.step, packet.host, packet.class), (7, 3, 5, Class(2)));
         let ends = |bytes| connection(&tcp, bytes).sender.end();
         assert_eq!([Some(0), Some(1), Some(960), Some(961), None].map(ends), [2, 2, 2, 3, u32::MAX]);
     }
@@ -363,10 +372,10 @@ mod tests {
             connection.receiver.receive(sequence, sequence == 4, false);
         }
         let mut sacks = Sacks::default();
-        let answer = connection.answer(7, 9, Class(0), &tcp, &mut sacks);
+        let answer = connection.answer(7, (9, 5), Class(0), &tcp, &mut sacks);
         assert_eq!((answer.carries, answer.number, answer.flag, answer.stamp), (Carries::Ack, 1, true, 1));
         let blocks: Sack = [(4, 5), (2, 3), (0, 0)];
         assert_eq!(sacks.take(1), blocks);
-        assert_eq!((answer.bytes, answer.step, answer.ecn), (52 + 16, 9, Ecn::NotEct));
+        assert_eq!((answer.bytes, answer.step, answer.host, answer.ecn), (52 + 16, 9, 5, Ecn::NotEct));
     }
 }

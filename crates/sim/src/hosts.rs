@@ -35,7 +35,7 @@ impl Simulation {
         let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent else { return };
         if at >= self.horizon || connection.awaited > 0 {
             connection.awaited += 1;
-            let link = self.network.steps[packet.step as usize].link;
+            let link = self.network.steps[packet.step as usize].link(packet.host);
             return self.wait(at, link, packet);
         }
         while let Agent::Tcp(connection) = &self.flows[packet.flow as usize].agent
@@ -69,8 +69,8 @@ impl Simulation {
             counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
             return false;
         };
-        let (number, sequence, cwr, backward) =
-            (packet.flow, packet.number, packet.flag, flow.route.backward);
+        let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
+        let backward = (packet.step + 1, packet.host);
         let is_marked = packet.is_marked();
         let turns = connection.receiver.turns(is_marked);
         let earlier = (turns && connection.delayed.take().is_some())
@@ -110,7 +110,8 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         match (&flow.agent, group.tcp()) {
             (Agent::Tcp(connection), Some(tcp)) => {
-                connection.answer(number, flow.route.backward, group.class, tcp, &mut self.sacks)
+                let backward = (self.network.backward(flow.route), flow.route.host);
+                connection.answer(number, backward, group.class, tcp, &mut self.sacks)
             }
             _ => unreachable!("only connections are answered"),
         }
@@ -178,7 +179,7 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, now);
         if let Some(shaper) = connection.shaper() {
             if !shaper.is_free(now) {
                 if let Some(due) = shaper.wait(segment) {
@@ -200,7 +201,7 @@ impl Simulation {
         let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
-        let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, segment, now);
+        let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, now);
         if let Some(shaper) = connection.shaper() {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
@@ -269,7 +270,8 @@ impl Simulation {
             let mut packet = Packet {
                 stamp: now,
                 flow: number,
-                step: flow.route.forward,
+                step: flow.route.first,
+                host: flow.route.host,
                 bytes,
                 number: *sent as u32,
                 carries: Carries::Datagram,

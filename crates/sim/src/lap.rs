@@ -23,8 +23,10 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         let (steps, links) = (&self.network.steps[..], &mut self.network.links[..]);
+        let mut crossed = 0;
         if !step.last {
-            (at, _) = cross_all(links, &steps[packet.step as usize + 1..], at, packet.bytes);
+            let way = &steps[packet.step as usize + 1..];
+            (at, crossed) = cross_all(links, way, packet.host, at, packet.bytes);
         }
 
         let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
@@ -33,9 +35,9 @@ impl Simulation {
             flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
         }
         connection.receiver.acknowledges();
-        let mut packet = connection.answer(number, flow.route.backward, group.class, tcp, &mut self.sacks);
-        let crossed;
-        (at, crossed) = cross_all(links, &steps[packet.step as usize..], at, packet.bytes);
+        let backward = (packet.step + 1 + crossed, packet.host);
+        let mut packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
+        (at, crossed) = cross_all(links, &steps[packet.step as usize..], packet.host, at, packet.bytes);
         packet.step += crossed - 1;
 
         let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
@@ -52,11 +54,11 @@ impl Simulation {
             self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         for segment in &self.released {
-            let mut packet = connection.packet(number, flow.route.forward, group.class, tcp, *segment, at);
+            let mut packet = connection.packet(number, flow.route, group.class, tcp, *segment, at);
             if let Some(marker) = &mut flow.marker {
                 packet.class = marker.mark(at, packet.bytes, packet.class);
             }
-            let first = steps[packet.step as usize].link;
+            let first = steps[packet.step as usize].link(packet.host);
             let link = &mut links[first as usize];
             let arrival = link.cross(at, packet.bytes);
             self.calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
@@ -68,10 +70,10 @@ impl Simulation {
 /// Cross the links of `way` one after the other, to the end of the route: when the packet is there, and how many
 /// links there were.
 #[inline(always)]
-fn cross_all(links: &mut [Link], way: &[Step], mut at: u64, bytes: u32) -> (u64, u32) {
+fn cross_all(links: &mut [Link], way: &[Step], host: u32, mut at: u64, bytes: u32) -> (u64, u32) {
     let mut crossed = 0;
     for step in way {
-        at = links[step.link as usize].cross(at, bytes);
+        at = links[step.link(host) as usize].cross(at, bytes);
         crossed += 1;
         if step.last {
             break;

@@ -152,6 +152,7 @@ impl Queues {
         let mut packet = Packet {
             flow: parcel.flow,
             step: 0,
+            host: 0,
             number: parcel.token,
             stamp: now,
             carries: Carries::Datagram,

@@ -283,7 +283,7 @@ impl Simulation {
     #[inline(always)]
     fn go_on(&mut self, now: u64, packet: &mut Packet) {
         let step = self.network.steps[packet.step as usize];
-        match self.network.links[step.link as usize].port {
+        match self.network.links[step.link(packet.host) as usize].port {
             Some(port) => self.queue_up(now, port, packet),
             None => self.carry(now, *packet),
         }
@@ -294,7 +294,7 @@ impl Simulation {
     pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
         loop {
             let step = self.network.steps[packet.step as usize];
-            let link = &mut self.network.links[step.link as usize];
+            let link = &mut self.network.links[step.link(packet.host) as usize];
             if let Some(port) = link.port {
                 return self.queue_up_far(at, port, &mut packet);
             }
@@ -312,7 +312,7 @@ impl Simulation {
     #[inline]
     fn leave(&mut self, arrival: u64, step: Step, packet: &mut Packet) -> bool {
         if !step.ahead {
-            self.wait(arrival, step.link, packet);
+            self.wait(arrival, step.link(packet.host), packet);
             return false;
         }
         if !step.last {

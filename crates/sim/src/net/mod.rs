@@ -5,11 +5,14 @@ mod fifo;
 mod link;
 mod packet;
 mod port;
+mod routes;
 mod scheduled;
 mod topology;
+mod ways;
 
 pub(crate) use capacity::Capacity;
 pub(crate) use link::Link;
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Offer, Port, Setting};
-pub(crate) use topology::{Network, Route, Step};
+pub(crate) use routes::{Route, Step};
+pub(crate) use topology::Network;

@@ -58,8 +58,10 @@ pub(crate) struct Packet {
     pub(crate) stamp: u64,
     /// Its flow.
     pub(crate) flow: u32,
-    /// The step of its route that it is on (an index into the network's steps).
+    /// The step of its route that it is on (an index into the network's steps), and where the links of its own
+    /// host begin.
     pub(crate) step: u32,
+    pub(crate) host: u32,
     /// Size on the wire.
     pub(crate) bytes: u32,
     /// Its number within the flow; an acknowledgement says that every packet below has arrived.

@@ -1,39 +1,16 @@
-//! The graph: nodes, one-way links, the route of every flow, and how far a packet may run ahead.
-//!
-//! A packet that enters a link which never loses can be told its arrival time at once. If the next link
-//! is fed by this one alone, packets meet it in the same order whether they are handed over at their
-//! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
-//! that answers at once, and for a sender that hears of nothing but its acknowledgements and its own timer, if
-//! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
-//! for its time.
+//! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
 
-use super::{Capacity, Link, Port, Setting};
+use super::{
+    Capacity, Link, Port, Route, Setting, Step,
+    routes::{Answer, Routes},
+    ways::Ways,
+};
 use crate::{
     error::PlanError,
     plan::{self, Access, Plan, Topology, Traffic},
 };
 use sojourn_aqm::units;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// One link of a route.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    pub(crate) link: u32,
-    /// The route ends behind this link.
-    pub(crate) last: bool,
-    /// What comes behind it needs no event.
-    pub(crate) ahead: bool,
-    /// Nothing from its end up to the sender's reaction needs an event, and the sender's next packet waits behind
-    /// its first link.
-    pub(crate) laps: bool,
-}
-
-/// Where a flow's packets and their acknowledgements enter: indices into [`Network::steps`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Route {
-    pub(crate) forward: u32,
-    pub(crate) backward: u32,
-}
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Links, queues and routes.
 pub(crate) struct Network {
@@ -45,31 +22,6 @@ pub(crate) struct Network {
     pub(crate) routes: Vec<Vec<Route>>,
     /// How many of each traffic group's nodes send, where every pair has a route.
     pub(crate) senders: Vec<u32>,
-}
-
-/// Who hands packets to a link: a host in its own time, or one other link in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feed {
-    Clock,
-    Link(u32),
-}
-
-/// Who feeds a link: nobody, always the same, or several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Feeds {
-    None,
-    Only(Feed),
-    Several,
-}
-
-impl Feeds {
-    fn add(&mut self, feed: Feed) {
-        *self = match *self {
-            Feeds::None => Feeds::Only(feed),
-            Feeds::Only(known) if known == feed => Feeds::Only(feed),
-            _ => Feeds::Several,
-        };
-    }
 }
 
 impl Network {
@@ -111,11 +63,16 @@ impl Network {
         Ok(Network { senders, ..graph.build(plan, &demands, seed, plain)? })
     }
 
-    /// The steps of a route from its entry on.
-    pub(crate) fn way(&self, entry: u32) -> impl Iterator<Item = &Step> {
-        let steps = &self.steps[entry as usize..];
-        let last = steps.iter().position(|step| step.last).unwrap_or(0);
-        steps[..=last].iter()
+    /// The links that packets of `route` cross.
+    pub(crate) fn way(&self, route: Route) -> impl Iterator<Item = u32> {
+        let way = route.first..self.backward(route);
+        way.map(move |step| self.steps[step as usize].link(route.host))
+    }
+
+    /// Where acknowledgements of `route` enter.
+    pub(crate) fn backward(&self, route: Route) -> u32 {
+        let steps = &self.steps[route.first as usize..];
+        route.first + 1 + steps.iter().position(|step| step.last).unwrap_or(0) as u32
     }
 
     /// The number of the queue that metrics are about.
@@ -295,60 +252,33 @@ impl Graph {
         seed: u64,
         plain: bool,
     ) -> Result<Network, PlanError> {
-        let mut ways = Ways::new(&self);
-        // Every distinct (from, to, how it is answered) once.
-        let mut laid: BTreeMap<(u32, u32, Answer), Route> = BTreeMap::new();
-        let mut steps: Vec<Step> = Vec::new();
-        let mut feeds = vec![Feeds::None; self.ends.len()];
-        let mut lasts: Vec<(usize, Answer, Route)> = Vec::new(); // (last forward step, answer, route)
-        let mut senders = vec![0; self.ends.len()]; // how many flows have their first link here
-        let mut routes = Vec::new();
+        let mut ways = Ways::new(self.size, &self.ends);
+        let mut laid = Routes::new(self.ends.len());
+        let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
             let answer = Answer::of(&group.kind);
-            let mut of_group = Vec::new();
-            for (i, &(from, to)) in ends.iter().enumerate() {
+            // Of other senders more is expected than that they react.
+            let only_reacts = matches!(&group.kind, plan::Kind::Tcp(tcp)
+                if tcp.max_rate.is_none() && tcp.options.overhead == 0);
+            let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {
                     let key = format!("traffic.{}.to", group.name);
-                    return Err(PlanError::new(
-                        key,
-                        format!("= {:?} is where it comes from", self.names[to as usize]),
-                    ));
+                    let problem = format!("= {:?} is where it comes from", self.names[to as usize]);
+                    return Err(PlanError::new(key, problem));
                 }
-                // Of other senders more is expected than that they react.
-                let only_reacts = matches!(&group.kind, plan::Kind::Tcp(tcp)
-                    if tcp.max_rate.is_none() && tcp.options.overhead == 0);
                 let is_last_of_its_kind = i + ends.len() >= group.count as usize;
                 let flows = if only_reacts && is_last_of_its_kind { 1 } else { 2 };
-                if let Some(route) = laid.get(&(from, to, answer)) {
-                    senders[steps[route.forward as usize].link as usize] += flows;
-                    of_group.push(*route);
-                    continue;
-                }
-                let there = ways.route(from, to, &group.name)?;
-                senders[there[0] as usize] += flows;
-                let back = ways.route(to, from, &group.name)?;
-                let forward = steps.len() as u32;
-                lay(&mut steps, &mut feeds, &there, Feed::Clock);
-                let last = steps.len() - 1;
-                let backward = steps.len() as u32;
-                if answer != Answer::None {
-                    let feed = match answer {
-                        Answer::AtOnce => Feed::Link(there[there.len() - 1]),
-                        _ => {
-                            senders[back[0] as usize] += 2;
-                            Feed::Clock
-                        }
-                    };
-                    lay(&mut steps, &mut feeds, &back, feed);
-                }
-                let route = Route { forward, backward };
-                lasts.push((last, answer, route));
-                laid.insert((from, to, answer), route);
-                of_group.push(route);
-            }
-            routes.push(of_group);
+                let mut way = |from: u32, to: u32| {
+                    ways.route(from, to).ok_or_else(|| {
+                        let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
+                        let problem = format!("there is no way from {from:?} to {to:?}");
+                        PlanError::new(format!("traffic.{}", group.name), problem)
+                    })
+                };
+                laid.lay((from, to), answer, flows, || Ok([way(from, to)?, way(to, from)?]))
+            });
+            routes.push(of_group.collect::<Result<_, _>>()?);
         }
-        drop((ways, laid));
         let mut links = std::mem::take(&mut self.links);
         for (id, capacity) in &self.capacities {
             let (from, to) = &self.ends[*id as usize];
@@ -357,42 +287,12 @@ impl Graph {
         }
         let ports = self.ports(plan, &mut links, seed)?;
         if !plain {
-            let follows = |link: u32, next: u32| {
-                links[next as usize].port.is_none() && feeds[next as usize] == Feeds::Only(Feed::Link(link))
-            };
-            for i in 0..steps.len() {
-                if !steps[i].last {
-                    steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
-                }
-            }
-            for (last, answer, route) in lasts {
-                steps[last].ahead = match answer {
-                    Answer::None => true,
-                    Answer::AtOnce => follows(steps[last].link, steps[route.backward as usize].link),
-                    Answer::Later => false,
-                };
-                let (forward, first) = (route.forward as usize, steps[route.forward as usize].link as usize);
-                let is_alone = senders[first] == 1 && feeds[first] == Feeds::Only(Feed::Clock);
-                // Else it would go round without end.
-                let waits_somewhere = steps[forward..=last].iter().any(|step| !step.ahead);
-                if answer != Answer::None && is_alone && waits_somewhere && links[first].port.is_none() {
-                    let back = &mut steps[route.backward as usize..];
-                    if !plan.trace.cwnd
-                        && let Some(end) = back.iter_mut().position(|step| step.last)
-                    {
-                        back[end].ahead = true;
-                        if !steps[forward].ahead && answer == Answer::AtOnce {
-                            let back = route.backward as usize..=route.backward as usize + end;
-                            let mut laps = steps[back].iter().all(|step| step.ahead);
-                            for step in steps[forward..=last].iter_mut().rev() {
-                                laps &= step.ahead;
-                                step.laps = laps;
-                            }
-                        }
-                    }
-                }
-            }
+            laid.run_ahead(|link| links[link as usize].port.is_some(), plan.trace.cwnd);
         }
+        let (steps, laid) = laid.share();
+        let routes = routes.into_iter();
+        let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
+        let routes = routes.collect();
         Ok(Network { links, ports, steps, routes, senders: Vec::new() })
     }
 
@@ -424,107 +324,6 @@ impl Graph {
                 .allowed("queue = { limit, aqm } on one link at least"));
         }
         Ok(ports)
-    }
-}
-
-/// How a packet is answered at its destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Answer {
-    /// Not at all (datagrams).
-    None,
-    /// In the moment that it arrives.
-    AtOnce,
-    /// Perhaps later (delayed acknowledgements).
-    Later,
-}
-
-impl Answer {
-    fn of(kind: &plan::Kind) -> Answer {
-        match kind {
-            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > 0) => Answer::Later,
-            kind if kind.tcp().is_some() => Answer::AtOnce,
-            _ => Answer::None,
-        }
-    }
-}
-
-fn lay(steps: &mut Vec<Step>, feeds: &mut [Feeds], links: &[u32], mut feed: Feed) {
-    for (i, link) in links.iter().enumerate() {
-        feeds[*link as usize].add(feed);
-        feed = Feed::Link(*link);
-        steps.push(Step { link: *link, last: i + 1 == links.len(), ahead: false, laps: false });
-    }
-}
-
-/// Routes with the fewest hops; among equals, by the order in which links were declared.
-struct Ways<'a> {
-    graph: &'a Graph,
-    /// The links out of each node, node by node, and where each node's begin.
-    out: Vec<u32>,
-    first: Vec<usize>,
-    /// For each source, the link by which each node is reached.
-    trees: BTreeMap<u32, Vec<Option<u32>>>,
-}
-
-impl Ways<'_> {
-    fn new(graph: &Graph) -> Ways<'_> {
-        let mut out: Vec<u32> = (0..graph.ends.len() as u32).collect();
-        let from = |link: &u32| graph.ends[*link as usize].0;
-        out.sort_by_key(from);
-        let first = (0..=graph.size).map(|node| out.partition_point(|link| from(link) < node)).collect();
-        Ways { graph, out, first, trees: BTreeMap::new() }
-    }
-
-    fn out(&self, node: u32) -> &[u32] {
-        &self.out[self.first[node as usize]..self.first[node as usize + 1]]
-    }
-
-    fn route(&mut self, from: u32, to: u32, traffic: &str) -> Result<Vec<u32>, PlanError> {
-        let graph = self.graph;
-        let mut head = Vec::new();
-        let mut from = from;
-        // A host with one link out has no choice; its router's tree serves all of its hosts.
-        while let [only] = *self.out(from)
-            && from != to
-            && head.len() < graph.size as usize
-        {
-            head.push(only);
-            from = graph.ends[only as usize].1;
-        }
-        if !self.trees.contains_key(&from) {
-            self.trees.insert(from, self.tree(from));
-        }
-        let tree = &self.trees[&from];
-        let mut links = Vec::new();
-        let mut at = to;
-        while at != from {
-            let Some(link) = tree[at as usize] else {
-                let (from, to) = (&graph.names[from as usize], &graph.names[to as usize]);
-                let problem = format!("there is no way from {from:?} to {to:?}");
-                return Err(PlanError::new(format!("traffic.{traffic}"), problem));
-            };
-            links.push(link);
-            at = graph.ends[link as usize].0;
-        }
-        links.reverse();
-        head.append(&mut links);
-        Ok(head)
-    }
-
-    /// Breadth first from a node.
-    fn tree(&self, from: u32) -> Vec<Option<u32>> {
-        let mut reached: Vec<Option<u32>> = vec![None; self.graph.size as usize];
-        let mut queue = VecDeque::from([from]);
-        while let Some(node) = queue.pop_front() {
-            for &link in self.out(node) {
-                let to = self.graph.ends[link as usize].1;
-                if to != from && reached[to as usize].is_none() {
-                    reached[to as usize] = Some(link);
-                    queue.push_back(to);
-                }
-            }
-        }
-        reached
     }
 }
 

@@ -170,7 +170,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         column.resize(rows, 0);
     }
     let bottleneck = network.ports[parts.measured as usize].link;
-    let crosses = |route: Route| network.way(route.forward).any(|step| step.link == bottleneck);
+    let crosses = |route: Route| network.way(route).any(|link| link == bottleneck);
     for (crossing, row) in columns.crosses.iter_mut().zip(&parts.rows) {
         let group = &parts.groups[row.group as usize];
         if group.is_web() {

@@ -1,0 +1,257 @@
+//! The route of every flow, and how far a packet may run ahead on it.
+//!
+//! A packet that enters a link which never loses can be told its arrival time at once. If the next link
+//! is fed by this one alone, packets meet it in the same order whether they are handed over at their
+//! arrival or already now, so the step needs no event: [`Step::ahead`]. The same holds for a receiver
+//! that answers at once, and for a sender that hears of nothing but its acknowledgements and its own timer, if
+//! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
+//! for its time.
+
+use crate::{error::PlanError, plan};
+use std::collections::BTreeMap;
+
+/// One link of a route. Routes that differ in the links of one host only share their steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Step {
+    /// The link; where the bits of `own` are set, counted from the first of the host's own.
+    link: u32,
+    own: u32,
+    /// The route ends behind this link.
+    pub(crate) last: bool,
+    /// What comes behind it needs no event.
+    pub(crate) ahead: bool,
+    /// Nothing from its end up to the sender's reaction needs an event, and the sender's next packet waits behind
+    /// its first link.
+    pub(crate) laps: bool,
+}
+
+impl Step {
+    /// The number of the link for packets of `host`.
+    #[inline(always)]
+    pub(crate) fn link(self, host: u32) -> u32 {
+        self.link + (host & self.own)
+    }
+}
+
+/// The way of a flow's packets, behind whose last step that of their acknowledgements begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Route {
+    /// Index into [`Network::steps`].
+    pub(crate) first: u32,
+    /// The first link of its own host.
+    pub(crate) host: u32,
+}
+
+/// Who hands packets to a link: a host in its own time, or one other link in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feed {
+    Clock,
+    Link(u32),
+}
+
+/// Who feeds a link: nobody, always the same, or several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeds {
+    None,
+    Only(Feed),
+    Several,
+}
+
+impl Feeds {
+    fn add(&mut self, feed: Feed) {
+        *self = match *self {
+            Feeds::None => Feeds::Only(feed),
+            Feeds::Only(known) if known == feed => Feeds::Only(feed),
+            _ => Feeds::Several,
+        };
+    }
+}
+
+/// How a packet is answered at its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Answer {
+    /// Not at all (datagrams).
+    None,
+    /// In the moment that it arrives.
+    AtOnce,
+    /// Perhaps later (delayed acknowledgements).
+    Later,
+}
+
+impl Answer {
+    pub(super) fn of(kind: &plan::Kind) -> Answer {
+        match kind {
+            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > 0) => Answer::Later,
+            kind if kind.tcp().is_some() => Answer::AtOnce,
+            _ => Answer::None,
+        }
+    }
+}
+
+/// A route that was laid: where its way there begins, its way back, and what is behind that.
+struct Laid {
+    forward: usize,
+    backward: usize,
+    end: usize,
+    answer: Answer,
+    /// Its sender was declared after its receiver.
+    is_later: bool,
+}
+
+/// Routes, while they are laid.
+pub(super) struct Routes {
+    steps: Vec<Step>,
+    laid: Vec<Laid>,
+    /// Every distinct (from, to, how it is answered) is laid once.
+    known: BTreeMap<(u32, u32, Answer), u32>,
+    /// Of each link: who feeds it, and how many flows begin on it.
+    feeds: Vec<Feeds>,
+    senders: Vec<u32>,
+}
+
+impl Routes {
+    /// None yet, over so many links.
+    pub(super) fn new(links: usize) -> Routes {
+        Routes {
+            steps: Vec::new(),
+            laid: Vec::new(),
+            known: BTreeMap::new(),
+            feeds: vec![Feeds::None; links],
+            senders: vec![0; links],
+        }
+    }
+
+    /// The number of the route between `ends` for so many flows more; `ways`: its links there and back.
+    pub(super) fn lay(
+        &mut self,
+        ends: (u32, u32),
+        answer: Answer,
+        flows: u32,
+        ways: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
+    ) -> Result<u32, PlanError> {
+        if let Some(known) = self.known.get(&(ends.0, ends.1, answer)) {
+            self.senders[self.steps[self.laid[*known as usize].forward].link as usize] += flows;
+            return Ok(*known);
+        }
+        let [there, back] = ways()?;
+        self.senders[there[0] as usize] += flows;
+        let forward = self.steps.len();
+        self.lay_steps(&there, Feed::Clock);
+        let backward = self.steps.len();
+        match answer {
+            Answer::None => {}
+            Answer::AtOnce => self.lay_steps(&back, Feed::Link(there[there.len() - 1])),
+            Answer::Later => {
+                self.senders[back[0] as usize] += 2;
+                self.lay_steps(&back, Feed::Clock);
+            }
+        }
+        let number = self.laid.len() as u32;
+        self.known.insert((ends.0, ends.1, answer), number);
+        let end = self.steps.len();
+        self.laid.push(Laid { forward, backward, end, answer, is_later: ends.0 > ends.1 });
+        Ok(number)
+    }
+
+    fn lay_steps(&mut self, links: &[u32], mut feed: Feed) {
+        for (i, link) in links.iter().enumerate() {
+            self.feeds[*link as usize].add(feed);
+            feed = Feed::Link(*link);
+            let last = i + 1 == links.len();
+            self.steps.push(Step { link: *link, own: 0, last, ahead: false, laps: false });
+        }
+    }
+
+    /// Find out which steps need no event. Senders do not react ahead if they are `watched`.
+    pub(super) fn run_ahead(&mut self, has_queue: impl Fn(u32) -> bool, watched: bool) {
+        let Routes { steps, laid, feeds, senders, .. } = self;
+        let follows =
+            |link: u32, next: u32| !has_queue(next) && feeds[next as usize] == Feeds::Only(Feed::Link(link));
+        for i in 0..steps.len() {
+            if !steps[i].last {
+                steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
+            }
+        }
+        for &Laid { forward, backward, end, answer, .. } in &*laid {
+            let last = backward - 1;
+            steps[last].ahead = match answer {
+                Answer::None => true,
+                Answer::AtOnce => follows(steps[last].link, steps[backward].link),
+                Answer::Later => false,
+            };
+            let first = steps[forward].link;
+            let is_alone = senders[first as usize] == 1 && feeds[first as usize] == Feeds::Only(Feed::Clock);
+            // Else it would go round without end.
+            let waits_somewhere = steps[forward..backward].iter().any(|step| !step.ahead);
+            let may_react = answer != Answer::None && is_alone && waits_somewhere;
+            if !may_react || has_queue(first) || watched {
+                continue;
+            }
+            steps[end - 1].ahead = true;
+            if !steps[forward].ahead && answer == Answer::AtOnce {
+                let mut laps = steps[backward..end].iter().all(|step| step.ahead);
+                for step in steps[forward..backward].iter_mut().rev() {
+                    laps &= step.ahead;
+                    step.laps = laps;
+                }
+            }
+        }
+    }
+
+    /// The steps, equal ones once, and the routes: many differ in the links of the host that was declared last.
+    pub(super) fn share(self) -> (Vec<Step>, Vec<Route>) {
+        let mut shared: Vec<Step> = Vec::new();
+        let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
+        let routes = self.laid.iter().map(|laid| {
+            let mut way = self.steps[laid.forward..laid.end].to_vec();
+            let (arrives, answers) = (laid.backward - laid.forward - 1, laid.backward - laid.forward);
+            let own = match (laid.is_later, laid.answer) {
+                (true, Answer::None) => [0, 0],
+                (true, _) => [0, way.len() - 1],
+                (false, Answer::None) => [arrives, arrives],
+                (false, _) => [arrives, answers],
+            };
+            let host = way[own[0]].link.min(way[own[1]].link);
+            for i in own {
+                if way[i].own == 0 {
+                    (way[i].link, way[i].own) = (way[i].link - host, u32::MAX);
+                }
+            }
+            let next = shared.len() as u32;
+            let first = *known.entry(way).or_insert_with_key(|way| {
+                shared.extend(way);
+                next
+            });
+            Route { first, host }
+        });
+        let routes = routes.collect();
+        (shared, routes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thousand hosts, the links of each numbered one after the other, send through the same two links.
+    #[test]
+    fn many_hosts_share_their_steps() {
+        for answer in [Answer::None, Answer::AtOnce] {
+            let mut routes = Routes::new(3000);
+            for host in 0..1000 {
+                let (out, back) = (4 + 2 * host, 5 + 2 * host);
+                routes.lay((9 + host, 1), answer, 1, || Ok([vec![out, 0, 2], vec![3, 1, back]])).unwrap();
+            }
+            routes.run_ahead(|link| link == 0, false);
+            let (steps, routes) = routes.share();
+            assert!(steps.len() <= 6, "{} steps", steps.len());
+            let ways = routes.iter().map(|route| {
+                steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()
+            });
+            for (way, out) in ways.zip((4..).step_by(2)) {
+                let whole = [out, 0, 2, 3, 1, out + 1];
+                assert_eq!(way, whole[..way.len()]);
+            }
+        }
+    }
+}
