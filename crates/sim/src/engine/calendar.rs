@@ -34,6 +34,8 @@ pub(crate) struct Calendar<T> {
     /// The next event, or [`Event::NEVER`], and its place; none if it is among those beyond the year.
     top: Event,
     first: u32,
+    /// How many events this year has.
+    near: usize,
     /// Events that were beyond the year when they were filed, and the first of them.
     far: Heap<(Event, u32)>,
     far_top: Event,
@@ -50,6 +52,7 @@ impl<T: Copy + Default> Calendar<T> {
             today: 0,
             top: Event::NEVER,
             first: NONE,
+            near: 0,
             far: Heap::new(),
             far_top: Event::NEVER,
         }
@@ -62,12 +65,13 @@ impl<T: Copy + Default> Calendar<T> {
     }
 
     /// File an event that is not before the one taken last.
+    #[inline(never)]
     pub(crate) fn push(&mut self, event: Event) {
         self.push_with(event, T::default());
     }
 
     /// File an event, and what it is about.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_with(&mut self, event: Event, item: T) {
         let place = self.free;
         match self.nodes.get_mut(place as usize) {
@@ -85,7 +89,7 @@ impl<T: Copy + Default> Calendar<T> {
         let place = self.nodes.len() as u32;
         self.nodes.push(Node { event, next: NONE, item });
         self.file(event, place);
-        if self.nodes.len() > 2 * self.days.len() {
+        if self.near > 2 * self.days.len() {
             self.adapt();
         }
     }
@@ -102,6 +106,7 @@ impl<T: Copy + Default> Calendar<T> {
         if day - self.today >= self.days.len() as u64 {
             return self.file_far(event, place);
         }
+        self.near += 1;
         let slot = day as usize & (self.days.len() - 1);
         let mut next = self.days[slot];
         let mut before = NONE;
@@ -140,6 +145,7 @@ impl<T: Copy + Default> Calendar<T> {
         let (item, next) = (node.item, node.next);
         node.next = self.free;
         self.free = place;
+        self.near -= 1;
         let slot = self.today as usize & (self.days.len() - 1);
         self.days[slot] = next;
         if next == NONE {
@@ -175,17 +181,16 @@ impl<T: Copy + Default> Calendar<T> {
     /// The first event of the first day that has one, from `slot` on and round the year.
     #[inline]
     fn first_from(&self, slot: usize) -> u32 {
+        if self.near == 0 {
+            return NONE;
+        }
         let mut word = slot / WORD;
         let mut bits = self.taken[word] & (!0 << (slot % WORD));
-        // Round to the word that it began with, all of it then.
-        for _ in 0..self.taken.len() {
-            if bits != 0 {
-                break;
-            }
+        while bits == 0 {
             word = (word + 1) & (self.taken.len() - 1);
             bits = self.taken[word];
         }
-        if bits == 0 { NONE } else { self.days[word * WORD + bits.trailing_zeros() as usize] }
+        self.days[word * WORD + bits.trailing_zeros() as usize]
     }
 
     /// Everything that is pending.
@@ -223,7 +228,7 @@ impl<T: Copy + Default> Calendar<T> {
             self.today = now >> self.shift;
             let days = (4 * all.len()).next_power_of_two().max(WORD);
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
-            (self.first, self.far) = (NONE, Heap::new());
+            (self.first, self.near, self.far) = (NONE, 0, Heap::new());
             (self.top, self.far_top) = (Event::NEVER, Event::NEVER);
             for place in &all {
                 self.file(self.nodes[*place as usize].event, *place);
