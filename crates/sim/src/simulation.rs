@@ -246,7 +246,7 @@ impl Simulation {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
             Kind::Arrival => unreachable!("comes with a packet"),
-            Kind::Departure => self.depart(now, number),
+            Kind::Departure => self.depart_far(now, number),
             Kind::AqmTimer => {
                 let port = self.queue_at(number, now);
                 port.on_timer(now);
@@ -346,7 +346,7 @@ impl Simulation {
             self.tell(port, now);
         }
         if is_idle {
-            self.serve(port, now);
+            self.serve_idle(port, now);
         }
     }
 
@@ -355,7 +355,13 @@ impl Simulation {
         self.queue_up(now, port, packet);
     }
 
+    #[inline(never)]
+    fn depart_far(&mut self, now: u64, port: u32) {
+        self.depart(now, port);
+    }
+
     /// The transmitter of `port` has finished a packet.
+    #[inline(always)]
     fn depart(&mut self, now: u64, port: u32) {
         if !self.serve(port, now) {
             self.network.ports[port as usize].on_idle(now);
@@ -375,7 +381,7 @@ impl Simulation {
     }
 
     /// Let the transmitter of `port` take its next packet; whether there was one.
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, port: u32, now: u64) -> bool {
         let queue = self.queue_at(port, now);
         let mut packet = Packet::default();
@@ -403,6 +409,11 @@ impl Simulation {
             self.carry(arrival, packet);
         }
         true
+    }
+
+    #[inline(never)]
+    fn serve_idle(&mut self, port: u32, now: u64) {
+        self.serve(port, now);
     }
 
     /// Count what a queue has done to packets, for the flows they belong to.
