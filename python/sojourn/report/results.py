@@ -91,7 +91,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
         Section("What was run", _what(scenario, specs, seeds)),
         Section("Results", [*_warnings(results), *_results(summary, specs)]),
         Section("Over time", _over_time(results, specs, seeds, registry)),
-        Section("How long packets wait", _waiting(results, seeds)),
+        Section("How long packets wait", _waiting(results, seeds, manifest.get("world") == "real")),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
@@ -247,7 +247,7 @@ def _over_time(
     return found
 
 
-def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
+def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[Block]:
     from sojourn import plots
 
     distribution = getattr(results, "distribution", None)
@@ -263,7 +263,7 @@ def _waiting(results: ResultsLike, seeds: Sequence[int]) -> list[Block]:
             "Queueing delay (start of service minus arrival): share of packets that wait at least so long, "
             f"{over}.",
         ),
-        *_late(distribution("lateness")),
+        *(_late(distribution("lateness")) if is_real else ()),
     ]
 
 
