@@ -260,6 +260,19 @@ def test_one_failure_among_many_parts_counts_as_often_as_there_are_parts():
     assert back.measure == "std along x: b - b, p"
 
 
+def test_a_check_of_what_never_was_shows_the_number_beside_it():
+    never = Derived("x", (q("a"),), lambda _x: None, unknown="x never was")
+    samples = made(a=column(5, 0.1, common=False))
+    found = Beside(Within(never, 0, 1), also=Within(q("a"), 0, 1)).judge(samples)
+    assert (found.verdict, found.effect, found.p) == (U, pytest.approx(5, abs=0.1), None)
+    assert found.reason.startswith("unknown in 10 of 10 seeds; x never was; std of a, p: 4.995 [")
+    assert All((Within(never, 0, 1), Within(q("a"), 5, 6))).judge(samples).effect is not None
+    stands_in = All((Within(never, 0, 1), Within(q("a"), 0, 9))).judge(samples)
+    assert (stands_in.verdict, stands_in.p) == (U, None)
+    assert stands_in.effect == found.effect
+    assert Beside(Within(never, 0, 1), also=Within(q("b"), 0, 1)).judge(samples).n == 0
+
+
 def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_its_ends():
     flat = made(a=column(1), b=column(1, -1), c=column(1, 0.5), d=column(1, -1))
     trend = Trend("std along x", tuple(q(arm) for arm in "abcd"))

@@ -89,8 +89,12 @@ class All(_Joined):
         verdicts = {finding.verdict for finding in found}
         verdict = N if N in verdicts else U if U in verdicts else R
         deciding = [finding for finding in found if finding.verdict is verdict]
+        numbered = [finding for finding in deciding if finding.effect is not None]
         pick = max if verdict is R else min
-        shown = pick(deciding, key=_chance)
+        shown = pick(numbered or deciding, key=_chance)
+        if shown.effect is None:  # a time that neither reached has no number: that of another part stands in
+            others = (replace(one, verdict=verdict, p=None) for one in found if one.effect is not None)
+            shown = next(others, shown)
         if verdict is N and shown.p is not None:
             shown = replace(shown, p=min(1.0, shown.p * len(found)))
         if all(finding.slack is not None for finding in deciding):
@@ -157,10 +161,11 @@ class Beside(_Wrapped):
 
     def judge(self, samples: Samples) -> Finding:
         """Return the deciding finding, the other in its reason."""
-        finding = self.check.judge(samples)
-        if finding.n == 0:
+        finding, also = self.check.judge(samples), self.also.judge(samples)
+        if also.n == 0:
             return finding
-        also = self.also.judge(samples)
+        if finding.n == 0:  # what it asks for never was: the other shows how near it came
+            return replace(also, verdict=U, p=None, claimed="", reason=f"{finding.reason}; {brief(also)}")
         text = also.reason if isinstance(self.also, All) else brief(also)
         return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")
 

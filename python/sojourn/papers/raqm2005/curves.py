@@ -83,6 +83,16 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
     return Derived(label, cells(metric, arm, experiment), read, unknown=apart)
 
 
+def nearest_queue(arm: str, queue: float, experiment: str) -> Derived:
+    """Return the mean queue that comes nearest to `queue` over all targets."""
+    of = cells("goodput", arm, experiment)[: len(TARGETS)]
+
+    def nearest(*queues: float) -> float:
+        return min(queues, key=lambda one: abs(one - queue))
+
+    return Derived(f"mean queue nearest to {queue:g} packets", of, nearest, "packets", arm)
+
+
 def best_target(metric: str, arms: Sequence[str], experiment: str) -> Derived:
     """Return the target after which a metric falls: where it is largest, on average over some algorithms."""
     of = tuple(Quantity(metric, f"{arm} q_0={target}", experiment) for arm in arms for target in TARGETS)
