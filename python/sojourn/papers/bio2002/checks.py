@@ -12,7 +12,7 @@ import math
 from sojourn.papers.bio2002 import curves, diffserv
 from sojourn.papers.bio2002.experiments import SIZES, TRACED
 from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
-from sojourn.papers.judge import All, Beside
+from sojourn.papers.judge import All, Beside, Noted
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -43,13 +43,20 @@ TITLES = {
 UNITS = dict.fromkeys(("queue_std[0,70]", "queue_std[100,200]", "avg_swing"), "packets")
 #: "It is shown that RED can reach that efficiency only for large queues": the efficiency.
 FULL = 0.98
+WAITING = "RED and RIO wait after each mark (A-BIO-20)"
 
 
 def checks() -> dict[str, Check]:
     """Return the check of every claim by its id."""
     found = _case1() | _case2() | _case3() | diffserv.checks()
     found |= {"BIO-41": Computed(curves.in_profile), "BIO-42": Computed(curves.drop_curves)}
-    return dict(sorted(found.items()))
+    return {name: _named(check) for name, check in sorted(found.items())}
+
+
+def _named(check: Check) -> Check:
+    """Return a check that names the reading that decides most where RED or RIO is looked at."""
+    marks = any(arm.startswith(("RED", "RIO")) for _, arm in check.sources)
+    return Noted(check, WAITING) if marks else check
 
 
 def of(metric: str, algorithm: str, size: int, case: str, beside: bool = False) -> Quantity:
