@@ -2,8 +2,8 @@
 //
 //   dumbbell_ns3 --aqm=red|droptail|codel --sack=0|1 --flows=40 --end=200
 //
-// prints {"arrivals": packets offered to the bottleneck}. ns-3 counts them at its queue disc all the time; nothing
-// else is recorded. `bench.py` compiles it where ns-3's headers are installed.
+// prints {"arrivals": packets offered to the bottleneck, "drops": those dropped there}. ns-3 counts them at its queue
+// disc all the time; nothing else is recorded. `bench.py` compiles it where ns-3's headers are installed.
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
 #include "ns3/internet-module.h"
@@ -107,7 +107,9 @@ main(int argc, char* argv[])
     }
     Simulator::Stop(Seconds(end));
     Simulator::Run();
-    std::cout << "{\"arrivals\": " << queues.Get(0)->GetStats().nTotalReceivedPackets << "}\n";
+    QueueDisc::Stats counts = queues.Get(0)->GetStats();
+    std::cout << "{\"arrivals\": " << counts.nTotalReceivedPackets << ", \"drops\": " << counts.nTotalDroppedPackets
+              << "}\n";
     Simulator::Destroy();
     return 0;
 }

@@ -1,11 +1,12 @@
-"""Instructions a packet, counted by callgrind, against the bounds committed in ``benches/bounds.json``.
+"""Instructions a packet, counted by callgrind, against the bounds in ``benches/bounds.json``; twins in ns-2.
 
-Times are never held to anything: they belong to the machine. Mutant seen to fail: no laps (``Step::laps``
-never set).
+Times are never held to anything: they belong to the machine. Mutants seen to fail: no laps (``Step::laps``
+never set); half the queue in ``gfc2.tcl``.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,3 +24,18 @@ def test_no_case_takes_a_tenth_more_instructions_than_its_bound(program: Callabl
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_twins_in_ns2_offer_and_drop_what_we_do(program: Callable[[str], str]) -> None:
+    """A ratio to ns-2 means nothing unless both simulate the same."""
+    program("ns")
+    if not (ROOT / "target/release/examples/plan").exists():
+        pytest.skip("cargo test --release builds the program that counts")
+    command = [sys.executable, str(ROOT / "benches/bench.py"), "--twins", "two-way", "gfc2-greedy"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["two-way", "gfc2-greedy"]
+    for line in lines:
+        theirs, ours = (float(number) for number in re.findall(r"(?:packets|ours)=(\d+) ?", line)[:2])
+        assert theirs == pytest.approx(ours, rel=0.05)
+        dropped, lost = (float(number) for number in re.findall(r"=(0\.\d+)", line))
+        assert dropped == pytest.approx(lost, rel=0.1)

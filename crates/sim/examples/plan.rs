@@ -1,5 +1,5 @@
-//! Run a plan (JSON) without Python and print its bottleneck counters: what benchmarks count
-//! instructions of.
+//! Run a plan (JSON) without Python and print its counters, of the measured queue and of all (`offered`, `dropped`):
+//! what benchmarks count instructions of.
 //!
 //! ```text
 //! cargo run --release -p sojourn-sim --example plan -- plan.json 1
@@ -32,11 +32,13 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
     let queue = &record.queues[0];
     let seconds = (record.window.1 - record.window.0) as f64 * 1e-9;
     let drops: u64 = queue.drops.iter().sum();
+    let offered: u64 = record.queues.iter().map(|queue| queue.arrivals).sum();
+    let dropped: u64 = record.queues.iter().flat_map(|queue| &queue.drops).sum();
     let timeouts: u64 = record.flows.timeouts.iter().sum();
     let goodput: u64 = record.flows.goodput_bytes.iter().sum();
     let mean = queue.packet_ns / seconds * 1e-9;
     Ok(format!(
-        "events={} arrivals={} utilization={:.5} drop_ratio={:.5} mark_ratio={:.5} mean_queue={:.3} std_queue={:.3} timeouts={timeouts} goodput_mbps={:.4} peak_bytes={}",
+        "events={} offered={offered} dropped={dropped} arrivals={} utilization={:.5} drop_ratio={:.5} mark_ratio={:.5} mean_queue={:.3} std_queue={:.3} timeouts={timeouts} goodput_mbps={:.4} peak_bytes={}",
         record.events,
         queue.arrivals,
         queue.departed_bytes as f64 * 8.0 / queue.capacity_bits,

@@ -1,4 +1,4 @@
-"""The command line: one command a file; here they are put together, and errors become exit codes.
+"""The command line: one command a file, imported when it is called; errors become exit codes.
 
 Standard output is the result, standard error the rest. 0: done; 1: a run failed; 2: bad usage or input;
 130: interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to see where it came from.
@@ -9,36 +9,30 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from sojourn.cli import (
-    bench,
-    compare,
-    compare_worlds,
-    explain,
-    list_,
-    report,
-    reproduce,
-    run,
-    schema,
-    shell,
-    stability,
-    sweep,
-    tune,
-)
 from sojourn.errors import SojournError, disk
 
-app = typer.Typer(
-    name="sojourn",
-    help="A laboratory for active queue management: which queue is better for whom?",
-    epilog="First steps: sojourn list; sojourn explain red; sojourn run examples/red40.toml",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+#: Where each command is, in the order of the help: module of this package, function.
+COMMANDS = {
+    "run": ("run", "run"),
+    "compare": ("compare", "compare"),
+    "compare-worlds": ("compare_worlds", "compare_worlds"),
+    "sweep": ("sweep", "sweep"),
+    "tune": ("tune", "tune"),
+    "stability": ("stability", "stability"),
+    "design": ("stability", "design"),
+    "reproduce": ("reproduce", "reproduce"),
+    "list": ("list_", "list_algorithms"),
+    "explain": ("explain", "explain"),
+    "report": ("report", "report"),
+    "schema": ("schema", "schema"),
+    "shell": ("shell", "shell"),
+    "bench": ("bench", "bench"),
+}
 
 
 def _version(wanted: bool) -> None:
@@ -49,7 +43,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
@@ -58,20 +51,22 @@ def _root(
     pass
 
 
-app.command("run")(run.run)
-app.command("compare")(compare.compare)
-app.command("compare-worlds")(compare_worlds.compare_worlds)
-app.command("sweep")(sweep.sweep)
-app.command("tune")(tune.tune)
-app.command("stability")(stability.stability)
-app.command("design")(stability.design)
-app.command("reproduce")(reproduce.reproduce)
-app.command("list")(list_.list_algorithms)
-app.command("explain")(explain.explain)
-app.command("report")(report.report)
-app.command("schema")(schema.schema)
-app.command("shell")(shell.shell)
-app.command("bench")(bench.bench)
+def _app(words: Sequence[str]) -> typer.Typer:
+    """Put together the command that `words` begin with; all of them if they begin with none."""
+    app = typer.Typer(
+        name="sojourn",
+        help="A laboratory for active queue management: which queue is better for whom?",
+        epilog="First steps: sojourn list; sojourn explain red; sojourn run examples/red40.toml",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+        module, function = COMMANDS[name]
+        app.command(name)(getattr(import_module(f"sojourn.cli.{module}"), function))
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -81,11 +76,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    words = (
-        sweep.joined(list(arguments)) if arguments and arguments[0] in ("sweep", "tune") else list(arguments)
-    )
+    words = list(arguments)
+    if words and words[0] in ("sweep", "tune"):
+        from sojourn.cli.sweep import joined
+
+        words = joined(words)
     try:
-        code = typer.main.get_command(app).main(words, prog_name="sojourn", standalone_mode=False)
+        command = typer.main.get_command(_app(words))
+        code = command.main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except SojournError as error:

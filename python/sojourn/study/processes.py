@@ -14,8 +14,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
-from multiprocessing import Pipe
-from multiprocessing.connection import wait
 from typing import Any
 
 from sojourn import _core, own
@@ -72,6 +70,8 @@ class _Worker:
     """One process and the pipe to it; it is sent the next job when it has answered the last."""
 
     def __init__(self, sources: Iterable[tuple[str, bytes]]) -> None:
+        from multiprocessing import Pipe
+
         self.pipe, theirs = Pipe()
         words = [sys.executable, "-m", "sojourn.study.worker", str(theirs.fileno())]
         # Prints of handlers are no result: standard error. Ctrl-C is the parent's: a group of its own.
@@ -118,6 +118,8 @@ class Processes:
 
     def poll(self, timeout: float = 0.0) -> News:
         """Return what finished since the last call: index of the job, and its record or the exception."""
+        from multiprocessing.connection import wait
+
         news: News = []
         deadline = time.monotonic() + timeout
         while not news and self._workers:

@@ -1,0 +1,121 @@
+"""The simulators as programs: what one run of a case was offered and dropped, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases import HERE, Case
+
+ROOT = HERE.parent
+#: Ours, without Python.
+PLAN = ROOT / "target/release/examples/plan"
+NS3_SOURCE = HERE / "dumbbell_ns3.cc"
+NS3 = ROOT / "target/bench/dumbbell_ns3"
+NS3_LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control", "applications", "stats")
+#: ns-3 takes seconds of CPU for each simulated one.
+NS3_SECONDS = "20"
+
+
+@dataclass(frozen=True)
+class Count:
+    """Packets offered to every queue of the record in the whole run, and how many of them were dropped."""
+
+    offered: int
+    dropped: int
+
+
+@contextmanager
+def plan(case: Case, duration: str | None = None, part: int = 1) -> Iterator[str]:
+    """Write what the core is asked to do into a file, for a while."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(case.scenario(duration, part).plan(case.spec), file)
+        file.flush()
+        yield file.name
+
+
+def ours(file: str, seed: int = 1) -> list[str]:
+    """Return the command that runs a plan."""
+    return [str(PLAN), file, str(seed)]
+
+
+def ns2(case: Case, counts: bool, seed: int = 1) -> list[str] | None:
+    """Return the command of the twin in ns-2, if there is one: with its statistics, or without and faster."""
+    if case.ns2 is None or not shutil.which("ns"):
+        return None
+    statistics = ["-warm", "0"] if counts else ["-warm", "100", "-stats", "0"]
+    return ["ns", *case.ns2, "-end", f"{case.seconds:g}", "-seed", str(seed), *statistics]
+
+
+def ns3(case: Case) -> list[str] | None:
+    """Return the command of the twin in ns-3, if there is one. It counts all the time."""
+    if case.ns3 is None or not NS3.exists():
+        return None
+    return [str(NS3), f"--end={NS3_SECONDS}", *case.ns3]
+
+
+def run(command: list[str]) -> tuple[str, float]:
+    """Run a command; return its standard output and its user CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return done.stdout, resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+
+def count(command: list[str]) -> Count:
+    """Run a command that says what it counted."""
+    text = run(command)[0]
+    if text.startswith("{"):
+        found = json.loads(text)
+        return Count(found["arrivals"], found["drops"])
+    return Count(*(int(re.search(rf"{key}=(\d+)", text)[1]) for key in ("offered", "dropped")))
+
+
+def instructions(case: Case, duration: str | None) -> str:
+    """Return instructions per packet by callgrind, or `-` without valgrind."""
+    if not shutil.which("valgrind"):
+        return "-"
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    with plan(case, duration) as file:
+        packets = count(ours(file)).offered
+        done = subprocess.run([*tool, *ours(file)], check=True, capture_output=True, text=True)
+    total = int(re.search(r"refs:\s+([\d,]+)", done.stderr)[1].replace(",", ""))
+    return f"{total / packets:.0f}"
+
+
+def memory(case: Case) -> int:
+    """Bytes that a flow costs: what all take more than a tenth of them on a tenth of the rate."""
+    peaks = []
+    for part in (1, 10):
+        with plan(case, part=part) as file:
+            peaks.append(int(re.search(r"peak_bytes=(\d+)", run(ours(file))[0])[1]))
+    return round((peaks[0] - peaks[1]) / (case.flows * 0.9))
+
+
+def build_ns3() -> None:
+    """Compile the same dumbbell for ns-3, where that is installed."""
+    if NS3.exists() and NS3.stat().st_mtime > NS3_SOURCE.stat().st_mtime:
+        return
+    if shutil.which("g++") and Path("/usr/include/ns3").exists():
+        NS3.parent.mkdir(parents=True, exist_ok=True)
+        libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
+        subprocess.run(["g++", "-O2", "-std=c++17", str(NS3_SOURCE), "-o", str(NS3), *libraries], check=True)
+
+
+def missing() -> list[str]:
+    """Say what is not installed, and which figures are therefore `-`."""
+    absent = []
+    if not shutil.which("ns"):
+        absent.append("ns-2 is not installed (Debian: ns2): ratio_ns2 is -")
+    if not NS3.exists():
+        absent.append("ns-3 is not installed (Debian: libns3-dev, g++): ratio_ns3 is -")
+    if not shutil.which("valgrind"):
+        absent.append("valgrind is not installed: instructions_per_packet is -")
+    return absent
