@@ -2,31 +2,30 @@
 //! then, in one go.
 //!
 //! It does what [`Simulation::carry`], [`Simulation::receive`] and [`Simulation::react`] do one after the other
-//! where no step on the way needs an event ([`Step::laps`]), with the flow at hand all the time. Whatever is out
+//! where no step on the way needs an event ([`crate::net::Lap`]), with the flow at hand all the time. Whatever is out
 //! of the ordinary is left to them.
 
 use crate::{
     engine::{Event, Kind},
     flow::Agent,
-    net::{Link, Packet, Step},
+    net::Packet,
     simulation::Simulation,
     tcp::{self, Ack},
 };
 use std::num::NonZero;
 
 impl Simulation {
-    /// `packet` reaches the end of the link of its `step` at `at`.
+    /// `packet` reaches the end of the link where lap `number` begins at `at`.
     #[inline(always)]
-    pub(crate) fn lap(&mut self, mut at: u64, step: Step, packet: &Packet) {
-        let number = packet.flow;
+    pub(crate) fn lap(&mut self, mut at: u64, number: u32, packet: &Packet) {
+        let lap = &self.network.laps[number as usize];
+        let links = &mut self.network.links[..];
+        let (number, host) = (packet.flow, packet.host);
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let (steps, links) = (&self.network.steps[..], &mut self.network.links[..]);
-        let mut crossed = 0;
-        if !step.last {
-            let way = &steps[packet.step as usize + 1..];
-            (at, crossed) = cross_all(links, way, packet.host, at, packet.bytes);
+        for hop in &lap.there {
+            at = links[hop.link(host) as usize].cross(at, packet.bytes);
         }
 
         let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
@@ -35,10 +34,10 @@ impl Simulation {
             flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
         }
         connection.receiver.acknowledges();
-        let backward = (packet.step + 1 + crossed, packet.host);
-        let mut packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
-        (at, crossed) = cross_all(links, &steps[packet.step as usize..], packet.host, at, packet.bytes);
-        packet.step += crossed - 1;
+        let packet = connection.answer(number, (lap.last, host), group.class, tcp, &mut self.sacks);
+        for hop in &lap.back {
+            at = links[hop.link(host) as usize].cross(at, packet.bytes);
+        }
 
         let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
         if at >= self.horizon || connection.awaited > 0 || expires_before {
@@ -58,26 +57,11 @@ impl Simulation {
             if let Some(marker) = &mut flow.marker {
                 packet.class = marker.mark(at, packet.bytes, packet.class);
             }
-            let first = steps[packet.step as usize].link(packet.host);
+            let first = lap.first.link(host);
             let link = &mut links[first as usize];
             let arrival = link.cross(at, packet.bytes);
             self.calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
         }
         self.released.clear();
     }
-}
-
-/// Cross the links of `way` one after the other, to the end of the route: when the packet is there, and how many
-/// links there were.
-#[inline(always)]
-fn cross_all(links: &mut [Link], way: &[Step], host: u32, mut at: u64, bytes: u32) -> (u64, u32) {
-    let mut crossed = 0;
-    for step in way {
-        at = links[step.link(host) as usize].cross(at, bytes);
-        crossed += 1;
-        if step.last {
-            break;
-        }
-    }
-    (at, crossed)
 }

@@ -10,7 +10,7 @@ use crate::{
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row},
     group::Group,
-    net::{Carries, Network, Offer, Packet, Port, Route, Sacks, Step},
+    net::{Carries, NOWHERE, Network, Offer, Packet, Port, Route, Sacks, Step},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
@@ -182,11 +182,18 @@ impl Simulation {
             let mut packet = self.calendar.pop();
             if !event.is_arrival() {
                 self.handle(event);
-            } else if self.network.steps[packet.step as usize].last {
+                continue;
+            }
+            let step = self.network.steps[packet.step as usize];
+            if step.last {
                 self.arrive(now, packet);
+                continue;
+            }
+            packet.step += 1;
+            if step.queue != NOWHERE {
+                self.queue_up(now, step.queue, &mut packet);
             } else {
-                packet.step += 1;
-                self.go_on(now, &mut packet);
+                self.go_on(now, &packet);
             }
         }
         PATIENCE
@@ -279,14 +286,10 @@ impl Simulation {
         }
     }
 
-    /// `packet` comes to the link of its step in its own time: most often to a queue.
-    #[inline(always)]
-    fn go_on(&mut self, now: u64, packet: &mut Packet) {
-        let step = self.network.steps[packet.step as usize];
-        match self.network.links[step.link(packet.host) as usize].port {
-            Some(port) => self.queue_up(now, port, packet),
-            None => self.carry(now, *packet),
-        }
+    /// `packet` comes to the link of its step in its own time.
+    #[inline(never)]
+    fn go_on(&mut self, now: u64, packet: &Packet) {
+        self.carry(now, *packet);
     }
 
     /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
@@ -403,8 +406,8 @@ impl Simulation {
             self.calendar.push(end);
         }
         let step = self.network.steps[packet.step as usize];
-        if step.laps {
-            self.lap(arrival, step, &packet);
+        if step.lap != NOWHERE {
+            self.lap(arrival, step.lap, &packet);
         } else if self.leave(arrival, step, &mut packet) {
             self.carry(arrival, packet);
         }

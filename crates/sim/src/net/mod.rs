@@ -14,5 +14,5 @@ pub(crate) use capacity::Capacity;
 pub(crate) use link::Link;
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Offer, Port, Setting};
-pub(crate) use routes::{Route, Step};
+pub(crate) use routes::{Lap, NOWHERE, Route, Step};
 pub(crate) use topology::Network;

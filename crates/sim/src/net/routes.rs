@@ -8,28 +8,58 @@
 //! for its time.
 
 use crate::{error::PlanError, plan};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::Range};
 
-/// One link of a route. Routes that differ in the links of one host only share their steps.
+/// A link of a route; where the bits of `own` are set, counted from the first of the host's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Step {
-    /// The link; where the bits of `own` are set, counted from the first of the host's own.
+pub(crate) struct Hop {
     link: u32,
     own: u32,
+}
+
+impl Hop {
+    /// The number of the link for packets of `host`.
+    #[inline(always)]
+    pub(crate) fn link(self, host: u32) -> u32 {
+        self.link + (host & self.own)
+    }
+}
+
+/// One step of a route. Routes that differ in the links of one host only share their steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Step {
+    hop: Hop,
     /// The route ends behind this link.
     pub(crate) last: bool,
     /// What comes behind it needs no event.
     pub(crate) ahead: bool,
-    /// Nothing from its end up to the sender's reaction needs an event, and the sender's next packet waits behind
-    /// its first link.
-    pub(crate) laps: bool,
+    /// The queue that comes behind it, or [`NOWHERE`].
+    pub(crate) queue: u32,
+    /// The [`Lap`] that begins at its end, or [`NOWHERE`].
+    pub(crate) lap: u32,
+}
+
+/// No queue, no lap.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// What is left of a way where nothing from here up to the sender's reaction needs an event, and the sender's next
+/// packet waits behind its first link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lap {
+    /// Up to the receiver, and back to the sender.
+    pub(crate) there: Box<[Hop]>,
+    pub(crate) back: Box<[Hop]>,
+    /// The last step of the way back.
+    pub(crate) last: u32,
+    /// The link on which the sender's next packet leaves.
+    pub(crate) first: Hop,
 }
 
 impl Step {
     /// The number of the link for packets of `host`.
     #[inline(always)]
     pub(crate) fn link(self, host: u32) -> u32 {
-        self.link + (host & self.own)
+        self.hop.link(host)
     }
 }
 
@@ -130,7 +160,7 @@ impl Routes {
         ways: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
     ) -> Result<u32, PlanError> {
         if let Some(known) = self.known.get(&(ends.0, ends.1, answer)) {
-            self.senders[self.steps[self.laid[*known as usize].forward].link as usize] += flows;
+            self.senders[self.steps[self.laid[*known as usize].forward].hop.link as usize] += flows;
             return Ok(*known);
         }
         let [there, back] = ways()?;
@@ -158,7 +188,8 @@ impl Routes {
             self.feeds[*link as usize].add(feed);
             feed = Feed::Link(*link);
             let last = i + 1 == links.len();
-            self.steps.push(Step { link: *link, own: 0, last, ahead: false, laps: false });
+            let hop = Hop { link: *link, own: 0 };
+            self.steps.push(Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE });
         }
     }
 
@@ -169,17 +200,17 @@ impl Routes {
             |link: u32, next: u32| !has_queue(next) && feeds[next as usize] == Feeds::Only(Feed::Link(link));
         for i in 0..steps.len() {
             if !steps[i].last {
-                steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
+                steps[i].ahead = follows(steps[i].hop.link, steps[i + 1].hop.link);
             }
         }
         for &Laid { forward, backward, end, answer, .. } in &*laid {
             let last = backward - 1;
             steps[last].ahead = match answer {
                 Answer::None => true,
-                Answer::AtOnce => follows(steps[last].link, steps[backward].link),
+                Answer::AtOnce => follows(steps[last].hop.link, steps[backward].hop.link),
                 Answer::Later => false,
             };
-            let first = steps[forward].link;
+            let first = steps[forward].hop.link;
             let is_alone = senders[first as usize] == 1 && feeds[first as usize] == Feeds::Only(Feed::Clock);
             // Else it would go round without end.
             let waits_somewhere = steps[forward..backward].iter().any(|step| !step.ahead);
@@ -192,14 +223,15 @@ impl Routes {
                 let mut laps = steps[backward..end].iter().all(|step| step.ahead);
                 for step in steps[forward..backward].iter_mut().rev() {
                     laps &= step.ahead;
-                    step.laps = laps;
+                    step.lap = if laps { 0 } else { NOWHERE }; // numbered once equal ways are one
                 }
             }
         }
     }
 
-    /// The steps, equal ones once, and the routes: many differ in the links of the host that was declared last.
-    pub(super) fn share(self) -> (Vec<Step>, Vec<Route>) {
+    /// The steps, equal ones once, their laps, and the routes: many differ in the links of the host that was declared
+    /// last. `queue_of`: the queue in front of a link.
+    pub(super) fn share(self, queue_of: impl Fn(u32) -> Option<u32>) -> (Vec<Step>, Vec<Lap>, Vec<Route>) {
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let routes = self.laid.iter().map(|laid| {
@@ -211,10 +243,11 @@ impl Routes {
                 (false, Answer::None) => [arrives, arrives],
                 (false, _) => [arrives, answers],
             };
-            let host = way[own[0]].link.min(way[own[1]].link);
+            let host = way[own[0]].hop.link.min(way[own[1]].hop.link);
             for i in own {
-                if way[i].own == 0 {
-                    (way[i].link, way[i].own) = (way[i].link - host, u32::MAX);
+                let hop = &mut way[i].hop;
+                if hop.own == 0 {
+                    *hop = Hop { link: hop.link - host, own: u32::MAX };
                 }
             }
             let next = shared.len() as u32;
@@ -225,7 +258,37 @@ impl Routes {
             Route { first, host }
         });
         let routes = routes.collect();
-        (shared, routes)
+        for i in 1..shared.len() {
+            let Hop { link, own } = shared[i].hop;
+            if own == 0 && !shared[i - 1].last {
+                shared[i - 1].queue = queue_of(link).unwrap_or(NOWHERE);
+            }
+        }
+        let mut laps = Vec::new();
+        for first in known.into_values() {
+            number_laps(&mut shared, first as usize, &mut laps);
+        }
+        (shared, laps, routes)
+    }
+}
+
+/// Write down the laps of the route that begins at step `first`.
+fn number_laps(steps: &mut [Step], first: usize, laps: &mut Vec<Lap>) {
+    let end =
+        |from: usize| steps[from..].iter().position(|step| step.last).map_or(steps.len(), |i| from + i + 1);
+    let backward = end(first);
+    let behind = end(backward);
+    let hops = |range: Range<usize>| steps[range].iter().map(|step| step.hop).collect();
+    let begins = (first..backward).filter(|i| steps[*i].lap != NOWHERE);
+    let new: Vec<_> = begins
+        .map(|begin| {
+            let (there, back) = (hops(begin + 1..backward), hops(backward..behind));
+            (begin, Lap { there, back, last: behind as u32 - 1, first: steps[first].hop })
+        })
+        .collect();
+    for (begin, lap) in new {
+        steps[begin].lap = laps.len() as u32;
+        laps.push(lap);
     }
 }
 
@@ -243,7 +306,7 @@ mod tests {
                 routes.lay((9 + host, 1), answer, 1, || Ok([vec![out, 0, 2], vec![3, 1, back]])).unwrap();
             }
             routes.run_ahead(|link| link == 0, false);
-            let (steps, routes) = routes.share();
+            let (steps, _, routes) = routes.share(|_| None);
             assert!(steps.len() <= 6, "{} steps", steps.len());
             let ways = routes.iter().map(|route| {
                 steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
 
 use super::{
-    Capacity, Link, Port, Route, Setting, Step,
+    Capacity, Lap, Link, Port, Route, Setting, Step,
     routes::{Answer, Routes},
     ways::Ways,
 };
@@ -17,6 +17,7 @@ pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
     pub(crate) ports: Vec<Port>,
     pub(crate) steps: Vec<Step>,
+    pub(crate) laps: Vec<Lap>,
     /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
     /// of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
@@ -289,11 +290,11 @@ impl Graph {
         if !plain {
             laid.run_ahead(|link| links[link as usize].port.is_some(), plan.trace.cwnd);
         }
-        let (steps, laid) = laid.share();
+        let (steps, laps, laid) = laid.share(|link| links[link as usize].port);
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
         let routes = routes.collect();
-        Ok(Network { links, ports, steps, routes, senders: Vec::new() })
+        Ok(Network { links, ports, steps, laps, routes, senders: Vec::new() })
     }
 
     fn ports(&self, plan: &Plan, links: &mut [Link], seed: u64) -> Result<Vec<Port>, PlanError> {
