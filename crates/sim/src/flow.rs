@@ -2,7 +2,7 @@
 
 use crate::{
     connection::Connection,
-    net::{Packet, Route},
+    net::{Packet, Port, Route},
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
 };
@@ -66,11 +66,22 @@ pub(crate) struct Udp {
     pub(crate) sent: u64,
 }
 
-/// What a flow had done when the window opened: packets dropped, and the sender's tally.
+/// What a flow had done when the window opened: packets offered to the measured queue, packets dropped, and the
+/// sender's tally.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
-    pub(crate) dropped: u64,
+    pub(crate) offered: u32,
+    pub(crate) dropped: u32,
     pub(crate) tally: Tally,
+}
+
+/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
+pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
+    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
+    for packet in measured.waiting() {
+        offered[packet.flow as usize] += 1;
+    }
+    offered
 }
 
 /// What is counted per flow: totals for conservation, the rest over the window. Packets of a flow are numbered with
@@ -82,7 +93,9 @@ pub(crate) struct Counts {
     pub(crate) delay_max: u64,
     pub(crate) goodput_bytes: u64,
     pub(crate) received: u32,
-    pub(crate) queue_arrivals: u32,
+    /// Packets that left the measured queue, sent or dropped, in the whole run: counted then, not at their arrival,
+    /// since the flow is at hand then.
+    pub(crate) queue_left: u32,
     pub(crate) queue_drops: u32,
     pub(crate) queue_marks: u32,
     /// Forward packets dropped anywhere, in the whole run.

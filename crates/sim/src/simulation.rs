@@ -8,7 +8,7 @@ use crate::{
     check,
     engine::{Calendar, Event, Kind},
     error::{PlanError, RunError},
-    flow::{Agent, Before, Flow, Row},
+    flow::{Agent, Before, Flow, Row, offered},
     group::Group,
     net::{Carries, NOWHERE, Network, Offer, Packet, Port, Route, Sacks, Step},
     plan::{self, Plan},
@@ -163,6 +163,7 @@ impl Simulation {
     }
 
     /// Handle the next [`PATIENCE`] events before the end; how many there were.
+    #[inline(never)]
     fn run_some(&mut self) -> u64 {
         for done in 0..PATIENCE {
             let event = self.calendar.peek();
@@ -339,9 +340,6 @@ impl Simulation {
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
     #[inline(always)]
     fn queue_up(&mut self, now: u64, port: u32, packet: &mut Packet) {
-        if self.counting && port == self.measured {
-            self.flows[packet.flow as usize].counts.queue_arrivals += 1;
-        }
         let queue = self.queue_at(port, now);
         queue.offer(now, packet);
         let is_idle = !queue.busy;
@@ -402,6 +400,7 @@ impl Simulation {
         let end = Event::new(sent, sent - now, Kind::Departure, port);
         if port == self.measured {
             self.service = end;
+            self.flows[packet.flow as usize].counts.queue_left += 1;
         } else {
             self.calendar.push(end);
         }
@@ -432,6 +431,7 @@ impl Simulation {
                 flow.counts.queue_marks += counted;
                 continue;
             };
+            flow.counts.queue_left += u32::from(is_measured);
             flow.counts.dropped += u32::from(packet.is_forward());
             flow.counts.queue_drops += counted;
             if packet.carries == Carries::Ack {
@@ -461,8 +461,13 @@ impl Simulation {
             port.pass(now);
         }
         self.recorder.open_window(&mut self.network.ports);
-        let before = |flow: &Flow| Before { dropped: u64::from(flow.counts.dropped), tally: flow.tally() };
-        self.before = self.flows.iter().map(before).collect();
+        let before = |(flow, offered): (&Flow, u32)| Before {
+            offered,
+            dropped: flow.counts.dropped,
+            tally: flow.tally(),
+        };
+        let offered = offered(&self.flows, &self.network.ports[self.measured as usize]);
+        self.before = self.flows.iter().zip(offered).map(before).collect();
     }
 
     pub(crate) fn parts(self) -> Parts {

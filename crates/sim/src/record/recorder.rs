@@ -3,7 +3,7 @@
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
-    flow::{Agent, Flow},
+    flow::{Agent, Flow, offered},
     net::{Link, Network, Packet, Port, Route},
     simulation::Parts,
 };
@@ -177,14 +177,15 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
         }
     }
-    for (number, flow) in parts.flows.iter().enumerate() {
+    let offered = offered(&parts.flows, &network.ports[parts.measured as usize]);
+    for (number, (flow, offered)) in parts.flows.iter().zip(offered).enumerate() {
         let (counts, row) = (&flow.counts, flow.row as usize);
         let before = parts.before.get(number).copied().unwrap_or_default();
         let group = &parts.groups[flow.group as usize];
         if !group.is_web() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
-        columns.queue_arrivals[row] += u64::from(counts.queue_arrivals);
+        columns.queue_arrivals[row] += u64::from(offered - before.offered);
         columns.queue_drops[row] += u64::from(counts.queue_drops);
         columns.queue_marks[row] += u64::from(counts.queue_marks);
         let tally = flow.tally();
@@ -192,7 +193,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
         columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
-        columns.dropped_packets[row] += u64::from(counts.dropped) - before.dropped;
+        columns.dropped_packets[row] += u64::from(counts.dropped - before.dropped);
         columns.received_packets[row] += u64::from(counts.received);
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
