@@ -6,11 +6,12 @@
 //! of the ordinary is left to them.
 
 use crate::{
+    connection::Connection,
     engine::{Event, Kind},
     flow::Agent,
     net::Packet,
     simulation::Simulation,
-    tcp::{self, Ack},
+    tcp::{self, Ack, Segment},
 };
 use std::num::NonZero;
 
@@ -43,25 +44,33 @@ impl Simulation {
         if at >= self.horizon || connection.awaited > 0 || expires_before {
             return self.react(at, &packet);
         }
-        let ack = Ack { next: packet.number, echo: packet.flag, sack: self.sacks.take(packet.stamp) };
-        let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        connection.sender.on_ack(&tcp.options, window, ack, at, &mut self.released);
-        if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed.get() > deadline)
-        {
-            connection.filed = NonZero::new(deadline);
-            self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
-        }
-        for segment in &self.released {
-            let mut packet = connection.packet(number, flow.route, group.class, tcp, *segment, at);
+        let (next, calendar) = (packet.number, &mut self.calendar);
+        let mut launch = |connection: &Connection, segment: Segment| {
+            let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, at);
             if let Some(marker) = &mut flow.marker {
                 packet.class = marker.mark(at, packet.bytes, packet.class);
             }
             let first = lap.first.link(host);
             let link = &mut links[first as usize];
             let arrival = link.cross(at, packet.bytes);
-            self.calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
+            calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
+        };
+        if connection.sender.goes_on(next) && !packet.flag && packet.stamp == 0 {
+            let limit = connection.sender.on_plain(&tcp.options, next, at);
+            while let Some(segment) = connection.sender.emit_next(&tcp.options, limit, at) {
+                launch(connection, segment);
+            }
+        } else {
+            let ack = Ack { next, echo: packet.flag, sack: self.sacks.take(packet.stamp) };
+            let window = tcp::initial_window(&tcp.options, tcp.payload);
+            connection.sender.on_any_ack(&tcp.options, window, ack, at, &mut self.released);
+            self.released.drain(..).for_each(|segment| launch(connection, segment));
         }
-        self.released.clear();
+        if let Some(deadline) = connection.sender.deadline()
+            && connection.filed.is_none_or(|filed| filed.get() > deadline)
+        {
+            connection.filed = NonZero::new(deadline);
+            self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+        }
     }
 }

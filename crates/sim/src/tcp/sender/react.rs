@@ -17,19 +17,28 @@ impl Sender {
         now: u64,
         out: &mut Vec<Segment>,
     ) {
-        let is_new = ack.next > self.una && self.una > 0 && self.una < self.end;
-        let is_plain = is_new && self.special.is_none() && !self.in_recovery && self.knows_nothing();
-        if is_plain && !(ack.echo && o.ecn) && ack.sack[0].1 == 0 {
-            self.on_plain(o, ack.next, now, out);
+        if self.goes_on(ack.next) && !ack.echo && ack.sack[0].1 == 0 {
+            let limit = self.on_plain(o, ack.next, now);
+            while let Some(segment) = self.emit_next(o, limit, now) {
+                out.push(segment);
+            }
         } else {
             self.on_any_ack(o, window(), ack, now, out);
         }
     }
 
-    /// What nearly every acknowledgement is: of something new, while nothing is missing and nothing marked. The
-    /// same as [`Sender::on_any_ack`], without asking for what does not happen.
+    /// Whether an acknowledgement of all below `next` is what nearly every one is: of something new, while nothing
+    /// is missing. One that neither echoes a mark nor reports blocks is then for [`Sender::on_plain`].
     #[inline(always)]
-    fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64, out: &mut Vec<Segment>) {
+    pub(crate) fn goes_on(&self, next: u32) -> bool {
+        let is_new = next > self.una && self.una > 0 && self.una < self.end;
+        is_new && self.special.is_none() && !self.in_recovery && self.knows_nothing()
+    }
+
+    /// The same as [`Sender::on_any_ack`] without asking for what does not happen, up to the sending: what
+    /// [`Sender::emit_next`] gives until there is no more below the limit returned.
+    #[inline(always)]
+    pub(crate) fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64) -> u32 {
         self.una = next;
         self.nxt = self.nxt.max(next);
         self.advance_board();
@@ -39,15 +48,19 @@ impl Sender {
         (self.inflation, self.dupacks, self.limited) = (0, 0, 0);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
         self.restart_timer(o, now);
-        let limit = next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end);
-        while self.nxt < limit {
-            self.emit(o, self.nxt, now, out);
-            self.nxt += 1;
-        }
+        next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end)
     }
 
+    /// Any acknowledgement; `window`: the initial window for this packet size.
     #[inline(never)]
-    fn on_any_ack(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
+    pub(crate) fn on_any_ack(
+        &mut self,
+        o: &TcpOptions,
+        window: u32,
+        ack: Ack,
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
         }

@@ -93,18 +93,21 @@ impl Sender {
         }
     }
 
+    /// After [`Sender::on_plain`], which has set the timer: the next packet, if it is below `limit`.
+    #[inline(always)]
+    pub(crate) fn emit_next(&mut self, o: &TcpOptions, limit: u32, now: u64) -> Option<Segment> {
+        if self.nxt >= limit {
+            return None;
+        }
+        self.nxt += 1;
+        Some(self.leave(o, self.nxt - 1, now, true))
+    }
+
     #[inline(always)]
     pub(super) fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
         let is_retransmission = sequence < self.top;
         let is_alone = self.una == self.top;
-        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
-        self.cwr &= !cwr;
-        if is_retransmission {
-            self.retransmitted += 1;
-        } else {
-            self.top = sequence + 1;
-        }
-        let mut times = !is_retransmission;
+        let mut times = true;
         if let Some(special) = &mut self.special {
             special.prr.sent();
             if let Some(timed) = &mut special.timed {
@@ -112,12 +115,26 @@ impl Sender {
                 times = false;
             }
         }
-        if times {
-            self.rto.sent(sequence, now);
-        }
+        out.push(self.leave(o, sequence, now, times));
         if is_alone || self.deadline.is_none() {
             self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
         }
-        out.push(Segment { sequence, is_retransmission, cwr });
+    }
+
+    /// Packet `sequence` leaves; `times`: one that was never sent before may give a round-trip sample.
+    #[inline(always)]
+    fn leave(&mut self, o: &TcpOptions, sequence: u32, now: u64, times: bool) -> Segment {
+        let is_retransmission = sequence < self.top;
+        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
+        self.cwr &= !cwr;
+        if is_retransmission {
+            self.retransmitted += 1;
+        } else {
+            self.top = sequence + 1;
+            if times {
+                self.rto.sent(sequence, now);
+            }
+        }
+        Segment { sequence, is_retransmission, cwr }
     }
 }
