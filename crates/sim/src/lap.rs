@@ -1,76 +1,188 @@
-//! A lap: a packet that leaves its last queue, its receiver, the acknowledgement, its sender, and what that sends
-//! then, in one go.
+//! The express: how most packets go round, in straight code.
 //!
-//! It does what [`Simulation::carry`], [`Simulation::receive`] and [`Simulation::react`] do one after the other
-//! where no step on the way needs an event ([`crate::net::Lap`]), with the flow at hand all the time. Whatever is out
-//! of the ordinary is left to them.
+//! Most simulated packets come to the measured queue, leave it, and make a lap ([`crate::net::Lap`]): over links that are told the
+//! time to the receiver, back as an acknowledgement, and what their sender answers is on its way to the queue. This
+//! loop does what [`Simulation::queue_up`], [`Simulation::depart`], [`Simulation::carry`], [`Simulation::receive`] and
+//! [`Simulation::react`] do one after the other, with queue and flow at hand all the time, and leaves to them whatever
+//! is out of the ordinary.
 
 use crate::{
-    connection::Connection,
     engine::{Event, Kind},
     flow::Agent,
-    net::Packet,
+    net::{Network, Packet},
     simulation::Simulation,
-    tcp::{self, Ack, Segment},
+    tcp::{self, Ack},
 };
 use std::num::NonZero;
 
+/// What is out of the ordinary, at some time.
+enum Rare {
+    /// As many events as were asked for, or the end.
+    End,
+    /// The next event is not of this way.
+    Event(Event),
+    /// The measured queue has something to tell.
+    Told,
+    /// A packet that has left the measured queue comes to the end of its link then, and makes no lap.
+    Left(u64, Packet),
+    /// An acknowledgement comes then to a sender that cannot answer it yet, or whose timer expires before.
+    Answer(u64, Packet),
+}
+
 impl Simulation {
-    /// `packet` reaches the end of the link where lap `number` begins at `at`.
-    #[inline(always)]
-    pub(crate) fn lap(&mut self, mut at: u64, number: u32, packet: &Packet) {
-        let lap = &self.network.laps[number as usize];
-        let links = &mut self.network.links[..];
-        let (number, host) = (packet.flow, packet.host);
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        for hop in &lap.there {
-            at = links[hop.link(host) as usize].cross(at, packet.bytes);
-        }
-
-        let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
-        let received = connection.receiver.receive(packet.number, packet.is_marked(), packet.flag);
-        if in_window && received.is_new {
-            flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
-        }
-        connection.receiver.acknowledges();
-        let packet = connection.answer(number, (lap.last, host), group.class, tcp, &mut self.sacks);
-        for hop in &lap.back {
-            at = links[hop.link(host) as usize].cross(at, packet.bytes);
-        }
-
-        let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
-        if at >= self.horizon || connection.awaited > 0 || expires_before {
-            return self.react(at, &packet);
-        }
-        let (next, calendar) = (packet.number, &mut self.calendar);
-        let mut launch = |connection: &Connection, segment: Segment| {
-            let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, at);
-            if let Some(marker) = &mut flow.marker {
-                packet.class = marker.mark(at, packet.bytes, packet.class);
+    /// Handle the next `many` events before the end; how many there were.
+    pub(crate) fn run_express(&mut self, many: u64) -> u64 {
+        let mut left = many;
+        loop {
+            let (now, rare) = self.go_round(&mut left);
+            if !self.network.ports[self.measured as usize].fates.is_empty() {
+                self.tell(self.measured, now);
             }
-            let first = lap.first.link(host);
-            let link = &mut links[first as usize];
-            let arrival = link.cross(at, packet.bytes);
-            calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
-        };
-        if connection.sender.goes_on(next) && !packet.flag && packet.stamp == 0 {
-            let limit = connection.sender.on_plain(&tcp.options, next, at);
-            while let Some(segment) = connection.sender.emit_next(&tcp.options, limit, at) {
-                launch(connection, segment);
+            match rare {
+                Rare::End => return many - left,
+                Rare::Told => {}
+                Rare::Event(event) => self.take(event),
+                Rare::Left(at, mut packet) => {
+                    if self.leave(at, &mut packet) {
+                        self.carry(at, packet);
+                    }
+                }
+                Rare::Answer(at, packet) => self.react(at, &packet),
             }
-        } else {
-            let ack = Ack { next, echo: packet.flag, sack: self.sacks.take(packet.stamp) };
-            let window = tcp::initial_window(&tcp.options, tcp.payload);
-            connection.sender.on_any_ack(&tcp.options, window, ack, at, &mut self.released);
-            self.released.drain(..).for_each(|segment| launch(connection, segment));
         }
-        if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed.get() > deadline)
-        {
-            connection.filed = NonZero::new(deadline);
-            self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+    }
+
+    /// Take packets round until something rare happens.
+    #[inline(never)]
+    fn go_round(&mut self, left: &mut u64) -> (u64, Rare) {
+        let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
+        let Simulation { calendar, service, network, groups, flows, released, sacks, .. } = self;
+        let Network { links, ports, steps, laps, .. } = network;
+        let (links, steps, laps, flows, groups) =
+            (&mut links[..], &steps[..], &laps[..], &mut flows[..], &groups[..]);
+        let port = &mut ports[measured as usize];
+        let mut packet = Packet::default();
+        while *left > 0 {
+            let event = calendar.peek();
+            if event <= *service {
+                let now = event.time();
+                if now >= end {
+                    return (now, Rare::End);
+                }
+                *left -= 1;
+                let next = calendar.first().filter(|_| event.is_arrival());
+                if next.is_none_or(|packet| steps[packet.step as usize].queue != measured) {
+                    return (now, Rare::Event(event));
+                }
+                packet = calendar.pop();
+                packet.step += 1;
+                port.offer(now, &mut packet);
+                if !port.busy && port.backlog().0 > 0 {
+                    *service = Event::new(now, u64::MAX, Kind::Departure, measured); // before anything else
+                    *left += 1;
+                }
+                if !port.fates.is_empty() {
+                    return (now, Rare::Told);
+                }
+                continue;
+            }
+            let now = service.time();
+            if now >= end {
+                return (now, Rare::End);
+            }
+            *left -= 1;
+            *service = Event::NEVER;
+            let was_busy = port.busy;
+            if !port.take(now, &mut packet) {
+                if was_busy {
+                    port.on_idle(now);
+                }
+                if !port.fates.is_empty() {
+                    return (now, Rare::Told);
+                }
+                continue;
+            }
+            let link = &mut links[port.link as usize];
+            let sent = link.transmit(now, packet.bytes);
+            let mut at = link.arrival(sent);
+            *service = Event::new(sent, sent - now, Kind::Departure, measured);
+            let number = packet.flow;
+            let flow = &mut flows[number as usize];
+            flow.counts.queue_left += 1;
+            let Some(lap) = laps.get(steps[packet.step as usize].lap as usize) else {
+                return (now, Rare::Left(at, packet));
+            };
+            let group = &groups[flow.group as usize];
+            let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
+                return (now, Rare::Left(at, packet));
+            };
+
+            let host = packet.host;
+            for hop in &lap.there {
+                at = links[hop.link(host) as usize].cross(at, packet.bytes);
+            }
+            let in_window = flow.counts.receive(at, packet.stamp, warmup, end);
+            let received = connection.receiver.receive(packet.number, packet.is_marked(), packet.flag);
+            if in_window && received.is_new {
+                flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
+            }
+            connection.receiver.acknowledges();
+            let next = connection.receiver.next();
+            let echo = connection.receiver.echo() && tcp.options.ecn;
+            let has_blocks = connection.receiver.has_blocks() && tcp.options.sack;
+            let mut ack = Packet { bytes: tcp.ack, ..Packet::default() };
+            if has_blocks {
+                ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
+            }
+            for hop in &lap.back {
+                at = links[hop.link(host) as usize].cross(at, ack.bytes);
+            }
+
+            let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
+            if at >= horizon || connection.awaited > 0 || expires_before {
+                if !has_blocks {
+                    ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
+                }
+                return (now, Rare::Answer(at, ack));
+            }
+            let is_plain = connection.sender.goes_on(next) && !echo && !has_blocks;
+            let mut limit = 0;
+            if is_plain {
+                limit = connection.sender.on_plain(&tcp.options, next, at);
+            } else {
+                let ack = Ack { next, echo, sack: sacks.take(ack.stamp) };
+                let window = tcp::initial_window(&tcp.options, tcp.payload);
+                connection.sender.on_any_ack(&tcp.options, window, ack, at, released);
+            }
+            let mut others = 0;
+            loop {
+                let segment = if is_plain {
+                    connection.sender.emit_next(&tcp.options, limit, at)
+                } else {
+                    others += 1;
+                    released.get(others - 1).copied()
+                };
+                let Some(segment) = segment else { break };
+                let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, at);
+                if let Some(marker) = &mut flow.marker {
+                    packet.class = marker.mark(at, packet.bytes, packet.class);
+                }
+                let first = lap.first.link(host);
+                let link = &mut links[first as usize];
+                let arrival = link.cross(at, packet.bytes);
+                calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
+            }
+            released.clear();
+            if let Some(deadline) = connection.sender.deadline()
+                && connection.filed.is_none_or(|filed| filed.get() > deadline)
+            {
+                connection.filed = NonZero::new(deadline);
+                calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+            }
+            if !port.fates.is_empty() {
+                return (now, Rare::Told);
+            }
         }
+        (0, Rare::End)
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row, offered},
     group::Group,
-    net::{Carries, NOWHERE, Network, Offer, Packet, Port, Route, Sacks, Step},
+    net::{Carries, NOWHERE, Network, Offer, Packet, Port, Route, Sacks},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
@@ -43,7 +43,7 @@ pub struct Simulation {
     /// What is due, and the packets that are on a link towards somebody who waits for them.
     pub(crate) calendar: Calendar<Packet>,
     /// The end of transmission at the measured queue: nearly always among the next events, so beside the others.
-    service: Event,
+    pub(crate) service: Event,
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
@@ -163,41 +163,43 @@ impl Simulation {
     }
 
     /// Handle the next [`PATIENCE`] events before the end; how many there were.
-    #[inline(never)]
     fn run_some(&mut self) -> u64 {
+        let has_express = !self.network.laps.is_empty() && !self.network.ports[self.measured as usize].varies;
+        if has_express {
+            return self.run_express(PATIENCE);
+        }
         for done in 0..PATIENCE {
-            let event = self.calendar.peek();
-            if self.service < event {
-                let now = self.service.time();
-                if now >= self.end {
-                    return done;
-                }
-                self.service = Event::NEVER;
-                self.depart(now, self.measured);
-                continue;
-            }
-            let now = event.time();
-            if now >= self.end {
+            let event = self.peek();
+            if event.time() >= self.end {
                 return done;
             }
-            let mut packet = self.calendar.pop();
-            if !event.is_arrival() {
-                self.handle(event);
-                continue;
-            }
-            let step = self.network.steps[packet.step as usize];
-            if step.last {
-                self.arrive(now, packet);
-                continue;
-            }
-            packet.step += 1;
-            if step.queue != NOWHERE {
-                self.queue_up(now, step.queue, &mut packet);
-            } else {
-                self.go_on(now, &packet);
-            }
+            self.take(event);
         }
         PATIENCE
+    }
+
+    /// Handle the next event.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, event: Event) {
+        let now = event.time();
+        if event == self.service {
+            self.service = Event::NEVER;
+            return self.depart(now, self.measured);
+        }
+        let mut packet = self.calendar.pop();
+        if !event.is_arrival() {
+            return self.handle(event);
+        }
+        let step = self.network.steps[packet.step as usize];
+        if step.last {
+            return self.arrive(now, packet);
+        }
+        packet.step += 1;
+        if step.queue == NOWHERE {
+            self.carry(now, packet);
+        } else {
+            self.queue_up(now, step.queue, &mut packet);
+        }
     }
 
     fn file_first_events(&mut self, plan: &Plan) {
@@ -287,12 +289,6 @@ impl Simulation {
         }
     }
 
-    /// `packet` comes to the link of its step in its own time.
-    #[inline(never)]
-    fn go_on(&mut self, now: u64, packet: &Packet) {
-        self.carry(now, *packet);
-    }
-
     /// Take `packet` onward from the link of its step, which it enters at `at`, until it must wait.
     #[inline]
     pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
@@ -305,7 +301,7 @@ impl Simulation {
             at = link.cross(at, packet.bytes);
             if step.ahead && !step.last {
                 packet.step += 1;
-            } else if !self.leave(at, step, &mut packet) {
+            } else if !self.leave(at, &mut packet) {
                 return;
             }
         }
@@ -314,7 +310,8 @@ impl Simulation {
     /// `packet` reaches the end of its link at `arrival`, perhaps that of its way: whether it, or its answer, goes
     /// on at once, and does not come back then.
     #[inline]
-    fn leave(&mut self, arrival: u64, step: Step, packet: &mut Packet) -> bool {
+    pub(crate) fn leave(&mut self, arrival: u64, packet: &mut Packet) -> bool {
+        let step = self.network.steps[packet.step as usize];
         if !step.ahead {
             self.wait(arrival, step.link(packet.host), packet);
             return false;
@@ -339,7 +336,7 @@ impl Simulation {
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
     #[inline(always)]
-    fn queue_up(&mut self, now: u64, port: u32, packet: &mut Packet) {
+    pub(crate) fn queue_up(&mut self, now: u64, port: u32, packet: &mut Packet) {
         let queue = self.queue_at(port, now);
         queue.offer(now, packet);
         let is_idle = !queue.busy;
@@ -404,10 +401,7 @@ impl Simulation {
         } else {
             self.calendar.push(end);
         }
-        let step = self.network.steps[packet.step as usize];
-        if step.lap != NOWHERE {
-            self.lap(arrival, step.lap, &packet);
-        } else if self.leave(arrival, step, &mut packet) {
+        if self.leave(arrival, &mut packet) {
             self.carry(arrival, packet);
         }
         true
@@ -420,7 +414,7 @@ impl Simulation {
 
     /// Count what a queue has done to packets, for the flows they belong to.
     #[inline(never)]
-    fn tell(&mut self, port: u32, now: u64) {
+    pub(crate) fn tell(&mut self, port: u32, now: u64) {
         let queue = &mut self.network.ports[port as usize];
         let is_measured = port == self.measured;
         let counted = u32::from(is_measured && self.counting);
