@@ -169,7 +169,7 @@ impl Queues {
     /// idle from now on.
     pub fn serve(&mut self, link: usize, now: u64, told: &mut impl FnMut(u32, Fate)) -> Option<Sending> {
         self.note_rate(link, now);
-        let was_busy = self.ports[link].busy;
+        let was_busy = self.ports[link].clerk.busy;
         let mut packet = Packet::default();
         let is_sent = self.ports[link].take(now, &mut packet);
         self.tell(link, told);
@@ -193,20 +193,20 @@ impl Queues {
 
     /// Say what the queue of `link` has done to packets.
     fn tell(&mut self, link: usize, told: &mut impl FnMut(u32, Fate)) {
-        for (packet, offer) in self.ports[link].fates.drain(..) {
+        for (packet, offer) in self.ports[link].clerk.fates.drain(..) {
             told(packet.number, fate(offer));
         }
     }
 
     /// Whether `link` transmits something.
     pub fn is_busy(&self, link: usize) -> bool {
-        self.ports[link].busy
+        self.ports[link].clerk.busy
     }
 
     /// What happened at the queue of `link` since the start.
     pub fn totals(&self, link: usize) -> Totals {
         let port = &self.ports[link];
-        Totals { waiting: port.backlog().0, ..port.counters.totals() }
+        Totals { waiting: port.backlog().0, ..port.clerk.counters.totals() }
     }
 
     /// When the algorithm of `link` wants [`Queues::on_timer`].
@@ -238,7 +238,6 @@ impl Queues {
     pub fn record(mut self, window: (u64, u64), measured: usize) -> Result<Record, RunError> {
         self.pass(window.1);
         for port in &mut self.ports {
-            port.counters.close();
             crate::record::port_conserves(port)?;
         }
         Ok(self.recorder.columns(window, measured, &self.ports, &mut self.links))

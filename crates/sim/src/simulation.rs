@@ -147,7 +147,6 @@ impl Simulation {
         self.recorder.sample_at_end(self.end, &mut self.network.ports);
         for port in &mut self.network.ports {
             port.pass(self.end);
-            port.counters.close();
         }
         if self.visits.is_full {
             return Err(RunError::TooManyFlows(check::MOST_FLOWS));
@@ -339,8 +338,8 @@ impl Simulation {
     pub(crate) fn queue_up(&mut self, now: u64, port: u32, packet: &mut Packet) {
         let queue = self.queue_at(port, now);
         queue.offer(now, packet);
-        let is_idle = !queue.busy;
-        if !queue.fates.is_empty() {
+        let is_idle = !queue.clerk.busy;
+        if !queue.clerk.fates.is_empty() {
             self.tell(port, now);
         }
         if is_idle {
@@ -385,7 +384,7 @@ impl Simulation {
         let mut packet = Packet::default();
         let is_sent = queue.take(now, &mut packet);
         let link = queue.link;
-        if !queue.fates.is_empty() {
+        if !queue.clerk.fates.is_empty() {
             self.tell(port, now);
         }
         if !is_sent {
@@ -419,7 +418,7 @@ impl Simulation {
         let is_measured = port == self.measured;
         let counted = u32::from(is_measured && self.counting);
         let queue_packets = queue.backlog().0;
-        for (packet, offer) in queue.fates.drain(..) {
+        for (packet, offer) in queue.clerk.fates.drain(..) {
             let flow = &mut self.flows[packet.flow as usize];
             let Offer::Dropped(cause, arrival) = offer else {
                 flow.counts.queue_marks += counted;

@@ -6,7 +6,7 @@
 
 use super::{
     Packet,
-    port::{Clerk, Waiting},
+    clerk::{Clerk, Waiting},
 };
 use sojourn_aqm::{
     Aqm, Asked, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random,
@@ -115,23 +115,18 @@ impl Fifo {
         &*self.aqm
     }
 
-    /// A packet arrives, `number` among all offered; `busy` says that the transmitter has something to send.
+    /// A packet arrives.
     #[inline(always)]
-    pub(super) fn offer(
-        &mut self,
-        now: u64,
-        packet: &mut Packet,
-        number: u64,
-        busy: bool,
-        clerk: &mut Clerk,
-    ) {
+    pub(super) fn offer(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) {
+        let number = clerk.arrival(now, packet);
         let has_room = self.fits(packet.bytes);
         if (self.asked.arrivals || !has_room) && !self.lets_in(now, packet, number, has_room, clerk) {
-            if !busy && self.waiting.len() == 0 {
+            if !clerk.busy && self.waiting.len() == 0 {
                 self.aqm.on_idle(Time(now)); // it came and did not stay: the idle time goes on
             }
             return;
         }
+        clerk.counters.enter(now, self.waiting.len(), packet.bytes);
         self.bytes += u64::from(packet.bytes);
         self.waiting.push(packet, now, number);
     }
@@ -164,34 +159,44 @@ impl Fifo {
         match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
-                clerk.mark(packet, cause);
+                clerk.mark(now, packet, cause);
                 true
             }
             Verdict::Drop(cause) => {
-                clerk.discard(packet, cause, number);
+                clerk.discard(now, packet, cause, number);
                 false
             }
             Verdict::DropBoth { victim, cause } => {
-                if let Some(other) = self.waiting.remove(victim as usize) {
-                    self.bytes -= u64::from(other.packet.bytes);
-                    clerk.discard(&other.packet, cause, other.number);
+                if let Some(other) = self.remove(now, victim as usize, clerk) {
+                    clerk.discard(now, &other.packet, cause, other.number);
                 }
-                clerk.discard(packet, cause, number);
+                clerk.discard(now, packet, cause, number);
                 false
             }
         }
     }
 
-    /// The next packet to send and when it came, or nothing.
+    /// A packet gives up its place.
+    fn remove(&mut self, now: u64, position: usize, clerk: &mut Clerk) -> Option<Waiting> {
+        let one = self.waiting.remove(position)?;
+        self.bytes -= u64::from(one.packet.bytes);
+        clerk.counters.leave(now, self.waiting.len(), one.packet.bytes);
+        Some(one)
+    }
+
+    /// Take the next packet to send; whether there is one.
     #[inline(always)]
-    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> Option<u64> {
+    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
         while let Some((arrived, number)) = self.waiting.pop(packet) {
             self.bytes -= u64::from(packet.bytes);
+            clerk.counters.leave(now, self.waiting.len(), packet.bytes);
             if !self.asked.departures || self.lets_go(now, packet, arrived, number, clerk) {
-                return Some(arrived);
+                clerk.departure(now, packet, arrived);
+                return true;
             }
         }
-        None
+        clerk.rest(now);
+        false
     }
 
     /// Whether the packet at the head, which waits no longer, may be sent.
@@ -207,11 +212,11 @@ impl Fifo {
         match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
-                clerk.mark(packet, cause);
+                clerk.mark(now, packet, cause);
                 true
             }
             Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                clerk.discard(packet, cause, number);
+                clerk.discard(now, packet, cause, number);
                 false
             }
         }
@@ -242,14 +247,11 @@ impl Fifo {
                 }
                 _ => usize::MAX,
             };
-            let (victim, is_arrival) = match self.waiting.remove(position) {
-                Some(one) => {
-                    self.bytes -= u64::from(one.packet.bytes);
-                    (one, false)
-                }
+            let (victim, is_arrival) = match self.remove(now, position, clerk) {
+                Some(one) => (one, false),
                 None => (Waiting { packet: *packet, arrived: now, number }, true),
             };
-            clerk.discard(&victim.packet, Cause::Overflow, victim.number);
+            clerk.discard(now, &victim.packet, Cause::Overflow, victim.number);
             let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
             let view = victim.packet.view(victim.arrived);
             self.aqm.on_drop(Time(now), &view, Cause::Overflow, &queue);

@@ -1,6 +1,7 @@
 //! The network: packets, links, queues, and the graph that joins them.
 
 mod capacity;
+mod clerk;
 mod fifo;
 mod link;
 mod packet;
@@ -11,8 +12,9 @@ mod topology;
 mod ways;
 
 pub(crate) use capacity::Capacity;
+pub(crate) use clerk::Offer;
 pub(crate) use link::Link;
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
-pub(crate) use port::{Offer, Port, Setting};
+pub(crate) use port::{Port, Setting};
 pub(crate) use routes::{Lap, NOWHERE, Route, Step};
 pub(crate) use topology::Network;

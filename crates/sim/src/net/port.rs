@@ -3,26 +3,9 @@
 //!
 //! The packet in transmission has left the queue.
 
-use super::{Packet, fifo::Fifo, scheduled::Scheduled};
-use crate::{error::PlanError, plan, record::Counters};
-use sojourn_aqm::{Algorithm, Aqm, Cause, Context, Ecn, Limit, Overflow, Scheduler, Spec, Time, units};
-
-/// A waiting packet: when it came, and its number among all offered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
-    pub(super) packet: Packet,
-    pub(super) arrived: u64,
-    pub(super) number: u64,
-}
-
-/// What became of somebody's packet, for per-flow counters and traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Offer {
-    /// Dropped; the cause, and its number among all offered.
-    Dropped(Cause, u64),
-    /// Marked.
-    Marked,
-}
+use super::{Packet, clerk::Clerk, fifo::Fifo, scheduled::Scheduled};
+use crate::{error::PlanError, plan};
+use sojourn_aqm::{Algorithm, Aqm, Context, Limit, Overflow, Scheduler, Spec, Time, units};
 
 /// What algorithms are told of the whole run.
 pub(crate) struct Setting<'a> {
@@ -55,11 +38,7 @@ pub(crate) struct Port {
     pub(crate) link: u32,
     /// The link's rate changes with time.
     pub(crate) varies: bool,
-    pub(crate) counters: Counters,
-    /// A packet is in transmission.
-    pub(crate) busy: bool,
-    /// Packets that were dropped or marked; whoever must hear it looks here after each call and clears it.
-    pub(crate) fates: Vec<(Packet, Offer)>,
+    pub(crate) clerk: Clerk,
     limit: Limit,
     queue: Queue,
 }
@@ -124,8 +103,7 @@ impl Port {
             }
             Decider::Scheduler(scheduler) => Queue::Several(Scheduled::new(&name, scheduler, seed)),
         };
-        let counters = Counters::default();
-        Port { name, spec, link, varies: false, counters, busy: false, fates: Vec::new(), limit, queue }
+        Port { name, spec, link, varies: false, clerk: Clerk::default(), limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {
@@ -156,38 +134,27 @@ impl Port {
     }
 
     /// Account for the time up to `now`.
-    #[inline]
     pub(crate) fn pass(&mut self, now: u64) {
         let (packets, bytes) = self.backlog();
-        self.counters.pass(now, packets, bytes, self.busy);
+        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
     }
 
     /// A packet arrives.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
-        self.pass(now);
-        let number = self.counters.arrivals;
-        self.counters.arrival(packet.bytes, packet.class);
-        let clerk = &mut Clerk { counters: &mut self.counters, fates: &mut self.fates };
         match &mut self.queue {
-            Queue::One(fifo) => fifo.offer(now, packet, number, self.busy, clerk),
-            Queue::Several(scheduled) => scheduled.offer(now, packet, number, clerk),
+            Queue::One(fifo) => fifo.offer(now, packet, &mut self.clerk),
+            Queue::Several(scheduled) => scheduled.offer(now, packet, &mut self.clerk),
         }
     }
 
     /// Take the next packet to send; whether there is one.
     #[inline(always)]
     pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
-        self.pass(now);
-        let clerk = &mut Clerk { counters: &mut self.counters, fates: &mut self.fates };
-        let arrived = match &mut self.queue {
-            Queue::One(fifo) => fifo.take(now, packet, clerk),
-            Queue::Several(scheduled) => scheduled.take(now, packet, clerk),
-        };
-        self.busy = arrived.is_some();
-        let Some(arrived) = arrived else { return false };
-        self.counters.departure(packet.bytes, packet.class, now - arrived);
-        true
+        match &mut self.queue {
+            Queue::One(fifo) => fifo.take(now, packet, &mut self.clerk),
+            Queue::Several(scheduled) => scheduled.take(now, packet, &mut self.clerk),
+        }
     }
 
     /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
@@ -219,27 +186,5 @@ impl Port {
             Queue::One(fifo) => fifo.aqm().probe(&mut |name, value| field(name, value)),
             Queue::Several(scheduled) => scheduled.scheduler().probe(field),
         }
-    }
-}
-
-/// Counts what becomes of packets, and notes it for whoever must hear it.
-pub(super) struct Clerk<'a> {
-    counters: &'a mut Counters,
-    fates: &'a mut Vec<(Packet, Offer)>,
-}
-
-impl Clerk<'_> {
-    #[inline(never)]
-    pub(super) fn discard(&mut self, packet: &Packet, cause: Cause, number: u64) {
-        self.counters.drop(packet.bytes, packet.class, cause, number);
-        self.fates.push((*packet, Offer::Dropped(cause, number)));
-    }
-
-    #[inline(never)]
-    pub(super) fn mark(&mut self, packet: &mut Packet, cause: Cause) {
-        debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
-        packet.ecn = Ecn::Ce;
-        self.counters.mark(packet.class, cause);
-        self.fates.push((*packet, Offer::Marked));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{
     Packet,
-    port::{Clerk, Waiting},
+    clerk::{Clerk, Waiting},
 };
 use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
 
@@ -41,13 +41,13 @@ impl Shelf {
     }
 
     /// Carry out what the scheduler decided about a packet.
-    fn settle(&mut self, token: Token, fate: Fate, clerk: &mut Clerk) {
+    fn settle(&mut self, now: u64, token: Token, fate: Fate, clerk: &mut Clerk) {
         match fate {
             Fate::Dropped(cause) => {
                 let one = self.take(token);
-                clerk.discard(&one.packet, cause, one.number);
+                clerk.discard(now, &one.packet, cause, one.number);
             }
-            Fate::Marked(cause) => clerk.mark(&mut self.get(token).packet, cause),
+            Fate::Marked(cause) => clerk.mark(now, &mut self.get(token).packet, cause),
         }
     }
 }
@@ -69,26 +69,34 @@ impl Scheduled {
         &*self.scheduler
     }
 
-    /// A packet arrives, `number` among all offered.
+    /// A packet arrives.
     #[inline(never)]
-    pub(super) fn offer(&mut self, now: u64, packet: &Packet, number: u64, clerk: &mut Clerk) {
+    pub(super) fn offer(&mut self, now: u64, packet: &Packet, clerk: &mut Clerk) {
+        let (number, before) = (clerk.arrival(now, packet), self.backlog());
         let token = self.shelf.put(Waiting { packet: *packet, arrived: now, number });
         let shelf = &mut self.shelf;
         self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
-            shelf.settle(token, fate, clerk);
+            shelf.settle(now, token, fate, clerk);
         });
+        clerk.counters.change(now, before, self.backlog());
     }
 
-    /// The next packet to send and when it came, or nothing.
+    /// Take the next packet to send; whether there is one.
     #[inline(never)]
-    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> Option<u64> {
-        let shelf = &mut self.shelf;
-        let (token, _) = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
-            shelf.settle(token, fate, clerk);
-        })?;
+    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
+        let (before, shelf) = (self.backlog(), &mut self.shelf);
+        let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
+            shelf.settle(now, token, fate, clerk);
+        });
+        clerk.counters.change(now, before, self.backlog());
+        let Some((token, _)) = next else {
+            clerk.rest(now);
+            return false;
+        };
         let one = self.shelf.take(token);
         *packet = one.packet;
-        Some(one.arrived)
+        clerk.departure(now, packet, one.arrived);
+        true
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {

@@ -115,8 +115,8 @@ impl Counters {
             dropped_bytes: self.dropped_bytes,
             marks: self.marks.iter().sum(),
             delay_sum: self.delay_sum,
-            packet_ns: self.packet_ns,
-            until: self.until,
+            packet_ns: self.integrals.packets,
+            until: 0,
         }
     }
 

@@ -1,11 +1,16 @@
 //! What a queue counts while it runs. The window is the difference of two snapshots, so counting never
 //! asks what time it is.
 
-use super::{QueueRecord, classes::Classes, histogram::Histogram};
+use super::{
+    QueueRecord,
+    classes::Classes,
+    histogram::Histogram,
+    integrals::{Changes, Integrals},
+};
 use crate::queues::Totals;
 use sojourn_aqm::{Cause, Class};
 
-/// Counters since the start of the run, and exact integrals of the queue over time.
+/// Counters since the start of the run, and integrals of the queue over time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) arrivals: u64,
@@ -20,34 +25,56 @@ pub(crate) struct Counters {
     delays: Histogram,
     runs: Runs,
     pub(super) classes: Classes,
-    /// Integrals up to `until`.
-    pub(super) until: u64,
-    pub(super) packet_ns: u128,
-    packet_squared_ns: u128,
-    byte_ns: u128,
-    idle_ns: u64,
     max_packets: u32,
+    changes: Changes,
+    /// Up to the last [`Counters::pass`].
+    pub(super) integrals: Integrals,
 }
 
 impl Counters {
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, bytes: u32, class: Class) {
+    pub(crate) fn arrival(&mut self, now: u64, bytes: u32, class: Class) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
-        self.classes.count(class, self.until, |row| {
+        self.classes.count(class, now, |row| {
             row.arrivals += 1;
             row.arrived_bytes += u64::from(bytes);
         });
     }
 
+    /// A packet begins to wait beside `others`.
     #[inline(always)]
-    pub(crate) fn departure(&mut self, bytes: u32, class: Class, waited: u64) {
+    pub(crate) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
+        self.changes.enter(now, others, bytes);
+        self.max_packets = self.max_packets.max(others + 1);
+    }
+
+    /// It waits no longer, `others` do.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, now: u64, others: u32, bytes: u32) {
+        self.changes.leave(now, others, bytes);
+    }
+
+    /// Packets and bytes that wait change from `before` to `after`.
+    pub(crate) fn change(&mut self, now: u64, before: (u32, u64), after: (u32, u64)) {
+        self.changes.change(now, before, after);
+        self.max_packets = self.max_packets.max(after.0);
+    }
+
+    /// The transmitter begins to work, or to rest.
+    pub(crate) fn work(&mut self, now: u64, busy: bool) {
+        self.changes.work(now, busy);
+    }
+
+    /// A packet is sent that `waited`.
+    #[inline(always)]
+    pub(crate) fn departure(&mut self, now: u64, bytes: u32, class: Class, waited: u64) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
         self.delay_sum += u128::from(waited);
         self.delay_squared += u128::from(waited) * u128::from(waited);
         self.delays.add(waited);
-        self.classes.count(class, self.until, |row| {
+        self.classes.count(class, now, |row| {
             row.departures += 1;
             row.departed_bytes += u64::from(bytes);
             row.delay_sum += u128::from(waited);
@@ -55,40 +82,29 @@ impl Counters {
     }
 
     /// `arrival`: the number of the dropped packet among all offered.
-    pub(crate) fn drop(&mut self, bytes: u32, class: Class, cause: Cause, arrival: u64) {
+    pub(crate) fn drop(&mut self, now: u64, bytes: u32, class: Class, cause: Cause, arrival: u64) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(bytes);
         self.runs.drop(arrival);
-        self.classes.count(class, self.until, |row| {
+        self.classes.count(class, now, |row| {
             row.drops += 1;
             row.dropped_bytes += u64::from(bytes);
         });
     }
 
-    pub(crate) fn mark(&mut self, class: Class, cause: Cause) {
+    pub(crate) fn mark(&mut self, now: u64, class: Class, cause: Cause) {
         self.marks[cause as usize] += 1;
-        self.classes.count(class, self.until, |row| row.marks += 1);
+        self.classes.count(class, now, |row| row.marks += 1);
     }
 
     pub(crate) fn total_drops(&self) -> u64 {
         self.drops.iter().sum()
     }
 
-    /// Account for the time up to `now`, during which `packets` and `bytes` waited.
-    #[inline(always)]
+    /// Account for the time up to `now`, when `packets` and `bytes` wait.
     pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
-        let span = now - self.until;
-        self.until = now;
-        if !busy {
-            self.idle_ns += span;
-        }
-        if packets > 0 {
-            let times = |count: u64| u128::from(span) * u128::from(count);
-            self.packet_ns += times(u64::from(packets));
-            self.packet_squared_ns += times(u64::from(packets) * u64::from(packets));
-            self.byte_ns += times(bytes);
-            self.max_packets = self.max_packets.max(packets);
-        }
+        self.integrals = self.changes.up_to(now, packets, bytes, busy);
+        self.classes.pass(now);
     }
 
     /// What happened since the start.
@@ -104,15 +120,14 @@ impl Counters {
         }
     }
 
-    /// Integrals of waiting packets and of their square so far.
+    /// Integrals of waiting packets and of their square up to the last [`Counters::pass`].
     pub(crate) fn integrals(&self) -> (u128, u128) {
-        (self.packet_ns, self.packet_squared_ns)
+        (self.integrals.packets, self.integrals.squared)
     }
 
-    /// Forget the largest queue and close the run of drops in progress: the window starts.
-    pub(crate) fn open_window(&mut self) -> Counters {
-        self.max_packets = 0;
-        self.classes.pass(self.until);
+    /// The window starts, `packets` wait: forget the largest queue and close the run of drops in progress.
+    pub(crate) fn open_window(&mut self, packets: u32) -> Counters {
+        self.max_packets = packets;
         self.runs.close();
         self.clone()
     }
@@ -122,16 +137,12 @@ impl Counters {
         self.classes.waiting(packets)
     }
 
-    /// The run is over.
-    pub(crate) fn close(&mut self) {
-        self.classes.pass(self.until);
-    }
-
     /// The window's record: what was counted since the snapshot `start`.
     pub(crate) fn since(&self, start: &Counters) -> QueueRecord {
         let minus = |a: &[u64; 5], b: &[u64; 5]| core::array::from_fn(|i| a[i] - b[i]);
         let (delay_edges_ns, delay_counts) = self.delays.since(&start.delays);
         let (run_lengths, run_counts) = self.runs.since(&start.runs);
+        let (integrals, before) = (&self.integrals, &start.integrals);
         let mut record = QueueRecord {
             arrivals: self.arrivals - start.arrivals,
             arrived_bytes: self.arrived_bytes - start.arrived_bytes,
@@ -140,11 +151,11 @@ impl Counters {
             drops: minus(&self.drops, &start.drops),
             dropped_bytes: self.dropped_bytes - start.dropped_bytes,
             marks: minus(&self.marks, &start.marks),
-            packet_ns: (self.packet_ns - start.packet_ns) as f64,
-            packet_squared_ns: (self.packet_squared_ns - start.packet_squared_ns) as f64,
-            byte_ns: (self.byte_ns - start.byte_ns) as f64,
+            packet_ns: (integrals.packets - before.packets) as f64,
+            packet_squared_ns: (integrals.squared - before.squared) as f64,
+            byte_ns: (integrals.bytes - before.bytes) as f64,
             max_packets: u64::from(self.max_packets),
-            idle_ns: self.idle_ns - start.idle_ns,
+            idle_ns: integrals.idle - before.idle,
             delay_sum_ns: (self.delay_sum - start.delay_sum) as f64,
             delay_squared_ns: (self.delay_squared - start.delay_squared) as f64,
             delay_edges_ns,

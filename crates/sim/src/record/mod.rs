@@ -6,6 +6,7 @@
 mod classes;
 mod counters;
 mod histogram;
+mod integrals;
 mod recorder;
 
 pub use classes::ClassColumns;

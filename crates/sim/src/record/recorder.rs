@@ -37,7 +37,7 @@ impl Recorder {
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
         for (watched, port) in self.queues.iter_mut().zip(ports) {
-            watched.at_start = port.counters.open_window();
+            watched.at_start = port.clerk.counters.open_window(port.backlog().0);
         }
     }
 
@@ -52,17 +52,17 @@ impl Recorder {
         for (watched, port) in self.queues.iter_mut().zip(ports) {
             port.pass(now);
             let series = &mut watched.series;
-            let (packets, squared) = port.counters.integrals();
+            let (packets, squared) = port.clerk.counters.integrals();
             let span = self.interval as f64;
             let (waiting, bytes) = port.backlog();
             series.packets.push(waiting);
             series.bytes.push(bytes);
             series.mean_packets.push((packets - watched.integrals.0) as f64 / span);
             series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
-            series.arrivals.push((port.counters.arrivals - watched.arrivals) as u32);
-            series.drops.push((port.counters.total_drops() - watched.drops) as u32);
-            series.departed_bytes.push(port.counters.departed_bytes - watched.departed_bytes);
-            for (class, waiting) in port.counters.waiting_by_class(waiting) {
+            series.arrivals.push((port.clerk.counters.arrivals - watched.arrivals) as u32);
+            series.drops.push((port.clerk.counters.total_drops() - watched.drops) as u32);
+            series.departed_bytes.push(port.clerk.counters.departed_bytes - watched.departed_bytes);
+            for (class, waiting) in port.clerk.counters.waiting_by_class(waiting) {
                 let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
                     Some(column) => column,
                     None => {
@@ -79,9 +79,9 @@ impl Recorder {
                 series.class_packets[column].1.push(waiting);
             }
             watched.integrals = (packets, squared);
-            watched.arrivals = port.counters.arrivals;
-            watched.drops = port.counters.total_drops();
-            watched.departed_bytes = port.counters.departed_bytes;
+            watched.arrivals = port.clerk.counters.arrivals;
+            watched.drops = port.clerk.counters.total_drops();
+            watched.departed_bytes = port.clerk.counters.departed_bytes;
             let mut column = 0;
             port.probe(&mut |name, value| {
                 if column == series.probes.len() {
@@ -108,7 +108,7 @@ impl Recorder {
         for i in order {
             let port = &ports[i];
             let watched = &mut self.queues[i];
-            let mut queue = port.counters.since(&watched.at_start);
+            let mut queue = port.clerk.counters.since(&watched.at_start);
             queue.name.clone_from(&port.name);
             queue.spec.clone_from(&port.spec);
             match port.limit() {
@@ -235,7 +235,7 @@ pub(crate) fn conserved<'a>(
 
 /// Whether every packet is accounted for at one queue.
 pub(crate) fn port_conserves(port: &Port) -> Result<(), RunError> {
-    let c = &port.counters;
+    let c = &port.clerk.counters;
     let known = c.departures + c.total_drops() + port.waiting().count() as u64;
     if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
         return Err(RunError::Conservation(format!(

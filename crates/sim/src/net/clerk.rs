@@ -1,0 +1,76 @@
+//! What a queue notes, whoever decides about its packets: counters, what became of packets, whether the
+//! transmitter works.
+
+use super::Packet;
+use crate::record::Counters;
+use sojourn_aqm::{Cause, Ecn};
+
+/// A waiting packet: when it came, and its number among all offered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) packet: Packet,
+    pub(super) arrived: u64,
+    pub(super) number: u64,
+}
+
+/// What became of somebody's packet, for per-flow counters and traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offer {
+    /// Dropped; the cause, and its number among all offered.
+    Dropped(Cause, u64),
+    /// Marked.
+    Marked,
+}
+
+/// The notes of one queue.
+#[derive(Default)]
+pub(crate) struct Clerk {
+    pub(crate) counters: Counters,
+    /// A packet is in transmission.
+    pub(crate) busy: bool,
+    /// Packets that were dropped or marked; whoever must hear it looks here after each call and clears it.
+    pub(crate) fates: Vec<(Packet, Offer)>,
+}
+
+impl Clerk {
+    /// `packet` is offered; its number among all.
+    #[inline(always)]
+    pub(super) fn arrival(&mut self, now: u64, packet: &Packet) -> u64 {
+        let number = self.counters.arrivals;
+        self.counters.arrival(now, packet.bytes, packet.class);
+        number
+    }
+
+    /// The transmitter takes `packet`, which came at `arrived`.
+    #[inline(always)]
+    pub(super) fn departure(&mut self, now: u64, packet: &Packet, arrived: u64) {
+        if !self.busy {
+            self.busy = true;
+            self.counters.work(now, true);
+        }
+        self.counters.departure(now, packet.bytes, packet.class, now - arrived);
+    }
+
+    /// There is nothing to send.
+    #[inline(never)]
+    pub(super) fn rest(&mut self, now: u64) {
+        if self.busy {
+            self.busy = false;
+            self.counters.work(now, false);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn discard(&mut self, now: u64, packet: &Packet, cause: Cause, number: u64) {
+        self.counters.drop(now, packet.bytes, packet.class, cause, number);
+        self.fates.push((*packet, Offer::Dropped(cause, number)));
+    }
+
+    #[inline(never)]
+    pub(super) fn mark(&mut self, now: u64, packet: &mut Packet, cause: Cause) {
+        debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
+        packet.ecn = Ecn::Ce;
+        self.counters.mark(now, packet.class, cause);
+        self.fates.push((*packet, Offer::Marked));
+    }
+}
