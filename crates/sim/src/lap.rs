@@ -35,7 +35,7 @@ impl Simulation {
         let mut left = many;
         loop {
             let (now, rare) = self.go_round(&mut left);
-            if !self.network.ports[self.measured as usize].fates.is_empty() {
+            if !self.network.ports[self.measured as usize].clerk.fates.is_empty() {
                 self.tell(self.measured, now);
             }
             match rare {
@@ -77,11 +77,11 @@ impl Simulation {
                 packet = calendar.pop();
                 packet.step += 1;
                 port.offer(now, &mut packet);
-                if !port.busy && port.backlog().0 > 0 {
+                if !port.clerk.busy && port.backlog().0 > 0 {
                     *service = Event::new(now, u64::MAX, Kind::Departure, measured); // before anything else
                     *left += 1;
                 }
-                if !port.fates.is_empty() {
+                if !port.clerk.fates.is_empty() {
                     return (now, Rare::Told);
                 }
                 continue;
@@ -92,12 +92,12 @@ impl Simulation {
             }
             *left -= 1;
             *service = Event::NEVER;
-            let was_busy = port.busy;
+            let was_busy = port.clerk.busy;
             if !port.take(now, &mut packet) {
                 if was_busy {
                     port.on_idle(now);
                 }
-                if !port.fates.is_empty() {
+                if !port.clerk.fates.is_empty() {
                     return (now, Rare::Told);
                 }
                 continue;
@@ -179,7 +179,7 @@ impl Simulation {
                 connection.filed = NonZero::new(deadline);
                 calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
-            if !port.fates.is_empty() {
+            if !port.clerk.fates.is_empty() {
                 return (now, Rare::Told);
             }
         }
