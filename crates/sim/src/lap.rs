@@ -157,7 +157,7 @@ impl Simulation {
             let mut others = 0;
             loop {
                 let segment = if is_plain {
-                    connection.sender.emit_next(&tcp.options, limit, at)
+                    connection.sender.emit_next(limit, at)
                 } else {
                     others += 1;
                     released.get(others - 1).copied()

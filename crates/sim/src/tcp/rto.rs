@@ -3,9 +3,11 @@
 //! never timed (Karn).
 
 use super::options::{TcpOptions, Timer};
+use std::num::NonZero;
 
 /// Round-trip estimate and time-out of one flow.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Rto {
     /// The time-out that follows from the rest.
     timeout: u64,
@@ -13,20 +15,69 @@ pub(crate) struct Rto {
     sent: u64,
     /// One beyond that packet; 0: none is timed.
     timed: u32,
-    backoff: u32,
-    /// Before back-off.
-    base: u64,
+    /// How often the time-out has been doubled.
+    doubled: u8,
     estimate: Estimate,
 }
 
+/// There may be very many, so the two small ones are packed into words; which of them it is, the options know.
 #[derive(Clone, Debug)]
 enum Estimate {
-    /// Smoothed round-trip time and its deviation, nanoseconds; `None` before the first sample.
-    Exact(Option<(f64, f64)>),
-    /// In ticks: srtt times 8, rttvar times 4, and the clock's phase at the start.
-    Ticks { srtt: i64, rttvar: i64, phase: u64 },
+    /// [`Exact`] or [`Ticks`].
+    Packed(NonZero<u64>, u64),
     /// As Linux does it.
     Linux(Box<Linux>),
+}
+
+/// Nanoseconds; before the first sample `srtt` is below 0, and `rttvar` the least time-out.
+struct Exact {
+    srtt: f64,
+    rttvar: f64,
+}
+
+impl Exact {
+    fn pack(&self) -> Estimate {
+        Estimate::Packed(NonZero::<u64>::MIN.saturating_add(self.srtt.to_bits()), self.rttvar.to_bits())
+    }
+
+    fn unpack(first: NonZero<u64>, second: u64) -> Exact {
+        Exact { srtt: f64::from_bits(first.get() - 1), rttvar: f64::from_bits(second) }
+    }
+
+    /// The time-out before back-off, after the first sample.
+    fn base(&self, tick: u64) -> u64 {
+        (self.srtt + (4.0 * self.rttvar).max(tick as f64) + 0.5) as u64
+    }
+}
+
+/// In ticks: srtt times 8, rttvar times 4 (0 before the first sample); and the clock's phase at the start, less than
+/// a tick.
+struct Ticks {
+    srtt: u64,
+    rttvar: u64,
+    phase: u64,
+}
+
+impl Ticks {
+    /// Both words; the first holds `srtt` above as many bits as a tick has.
+    fn pack(&self, tick: u64) -> Estimate {
+        let first = self.srtt << Ticks::bits(tick) | self.phase;
+        Estimate::Packed(NonZero::<u64>::MIN.saturating_add(first), self.rttvar)
+    }
+
+    fn unpack(first: NonZero<u64>, rttvar: u64, tick: u64) -> Ticks {
+        let (first, bits) = (first.get() - 1, Ticks::bits(tick));
+        Ticks { srtt: first >> bits, rttvar, phase: first & ((1 << bits) - 1) }
+    }
+
+    fn bits(tick: u64) -> u32 {
+        u64::BITS - tick.leading_zeros()
+    }
+
+    /// The time-out before back-off.
+    fn base(&self, tick: u64) -> u64 {
+        (self.rttvar + (self.srtt >> 3)) * tick
+    }
 }
 
 /// Nanoseconds: the deviation used is the largest of a round trip, sinks by a quarter of the difference a round
@@ -38,20 +89,23 @@ struct Linux {
     most: f64,
     rttvar: f64,
     until: u32,
+    /// The time-out since the last sample, before back-off.
+    base: u64,
 }
 
 impl Rto {
     /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (asked for by ticks only).
     pub(crate) fn new(o: &TcpOptions, phase: impl FnOnce() -> f64) -> Rto {
+        let tick = o.granularity.max(1);
         let estimate = match o.timer {
-            Timer::Rfc6298 => Estimate::Exact(None),
+            Timer::Rfc6298 => Exact { srtt: -1.0, rttvar: 0.0 }.pack(),
             Timer::Ticks => {
-                Estimate::Ticks { srtt: 0, rttvar: 0, phase: (phase() * o.granularity as f64) as u64 }
+                Ticks { srtt: 0, rttvar: 0, phase: (phase() * o.granularity as f64) as u64 }.pack(tick)
             }
-            Timer::Linux => Estimate::Linux(Box::default()),
+            Timer::Linux => Estimate::Linux(Box::new(Linux { base: o.initial_rto, ..Linux::default() })),
         };
-        let mut rto = Rto { timeout: 0, sent: 0, timed: 0, backoff: 1, base: o.initial_rto, estimate };
-        rto.set_timeout(o);
+        let mut rto = Rto { timeout: 0, sent: 0, timed: 0, doubled: 0, estimate };
+        rto.set_timeout(o, o.initial_rto);
         rto
     }
 
@@ -61,13 +115,29 @@ impl Rto {
         self.timeout
     }
 
-    fn set_timeout(&mut self, o: &TcpOptions) {
+    fn set_timeout(&mut self, o: &TcpOptions, base: u64) {
         let floor = if o.timer == Timer::Ticks { 2 * o.granularity.max(1) } else { 0 };
-        self.timeout = self.backed_off(o).min(o.max_rto).max(floor);
+        self.timeout = self.backed_off(o, base).min(o.max_rto).max(floor);
     }
 
-    fn backed_off(&self, o: &TcpOptions) -> u64 {
-        self.base.max(o.min_rto).saturating_mul(u64::from(self.backoff))
+    fn backed_off(&self, o: &TcpOptions, base: u64) -> u64 {
+        base.max(o.min_rto).saturating_mul(1 << self.doubled)
+    }
+
+    /// The time-out before back-off.
+    fn base(&self, o: &TcpOptions) -> u64 {
+        let tick = o.granularity.max(1);
+        match (&self.estimate, o.timer) {
+            (Estimate::Linux(linux), _) => linux.base,
+            (Estimate::Packed(first, second), Timer::Ticks) => {
+                let ticks = Ticks::unpack(*first, *second, tick);
+                if ticks.rttvar == 0 { o.initial_rto } else { ticks.base(tick) }
+            }
+            (Estimate::Packed(first, second), _) => match Exact::unpack(*first, *second) {
+                Exact { srtt, rttvar } if srtt < 0.0 => o.initial_rto.max(rttvar as u64),
+                exact => exact.base(tick),
+            },
+        }
     }
 
     /// A packet never sent before goes out.
@@ -96,65 +166,72 @@ impl Rto {
     fn take(&mut self, o: &TcpOptions, next: u32, now: u64, held: bool) {
         self.timed = 0;
         if !held {
-            self.backoff = 1;
+            self.doubled = 0;
         }
-        self.sample(o, self.sent, now);
+        let base = self.sample(o, self.sent, now);
         self.end_round(o, next, 0);
-        self.set_timeout(o);
+        self.set_timeout(o, base);
     }
 
     /// A packet sent at `sent` was acknowledged now; everything below `una` is, up to `nxt` is sent.
     pub(crate) fn measured(&mut self, o: &TcpOptions, sent: u64, now: u64, una: u32, nxt: u32) {
-        self.backoff = 1;
+        self.doubled = 0;
         self.timed = 0;
-        self.sample(o, sent, now);
+        let base = self.sample(o, sent, now);
         self.end_round(o, una, nxt);
-        self.set_timeout(o);
+        self.set_timeout(o, base);
     }
 
     /// Whether a timer has expired since the last valid sample.
     pub(crate) fn is_backed_off(&self) -> bool {
-        self.backoff > 1
+        self.doubled > 0
     }
 
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
     pub(crate) fn srtt(&self, o: &TcpOptions) -> f64 {
-        match &self.estimate {
-            Estimate::Exact(estimate) => estimate.map_or(0.0, |(srtt, _)| srtt),
-            Estimate::Ticks { srtt, .. } => (*srtt as f64 / 8.0) * o.granularity.max(1) as f64,
-            Estimate::Linux(linux) => linux.srtt,
+        let tick = o.granularity.max(1);
+        match (&self.estimate, o.timer) {
+            (Estimate::Linux(linux), _) => linux.srtt,
+            (Estimate::Packed(first, second), Timer::Ticks) => {
+                (Ticks::unpack(*first, *second, tick).srtt as f64 / 8.0) * tick as f64
+            }
+            (Estimate::Packed(first, second), _) => Exact::unpack(*first, *second).srtt.max(0.0),
         }
     }
 
     /// The next time-out is the plain one again.
     pub(crate) fn end_back_off(&mut self, o: &TcpOptions) {
-        self.backoff = 1;
-        self.set_timeout(o);
+        self.doubled = 0;
+        self.set_timeout(o, self.base(o));
     }
 
     /// Data begin after a SYN that timed out: wait at least three seconds (RFC 6298, 5.7).
     pub(crate) fn after_lost_syn(&mut self, o: &TcpOptions) {
-        if let Estimate::Exact(None) = self.estimate
-            && self.base < 3_000_000_000
+        if let Estimate::Packed(first, second) = self.estimate
+            && o.timer == Timer::Rfc6298
+            && Exact::unpack(first, second).srtt < 0.0
+            && self.base(o) < 3_000_000_000
         {
-            self.base = 3_000_000_000;
-            self.backoff = 1;
-            self.set_timeout(o);
+            self.estimate = Exact { srtt: -1.0, rttvar: 3e9 }.pack();
+            self.doubled = 0;
+            self.set_timeout(o, self.base(o));
         }
     }
 
     /// Wait twice as long the next time.
     pub(crate) fn back_off(&mut self, o: &TcpOptions) {
-        if self.backed_off(o) < o.max_rto {
-            self.backoff *= 2;
-            self.set_timeout(o);
+        if self.backed_off(o, self.base(o)) < o.max_rto {
+            self.doubled += 1;
+            self.set_timeout(o, self.base(o));
         }
-        if let Estimate::Ticks { srtt, rttvar, .. } = &mut self.estimate
-            && self.backoff > 8
+        if let Estimate::Packed(first, second) = self.estimate
+            && o.timer == Timer::Ticks
+            && self.doubled > 3
         {
             // BSD: the estimate may be far off; keep its size in the deviation and start anew.
-            *rttvar += *srtt >> 3;
-            *srtt = 0;
+            let tick = o.granularity.max(1);
+            let Ticks { srtt, rttvar, phase } = Ticks::unpack(first, second, tick);
+            self.estimate = Ticks { srtt: 0, rttvar: rttvar + (srtt >> 3), phase }.pack(tick);
         }
     }
 
@@ -168,37 +245,39 @@ impl Rto {
         }
     }
 
-    fn sample(&mut self, o: &TcpOptions, sent: u64, now: u64) {
+    /// Take a sample; the time-out before back-off that follows from it.
+    fn sample(&mut self, o: &TcpOptions, sent: u64, now: u64) -> u64 {
         let tick = o.granularity.max(1);
-        match &mut self.estimate {
-            Estimate::Exact(estimate) => {
-                let sample = (now - sent) as f64;
-                let (srtt, rttvar) = match *estimate {
-                    None => (sample, sample / 2.0),
-                    Some((srtt, rttvar)) => {
-                        (srtt * 0.875 + sample * 0.125, rttvar * 0.75 + (srtt - sample).abs() * 0.25)
-                    }
-                };
-                *estimate = Some((srtt, rttvar));
-                self.base = (srtt + (4.0 * rttvar).max(tick as f64) + 0.5) as u64;
-            }
-            Estimate::Ticks { srtt, rttvar, phase } => {
-                let sample = (((now - sent) + (sent + *phase) % tick) / tick).max(1) as i64;
-                if *srtt != 0 {
-                    let mut delta = sample - (*srtt >> 3);
-                    *srtt = (*srtt + delta).max(1);
-                    if delta < 0 {
-                        delta = -delta;
-                    }
-                    *rttvar = (*rttvar + delta - (*rttvar >> 2)).max(1);
+        match (&mut self.estimate, o.timer) {
+            (Estimate::Packed(first, second), Timer::Ticks) => {
+                let Ticks { mut srtt, mut rttvar, phase } = Ticks::unpack(*first, *second, tick);
+                let sample = (((now - sent) + (sent + phase) % tick) / tick).max(1);
+                if srtt != 0 {
+                    let before = srtt >> 3;
+                    srtt = (srtt + sample - before).max(1);
+                    rttvar = (rttvar + sample.abs_diff(before) - (rttvar >> 2)).max(1);
                 } else {
-                    *srtt = sample << 3;
-                    *rttvar = sample << 1;
+                    srtt = sample << 3;
+                    rttvar = sample << 1;
                 }
-                self.base = (((*rttvar << 3) + *srtt) >> 3) as u64 * tick;
+                let ticks = Ticks { srtt, rttvar, phase };
+                self.estimate = ticks.pack(tick);
+                ticks.base(tick)
             }
-            Estimate::Linux(linux) => {
-                let Linux { srtt, mdev, most, rttvar, .. } = &mut **linux;
+            (Estimate::Packed(first, second), _) => {
+                let sample = (now - sent) as f64;
+                let Exact { srtt, rttvar } = Exact::unpack(*first, *second);
+                let (srtt, rttvar) = if srtt < 0.0 {
+                    (sample, sample / 2.0)
+                } else {
+                    (srtt * 0.875 + sample * 0.125, rttvar * 0.75 + (srtt - sample).abs() * 0.25)
+                };
+                let exact = Exact { srtt, rttvar };
+                self.estimate = exact.pack();
+                exact.base(tick)
+            }
+            (Estimate::Linux(linux), _) => {
+                let Linux { srtt, mdev, most, rttvar, base, .. } = &mut **linux;
                 let sample = ((now - sent) as f64).max(1000.0);
                 let floor = o.min_rto as f64;
                 if *srtt == 0.0 {
@@ -215,7 +294,8 @@ impl Rto {
                     *most = most.max(*mdev);
                     *rttvar = rttvar.max(*most);
                 }
-                self.base = (*srtt + *rttvar + 0.5) as u64;
+                *base = (*srtt + *rttvar + 0.5) as u64;
+                *base
             }
         }
     }

@@ -1,12 +1,13 @@
 //! The sending end of TCP: its state. What happens to it is beside it: acknowledgements and the timer (`react`),
-//! what may be sent (`send`), how holes are repaired (`repair`), what a signal costs (`reduce`); what few senders
-//! do is in `special`, loss detection by time instead of counting in `timed`. [`TcpOptions`] says which rules
-//! hold.
+//! what may be sent (`send`), how holes are repaired (`repair`), what a signal costs (`reduce`). What is needed only
+//! then is in `aside`; what few senders do is in `special`, loss detection by time instead of counting in `timed`.
+//! [`TcpOptions`] says which rules hold.
 //!
 //! Windows count packets. Packet 0 is the SYN where there is one. `window` = floor(`cwnd`) +
 //! `inflation`, where inflation stands for packets known to have left the network during recovery, so
 //! that `cwnd` itself is always the window that recovery will leave behind.
 
+mod aside;
 mod react;
 mod reduce;
 mod repair;
@@ -15,12 +16,12 @@ mod special;
 mod timed;
 
 use super::{
-    board::Board,
     congestion::Signal,
     options::{Halve, Marks, Scoreboard, TcpOptions},
     rto::Rto,
 };
 use crate::net::Sack;
+use aside::Aside;
 use sojourn_aqm::{Random, Stream};
 use special::Special;
 use std::num::NonZero;
@@ -60,95 +61,65 @@ pub(crate) struct Tally {
     pub(crate) cuts: u64,
 }
 
-/// A TCP sender. There may be very many, so what only some need is made when they need it.
+/// A TCP sender. There may be very many: what a plain acknowledgement touches comes first, and what is needed only
+/// while something is out of the ordinary is set aside.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
+    /// First packet not acknowledged, and next one to send.
+    una: u32,
+    nxt: u32,
     cwnd: f64,
     ssthresh: f64,
     deadline: Option<NonZero<u64>>,
+    /// `None`: nothing is missing, marked or special, and what was sent last is the highest packet ever sent.
+    aside: Option<Box<Aside>>,
     rto: Rto,
-    board: Option<Box<Board>>,
-    /// `None`: Reno's window, losses by counting, no waits.
-    special: Option<Box<Special>>,
-    /// First packet not acknowledged, next one to send, one beyond the highest ever sent.
-    una: u32,
-    nxt: u32,
-    top: u32,
     /// Number of packets to send in all, as far as is known.
     end: u32,
-    inflation: u32,
-    dupacks: u32,
-    /// Packets sent by limited transmit since the last new acknowledgement.
-    limited: u32,
-    /// Recovery ends when everything below is acknowledged.
-    recover: u32,
     /// Losses do not start another recovery before this is acknowledged (0: at once).
     gate: u32,
     /// Marks and losses below this do not cut the window again.
     cut_until: u32,
-    /// One beyond the packet that the timer sent again last.
-    timed_out: u32,
     retransmitted: u32,
     timeouts: u32,
     cuts: u32,
     last_cut: Cut,
-    /// The application may write more.
-    is_open: bool,
-    in_recovery: bool,
-    /// The window was cut and the receiver has not been told (CWR).
-    cwr: bool,
-    /// A mark met a window of one packet or less, and marks have gone on since (ns-2).
-    marked_at_one: bool,
-    seen_partial: bool,
-    /// The SYN was lost: the first window is one packet.
-    lost_syn: bool,
-    /// Duplicates mean nothing until something new is acknowledged (Sack1 after a time-out).
-    deaf: bool,
 }
 
 impl Sender {
     /// A sender of `end` packets (`u32::MAX`: endless). `draw` gives the random numbers for a purpose.
     pub(crate) fn new(o: &TcpOptions, end: u32, draw: impl Fn(&str) -> Stream) -> Sender {
+        let rto = Rto::new(o, || draw("clock").uniform());
+        let special = Special::new(o, draw).map(Box::new);
         Sender {
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
             deadline: None,
-            rto: Rto::new(o, || draw("clock").uniform()),
-            board: None,
-            special: Special::new(o, draw).map(Box::new),
+            rto,
+            aside: special.map(|special| Box::new(Aside { special: Some(special), ..Aside::default() })),
             una: 0,
             nxt: 0,
-            top: 0,
             end,
-            inflation: 0,
-            dupacks: 0,
-            limited: 0,
-            recover: 0,
             gate: 0,
             cut_until: 0,
-            timed_out: 0,
             retransmitted: 0,
             timeouts: 0,
             cuts: 0,
             last_cut: Cut::Nothing,
-            is_open: false,
-            in_recovery: false,
-            cwr: false,
-            marked_at_one: false,
-            seen_partial: false,
-            lost_syn: false,
-            deaf: false,
         }
     }
 
     /// With nothing to send until the application writes.
-    pub(crate) fn waiting_for_data(self) -> Sender {
-        Sender { end: 0, is_open: true, ..self }
+    pub(crate) fn waiting_for_data(mut self) -> Sender {
+        self.end = 0;
+        self.keep().is_open = true;
+        self
     }
 
     /// The application hands over so many packets more.
     pub(crate) fn write(&mut self, packets: u32) {
-        if self.is_open {
+        if self.aside().is_open {
             self.end = self.end.saturating_add(packets);
         }
     }
@@ -173,7 +144,7 @@ impl Sender {
     /// What it has done so far.
     pub(crate) fn tally(&self) -> Tally {
         let [retransmitted, timeouts, cuts] = [self.retransmitted, self.timeouts, self.cuts].map(u64::from);
-        Tally { sent: u64::from(self.top) + retransmitted, retransmitted, timeouts, cuts }
+        Tally { sent: u64::from(self.top()) + retransmitted, retransmitted, timeouts, cuts }
     }
     /// Whether everything that was to be sent is acknowledged.
     #[inline]
@@ -195,8 +166,10 @@ impl Sender {
 
     /// Nothing new is sent from now on; what is on its way may finish.
     pub(crate) fn stop(&mut self) {
-        self.end = self.end.min(self.top);
-        self.is_open = false;
+        self.end = self.end.min(self.top());
+        if let Some(aside) = &mut self.aside {
+            aside.is_open = false;
+        }
         if self.is_done() {
             self.deadline = None;
         }
@@ -204,6 +177,7 @@ impl Sender {
 
     /// Nobody wants what it sends any more: it falls silent.
     pub(crate) fn abandon(&mut self) {
+        self.keep(); // it is out of the ordinary that more was sent than is to be
         self.end = self.una;
         self.deadline = None;
     }

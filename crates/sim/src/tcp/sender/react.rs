@@ -5,6 +5,7 @@ use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
+use std::num::NonZero;
 
 impl Sender {
     /// An acknowledgement arrives.
@@ -19,7 +20,7 @@ impl Sender {
     ) {
         if self.goes_on(ack.next) && !ack.echo && ack.sack[0].1 == 0 {
             let limit = self.on_plain(o, ack.next, now);
-            while let Some(segment) = self.emit_next(o, limit, now) {
+            while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
         } else {
@@ -31,8 +32,7 @@ impl Sender {
     /// is missing. One that neither echoes a mark nor reports blocks is then for [`Sender::on_plain`].
     #[inline(always)]
     pub(crate) fn goes_on(&self, next: u32) -> bool {
-        let is_new = next > self.una && self.una > 0 && self.una < self.end;
-        is_new && self.special.is_none() && !self.in_recovery && self.knows_nothing()
+        self.aside.is_none() && next > self.una && self.una > 0
     }
 
     /// The same as [`Sender::on_any_ack`] without asking for what does not happen, up to the sending: what
@@ -40,14 +40,10 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64) -> u32 {
         self.una = next;
-        self.nxt = self.nxt.max(next);
-        self.advance_board();
-        self.deaf = false;
-        self.marked_at_one = false;
         self.rto.acknowledged(o, next, now, false);
-        (self.inflation, self.dupacks, self.limited) = (0, 0, 0);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
-        self.restart_timer(o, now);
+        let is_done = next == self.end;
+        self.deadline = NonZero::new(if is_done { 0 } else { o.expiry(now, self.rto.timeout()) });
         next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end)
     }
 
@@ -65,37 +61,39 @@ impl Sender {
             return; // old, overtaken by a later one
         }
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
-        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.lost_syn;
+        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.aside().lost_syn;
         let ack = Ack { echo: o.ecn && (ack.echo || negotiates), ..ack };
         if self.is_timed() {
             return self.on_ack_timed(o, window, ack, now, out);
         }
-        if let Some(special) = &mut self.special {
-            special.control.acknowledged(ack.next - self.una, ack.echo, ack.next, self.nxt);
+        let (una, nxt) = (self.una, self.nxt);
+        if let Some(special) = &mut self.keep().special {
+            special.control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
         }
         if ack.echo {
             self.on_echo(o, ack.next);
         }
-        let in_order = ack.next > self.una && !self.in_recovery;
+        let in_order = ack.next > self.una && !self.aside().in_recovery;
         let sacked = self.sacked();
         let news = match o.repair() {
             Repair::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
                 self.forget_blocks();
                 true
             }
-            Repair::Sack => !self.deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack),
+            Repair::Sack => !self.aside().deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack),
             _ => true,
         };
         if o.recovery == Recovery::Prr {
-            let below = self.board.as_ref().map_or(0, |board| board.sacked_below(ack.next));
+            let below = self.aside().board.as_ref().map_or(0, |board| board.sacked_below(ack.next));
             let delivered = (ack.next - self.una + self.sacked()).saturating_sub(sacked + below);
             self.special().delivered = delivered;
         }
         if ack.next > self.una {
             self.on_new(o, window, ack, now, out);
-        } else if self.top > self.una && !self.deaf {
+        } else if self.top() > self.una && !self.aside().deaf {
             self.on_duplicate(o, news, now, out);
         }
+        self.settle();
     }
 
     /// The retransmission timer is due.
@@ -103,35 +101,35 @@ impl Sender {
         if self.is_timed() {
             return self.on_timeout_timed(o, now, out);
         }
-        let nothing_lost = self.una == self.top; // the window was below one packet: only waiting was left
+        let nothing_lost = self.una == self.top(); // the window was below one packet: only waiting was left
         self.cwnd = self.cwnd.max(1.0);
-        self.inflation = 0;
+        self.keep().inflation = 0;
         if !nothing_lost {
             // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
             // was cut for a mark is not cut again.
-            let again = o.halve == Halve::Flight && self.timed_out == self.una + 1;
+            let again = o.halve == Halve::Flight && self.aside().timed_out == self.una + 1;
             let already_cut =
                 self.last_cut == Cut::Mark && (o.marks == Marks::Ns2 || self.una < self.cut_until);
             self.timeouts += u32::from(!already_cut || o.marks == Marks::Rfc3168);
-            self.timed_out = self.una + 1;
+            let una = self.una;
+            self.keep().timed_out = una + 1;
             if !already_cut && !again {
                 self.cut_ssthresh(o, Signal::Timeout);
                 self.cuts += 1;
             }
-            self.lost_syn |= o.syn && self.una == 0;
+            self.keep().lost_syn |= o.syn && una == 0;
             self.rto.forget();
             self.rto.back_off(o);
         }
         self.cwnd = 1.0;
-        self.cwr = true;
         self.nxt = self.una;
-        self.dupacks = 0;
-        self.limited = 0;
-        self.in_recovery = false;
+        let aside = self.keep();
+        (aside.dupacks, aside.limited) = (0, 0);
+        (aside.cwr, aside.in_recovery) = (true, false);
         self.note_cut(Cut::Timeout);
         self.gate = self.cut_until;
         self.forget_blocks();
-        self.deaf = o.sack && o.scoreboard == Scoreboard::Sack1;
+        self.keep().deaf = o.sack && o.scoreboard == Scoreboard::Sack1;
         self.restart_timer(o, now);
         self.send(o, 0, now, out);
     }
@@ -142,24 +140,25 @@ impl Sender {
         self.una = ack.next;
         self.nxt = self.nxt.max(self.una);
         self.advance_board();
-        self.deaf = false;
+        let una = self.una;
+        let aside = self.keep();
+        aside.deaf = false;
         let mut burst = 0;
-        let is_partial = self.una < self.recover && o.repair() != Repair::OneHole;
-        if self.in_recovery && is_partial {
+        let is_partial = una < aside.recover && o.repair() != Repair::OneHole;
+        if aside.in_recovery && is_partial {
             self.on_partial(o, acked, now, out);
             burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         } else {
-            self.marked_at_one &= ack.echo;
-            self.rto.acknowledged(o, self.una, now, self.marked_at_one);
-            let ends_recovery = self.in_recovery;
+            aside.marked_at_one &= ack.echo;
+            let (held, ends_recovery, lost_syn) = (aside.marked_at_one, aside.in_recovery, aside.lost_syn);
+            self.rto.acknowledged(o, una, now, held);
             if ends_recovery {
                 self.leave_recovery(o);
             }
             let grows = !ends_recovery || o.recovery_exit == Exit::Grow && !o.sack;
-            self.inflation = 0;
-            self.dupacks = 0;
-            self.limited = 0;
-            if was_syn && self.lost_syn {
+            let aside = self.keep();
+            (aside.inflation, aside.dupacks, aside.limited) = (0, 0, 0);
+            if was_syn && lost_syn {
                 self.cwnd = 1.0;
                 self.rto.after_lost_syn(o);
             } else if was_syn {
@@ -178,7 +177,7 @@ impl Sender {
     /// Something new was acknowledged, and nothing speaks against a larger window.
     #[inline]
     pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: u64) {
-        let Some(special) = &mut self.special else {
+        let Some(special) = self.aside.as_mut().and_then(|aside| aside.special.as_mut()) else {
             self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
             return;
         };

@@ -12,11 +12,11 @@ impl Sender {
             return;
         }
         let at_one = self.cwnd <= 1.0;
-        if at_one && (self.marked_at_one || !by_ns2 && self.cwnd < 1.0) {
+        if at_one && (self.aside().marked_at_one || !by_ns2 && self.cwnd < 1.0) {
             self.rto.back_off(o);
         }
         if by_ns2 {
-            self.marked_at_one = at_one;
+            self.keep().marked_at_one = at_one;
         }
         if by_ns2 || !at_one {
             self.reduce(o, Signal::Mark);
@@ -24,49 +24,52 @@ impl Sender {
             // No window left to halve: wait for the timer before the next packet (RFC 3168, 6.1.2).
             self.cwnd = 0.5;
             self.ssthresh = 2.0;
-            self.cwr = true;
+            self.keep().cwr = true;
             self.cuts += 1;
         }
         self.note_cut(Cut::Mark);
         if o.sack && o.scoreboard == Scoreboard::Sack1 {
-            self.recover = self.cut_until;
+            let cut_until = self.cut_until;
+            self.keep().recover = cut_until;
         }
     }
 
     /// Cut the window: to a half, or whatever the control leaves.
     pub(super) fn reduce(&mut self, o: &TcpOptions, signal: Signal) {
         let window = self.effective_window(o);
-        let share = self.special.as_ref().map_or(window / 2.0, |special| special.control.share(window));
+        let share =
+            self.aside().special.as_ref().map_or(window / 2.0, |special| special.control.share(window));
         self.cut_ssthresh(o, signal);
         self.cwnd = match o.halve {
             Halve::Flight => self.ssthresh,
             Halve::Window => share,
         };
-        self.inflation = 0;
-        self.cwr = true;
+        let aside = self.keep();
+        (aside.inflation, aside.cwr) = (0, true);
         self.cuts += 1;
     }
 
     pub(super) fn cut_ssthresh(&mut self, o: &TcpOptions, signal: Signal) {
         let amount = match o.halve {
-            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(self.limited)),
+            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(self.aside().limited)),
             Halve::Window => self.effective_window(o),
         };
-        match &mut self.special {
+        let cwnd = self.cwnd;
+        match &mut self.keep().special {
             None => self.ssthresh = congestion::half(amount),
             Some(special) => {
-                self.ssthresh = special.control.cut(signal, self.cwnd, amount);
                 special.prr.start(amount);
+                self.ssthresh = special.control.cut(signal, cwnd, amount);
             }
         }
     }
 
     pub(super) fn effective_window(&self, o: &TcpOptions) -> f64 {
-        (self.cwnd + f64::from(self.inflation)).min(f64::from(o.receiver_window))
+        (self.cwnd + f64::from(self.aside().inflation)).min(f64::from(o.receiver_window))
     }
 
     pub(super) fn note_cut(&mut self, cut: Cut) {
         self.last_cut = cut;
-        self.cut_until = self.top;
+        self.cut_until = self.top();
     }
 }

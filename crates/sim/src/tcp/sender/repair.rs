@@ -11,11 +11,11 @@ use crate::tcp::{
 
 impl Sender {
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
-        if self.in_recovery {
+        if self.aside().in_recovery {
             if o.sack {
                 self.board().counted -= 1;
             } else {
-                self.inflation += 1;
+                self.keep().inflation += 1;
             }
             self.proportion(o, false);
             let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
@@ -25,20 +25,21 @@ impl Sender {
         if !news {
             return;
         }
-        self.dupacks += 1;
+        self.keep().dupacks += 1;
+        let dupacks = self.aside().dupacks;
         let lost = match (o.sack, o.scoreboard) {
-            (true, Scoreboard::Rfc6675) => self.dupacks >= THRESHOLD || self.board().first_is_lost(),
-            _ => self.dupacks == THRESHOLD,
+            (true, Scoreboard::Rfc6675) => dupacks >= THRESHOLD || self.board().first_is_lost(),
+            _ => dupacks == THRESHOLD,
         };
         if lost && self.is_past_gate(o) {
             self.enter_recovery(o, now, out);
-        } else if self.dupacks < THRESHOLD
+        } else if dupacks < THRESHOLD
             && o.limited_transmit
-            && (o.limited_retransmit || self.nxt == self.top)
+            && (o.limited_retransmit || self.nxt == self.top())
         {
-            let most = (self.cwnd as u32).saturating_add(self.dupacks).min(o.receiver_window);
+            let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
             if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
-                self.limited += 1;
+                self.keep().limited += 1;
                 self.emit(o, self.nxt, now, out);
                 self.nxt += 1;
             }
@@ -63,18 +64,17 @@ impl Sender {
             self.reduce(o, Signal::Loss);
             self.note_cut(Cut::Loss);
         }
-        self.recover = self.cut_until;
+        let recover = self.cut_until;
         if !(o.repair() == Repair::OneHole && o.repeat_fast_retransmit) {
-            self.gate = self.recover;
+            self.gate = recover;
         }
-        self.in_recovery = true;
-        self.seen_partial = false;
-        self.limited = 0;
+        let aside = self.keep();
+        (aside.recover, aside.in_recovery, aside.seen_partial, aside.limited) = (recover, true, false, 0);
         self.rto.forget();
         self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
         self.emit(o, self.una, now, out);
         if o.sack {
-            let (una, flight) = (self.una, self.top - self.una);
+            let (una, flight) = (self.una, self.top() - self.una);
             let board = self.board();
             (board.counted, board.rescue) = (i64::from(flight) - i64::from(THRESHOLD), una);
             if o.scoreboard == Scoreboard::Rfc6675 {
@@ -86,7 +86,7 @@ impl Sender {
                 self.send_allowed(o, 0, now, out);
             }
         } else {
-            self.inflation = THRESHOLD;
+            self.keep().inflation = THRESHOLD;
             self.send_allowed(o, o.recovery_burst, now, out);
         }
     }
@@ -103,15 +103,15 @@ impl Sender {
             return;
         }
         // The packets that left: deflate by what was acknowledged, less the one sent now.
-        if self.inflation > acked {
-            self.inflation -= acked - 1;
+        let inflation = self.aside().inflation;
+        if inflation > acked {
+            self.keep().inflation -= acked - 1;
         } else {
-            self.cwnd -= f64::from(acked - self.inflation);
-            self.inflation = 1;
+            self.cwnd -= f64::from(acked - inflation);
+            self.keep().inflation = 1;
         }
         self.cwnd = self.cwnd.max(1.0);
-        if !self.seen_partial {
-            self.seen_partial = true;
+        if !std::mem::replace(&mut self.keep().seen_partial, true) {
             self.restart_timer(o, now);
         }
         self.emit(o, self.una, now, out);
@@ -121,7 +121,7 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self, o: &TcpOptions) {
-        self.in_recovery = false;
+        self.keep().in_recovery = false;
         if self.last_cut == Cut::Loss {
             self.last_cut = Cut::Nothing;
         }

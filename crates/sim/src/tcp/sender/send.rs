@@ -5,10 +5,9 @@ use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
 use std::num::NonZero;
 
 impl Sender {
-    #[inline]
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
-        let must_wait = self.is_open && self.cwnd < 1.0; // only the timer opens the window again
-        let needed = self.una < self.top || self.una < self.end || must_wait;
+        let must_wait = self.aside().is_open && self.cwnd < 1.0; // only the timer opens the window again
+        let needed = self.una < self.top() || self.una < self.end || must_wait;
         let at = if needed { o.expiry(now, self.rto.timeout()) } else { 0 };
         self.deadline = NonZero::new(at);
     }
@@ -19,7 +18,7 @@ impl Sender {
             self.send_timed(o, now, out);
             return self.arm(o, now, false, true, Look::Fine);
         }
-        match (o.sack, self.in_recovery, o.scoreboard) {
+        match (o.sack, self.aside().in_recovery, o.scoreboard) {
             (true, true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
             (true, true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
             _ => self.send(o, burst, now, out),
@@ -27,7 +26,7 @@ impl Sender {
     }
 
     pub(super) fn send(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
-        let window = (self.cwnd as u32).saturating_add(self.inflation).min(o.receiver_window);
+        let window = (self.cwnd as u32).saturating_add(self.aside().inflation).min(o.receiver_window);
         let limit = self.una.saturating_add(window).min(self.end);
         let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
         if self.nxt < limit && self.holds_back(o, now) {
@@ -93,48 +92,44 @@ impl Sender {
         }
     }
 
-    /// After [`Sender::on_plain`], which has set the timer: the next packet, if it is below `limit`.
+    /// After [`Sender::on_plain`], which has set the timer: the next packet, if it is below `limit`. It was never
+    /// sent before.
     #[inline(always)]
-    pub(crate) fn emit_next(&mut self, o: &TcpOptions, limit: u32, now: u64) -> Option<Segment> {
-        if self.nxt >= limit {
+    pub(crate) fn emit_next(&mut self, limit: u32, now: u64) -> Option<Segment> {
+        let sequence = self.nxt;
+        if sequence >= limit {
             return None;
         }
         self.nxt += 1;
-        Some(self.leave(o, self.nxt - 1, now, true))
+        self.rto.sent(sequence, now);
+        Some(Segment { sequence, is_retransmission: false, cwr: false })
     }
 
-    #[inline(always)]
+    /// Packet `sequence` leaves, which is the next one or was sent before.
     pub(super) fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
-        let is_retransmission = sequence < self.top;
-        let is_alone = self.una == self.top;
-        let mut times = true;
-        if let Some(special) = &mut self.special {
-            special.prr.sent();
-            if let Some(timed) = &mut special.timed {
-                timed.sent(sequence, self.una, now, is_retransmission);
-                times = false;
+        let (una, top) = (self.una, self.top());
+        let is_retransmission = sequence < top;
+        let mut times = !is_retransmission;
+        let mut cwr = false;
+        if let Some(aside) = &mut self.aside {
+            aside.top = top.max(sequence + 1);
+            cwr = aside.cwr && (!is_retransmission || o.marks == Marks::Ns2);
+            aside.cwr &= !cwr;
+            if let Some(special) = &mut aside.special {
+                special.prr.sent();
+                if let Some(timed) = &mut special.timed {
+                    timed.sent(sequence, una, now, is_retransmission);
+                    times = false;
+                }
             }
         }
-        out.push(self.leave(o, sequence, now, times));
-        if is_alone || self.deadline.is_none() {
+        self.retransmitted += u32::from(is_retransmission);
+        if times {
+            self.rto.sent(sequence, now);
+        }
+        if una == top || self.deadline.is_none() {
             self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
         }
-    }
-
-    /// Packet `sequence` leaves; `times`: one that was never sent before may give a round-trip sample.
-    #[inline(always)]
-    fn leave(&mut self, o: &TcpOptions, sequence: u32, now: u64, times: bool) -> Segment {
-        let is_retransmission = sequence < self.top;
-        let cwr = self.cwr && (!is_retransmission || o.marks == Marks::Ns2);
-        self.cwr &= !cwr;
-        if is_retransmission {
-            self.retransmitted += 1;
-        } else {
-            self.top = sequence + 1;
-            if times {
-                self.rto.sent(sequence, now);
-            }
-        }
-        Segment { sequence, is_retransmission, cwr }
+        out.push(Segment { sequence, is_retransmission, cwr });
     }
 }

@@ -3,7 +3,6 @@
 
 use super::{Segment, Sender, timed::Timed};
 use crate::tcp::{
-    board::Board,
     congestion::Control,
     options::{LossDetection, Recovery, TcpOptions},
     prr::Prr,
@@ -47,50 +46,10 @@ impl Special {
 }
 
 impl Sender {
-    /// What the options promise to be there.
-    pub(super) fn special(&mut self) -> &mut Special {
-        self.special.as_deref_mut().expect("only a sender that is special comes here")
-    }
-
-    pub(super) fn is_timed(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.timed.is_some())
-    }
-
-    /// The scoreboard, which begins at the first packet not acknowledged.
-    pub(super) fn board(&mut self) -> &mut Board {
-        self.board.get_or_insert_with(|| Box::new(Board::new(self.una)))
-    }
-
-    /// How many packets are selectively acknowledged.
-    pub(super) fn sacked(&self) -> u32 {
-        self.board.as_ref().map_or(0, |board| board.sacked())
-    }
-
-    /// Whether the scoreboard says nothing of any packet.
-    #[inline]
-    pub(super) fn knows_nothing(&self) -> bool {
-        self.board.as_ref().is_none_or(|board| board.is_empty())
-    }
-
-    /// Everything below `una` is acknowledged.
-    #[inline]
-    pub(super) fn advance_board(&mut self) {
-        if let Some(board) = &mut self.board {
-            board.advance(self.una);
-        }
-    }
-
-    /// The scoreboard says nothing any more.
-    pub(super) fn forget_blocks(&mut self) {
-        if let Some(board) = &mut self.board {
-            board.clear();
-        }
-    }
-
     /// When to call [`Sender::release`], if that was not told yet.
     #[inline]
     pub(crate) fn take_hold(&mut self) -> Option<u64> {
-        let special = self.special.as_mut()?;
+        let special = self.aside.as_mut()?.special.as_mut()?;
         core::mem::take(&mut special.is_hold_new).then_some(special.held).flatten()
     }
 

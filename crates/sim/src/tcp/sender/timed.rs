@@ -92,7 +92,7 @@ impl Sender {
         let delivery = self.timed().rack.acknowledge(ack.next, &ack.sack, now);
         self.una = ack.next;
         if let Some(sent) = delivery.sample {
-            self.rto.measured(o, sent, now, self.una, self.top);
+            self.rto.measured(o, sent, now, self.una, self.top());
         }
         let (una, nxt) = (self.una, self.nxt);
         self.special().control.acknowledged(delivery.packets, ack.echo, una, nxt);
@@ -100,7 +100,7 @@ impl Sender {
         self.leave_phase();
         let again = self.look_for_losses(o, now, ack.echo);
         let is_safe = advances && !matches!(again, Look::Lost);
-        if was_syn && self.lost_syn {
+        if was_syn && self.aside().lost_syn {
             self.cwnd = 1.0;
             self.rto.after_lost_syn(o);
         } else if was_syn {
@@ -137,8 +137,8 @@ impl Sender {
 
     fn time_out(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         self.timeouts += 1;
-        self.lost_syn |= o.syn && self.una == 0;
-        let (una, top) = (self.una, self.top);
+        let (una, top) = (self.una, self.top());
+        self.keep().lost_syn |= o.syn && una == 0;
         let is_first = !self.rto.is_backed_off();
         let timed = self.timed();
         let is_news = match timed.phase {
@@ -152,8 +152,8 @@ impl Sender {
             self.cut_ssthresh(o, Signal::Timeout);
             self.cuts += 1;
         }
-        self.in_recovery = false;
-        self.cwr = true;
+        let aside = self.keep();
+        (aside.in_recovery, aside.cwr) = (false, true);
         self.cwnd = f64::from(self.timed().rack.pipe()) + 1.0;
         self.rto.back_off(o);
         self.send_timed(o, now, out);
@@ -171,7 +171,7 @@ impl Sender {
         } else if let Some(last) = last {
             self.emit(o, last, now, out);
         }
-        let high = self.top;
+        let high = self.top();
         let timed = self.timed();
         timed.probe = Some(Probe { high, at: now, is_copy: !may_send_new });
         timed.due = Due::Timeout;
@@ -209,7 +209,7 @@ impl Sender {
                 self.cwnd = self.ssthresh;
             }
             self.timed().phase = Phase::Open;
-            self.in_recovery = false;
+            self.keep().in_recovery = false;
         }
     }
 
@@ -226,7 +226,8 @@ impl Sender {
             Phase::Open if echo => self.begin(o, Phase::Cwr, Signal::Mark),
             _ => {}
         }
-        self.in_recovery = self.timed().phase == Phase::Recovery;
+        let in_recovery = self.timed().phase == Phase::Recovery;
+        self.keep().in_recovery = in_recovery;
         match (found, again) {
             (1.., _) => Look::Lost,
             (_, Some(at)) => Look::Again(at),
@@ -235,7 +236,7 @@ impl Sender {
     }
 
     fn begin(&mut self, o: &TcpOptions, phase: Phase, signal: Signal) {
-        let (cwnd, top) = (self.cwnd, self.top);
+        let (cwnd, top) = (self.cwnd, self.top());
         self.reduce(o, signal);
         // Comes down by and by, or at once.
         self.cwnd = if o.recovery == Recovery::Prr { cwnd } else { self.ssthresh };
@@ -247,7 +248,7 @@ impl Sender {
         let pipe = self.timed().rack.pipe();
         if o.recovery == Recovery::Window {
             // The first repair goes at once, whatever is on its way (RFC 6675, 5, step 4.3).
-            let repairs = self.in_recovery && self.special().prr.is_silent();
+            let repairs = self.aside().in_recovery && self.special().prr.is_silent();
             self.cwnd = if repairs { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
         } else if delivered > 0 {
             let ssthresh = self.ssthresh;
@@ -281,13 +282,13 @@ impl Sender {
 
     /// Set the timer: to look again, to probe, to time out.
     pub(super) fn arm(&mut self, o: &TcpOptions, now: u64, advances: bool, has_sent: bool, look: Look) {
-        if self.una == self.top {
+        if self.una == self.top() {
             self.deadline = None; // nothing is on its way
             return;
         }
         let timeout = self.rto.timeout();
         let srtt = self.rto.srtt(o);
-        let is_alone = self.top - self.una == 1;
+        let is_alone = self.top() - self.una == 1;
         let is_set = self.deadline.is_some();
         let timed = self.timed();
         let restarts = std::mem::take(&mut timed.repaired_first) || advances;

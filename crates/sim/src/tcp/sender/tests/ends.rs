@@ -9,7 +9,7 @@ fn a_transfer_ends_with_its_last_acknowledgement() {
     path.start();
     path.drain();
     assert!(path.sender.is_done());
-    assert_eq!((path.sender.top, path.sender.deadline(), path.sender.tally().sent), (7, None, 7));
+    assert_eq!((path.sender.top(), path.sender.deadline(), path.sender.tally().sent), (7, None, 7));
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn one_that_is_stopped_sends_nothing_new_but_repairs_what_was_lost() {
     let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[2]);
     path.start();
     path.next();
-    let top = path.sender.top;
+    let top = path.sender.top();
     path.sender.stop();
     assert!(!path.sender.is_done());
     let sent: Vec<u32> = path.drain().iter().flat_map(Turn::sequences).collect();
@@ -76,7 +76,7 @@ proptest! {
             prop_assert!(turns < 5000, "it does not end");
             let turn = path.next().unwrap_or_else(|| path.expire());
             let s = &path.sender;
-            prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.top <= s.end);
+            prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.top() <= s.end);
             prop_assert!(path.outstanding() <= most, "{} outstanding", path.outstanding());
             prop_assert!(s.cwnd.is_finite() && s.cwnd > 0.0 && s.ssthresh >= 1.0);
             prop_assert!(s.is_done() == s.deadline().is_none(), "a timer runs until the end");
@@ -87,5 +87,26 @@ proptest! {
         prop_assert_eq!(path.receiver.next(), end);
         prop_assert_eq!(path.sender.tally().sent, path.copies.values().map(|n| u64::from(*n)).sum::<u64>());
         prop_assert_eq!(path.sender.tally().retransmitted, path.sender.tally().sent - u64::from(end));
+    }
+}
+
+/// A loss, a time-out and a mark are over some time: then nothing is kept of them, and the next acknowledgement is
+/// plain again.
+#[test]
+fn what_was_out_of_the_ordinary_is_forgotten() {
+    for set in [&[("variant", "reno")][..], &[("variant", "newreno")], &[("variant", "sack"), ("ecn", "on")]]
+    {
+        let mut path = Path::new(options("default", set), 4, u32::MAX, &[20, 40, 41]);
+        path.mark.insert((60, 0));
+        path.start();
+        let mut kept = 0;
+        while path.sender.una < 200 {
+            if path.next().is_none() {
+                path.expire();
+            }
+            kept += u32::from(path.sender.aside.is_some());
+        }
+        assert!(kept > 3 && path.sender.tally().retransmitted > 2, "{set:?}: {kept}");
+        assert!(path.sender.aside.is_none() && path.sender.goes_on(201), "{set:?}");
     }
 }

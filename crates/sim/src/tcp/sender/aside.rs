@@ -1,0 +1,125 @@
+//! What a sender keeps only while something is out of the ordinary: the connection is not open yet, packets are
+//! missing or sent again, a cut was not told, or it is special for good. Most of the time nothing is, then there
+//! is no [`Aside`], nothing of it need be asked, and a flow is small.
+
+use super::{Sender, special::Special};
+use crate::tcp::board::Board;
+
+/// See above.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Aside {
+    /// `None`: Reno's window, losses by counting, no waits.
+    pub(super) special: Option<Box<Special>>,
+    pub(super) board: Option<Board>,
+    /// One beyond the highest packet ever sent; without an [`Aside`] that is the next one to send.
+    pub(super) top: u32,
+    pub(super) inflation: u32,
+    pub(super) dupacks: u32,
+    /// Packets sent by limited transmit since the last new acknowledgement.
+    pub(super) limited: u32,
+    /// Recovery ends when everything below is acknowledged.
+    pub(super) recover: u32,
+    /// One beyond the packet that the timer sent again last.
+    pub(super) timed_out: u32,
+    /// The application may write more.
+    pub(super) is_open: bool,
+    pub(super) in_recovery: bool,
+    /// The window was cut and the receiver has not been told (CWR).
+    pub(super) cwr: bool,
+    /// A mark met a window of one packet or less, and marks have gone on since (ns-2).
+    pub(super) marked_at_one: bool,
+    pub(super) seen_partial: bool,
+    /// The SYN was lost: the first window is one packet.
+    pub(super) lost_syn: bool,
+    /// Duplicates mean nothing until something new is acknowledged (Sack1 after a time-out).
+    pub(super) deaf: bool,
+}
+
+static NOTHING: Aside = Aside {
+    special: None,
+    board: None,
+    top: 0,
+    inflation: 0,
+    dupacks: 0,
+    limited: 0,
+    recover: 0,
+    timed_out: 0,
+    is_open: false,
+    in_recovery: false,
+    cwr: false,
+    marked_at_one: false,
+    seen_partial: false,
+    lost_syn: false,
+    deaf: false,
+};
+
+impl Sender {
+    /// How things stand out of the ordinary; not for `top`.
+    pub(super) fn aside(&self) -> &Aside {
+        self.aside.as_deref().unwrap_or(&NOTHING)
+    }
+
+    /// The same to be changed.
+    pub(super) fn keep(&mut self) -> &mut Aside {
+        let top = self.nxt;
+        self.aside.get_or_insert_with(|| Box::new(Aside { top, ..Aside::default() }))
+    }
+
+    /// If all is as usual again, there is nothing to be kept.
+    pub(super) fn settle(&mut self) {
+        let Some(aside) = &self.aside else { return };
+        let is_busy = aside.in_recovery || aside.cwr || aside.marked_at_one || aside.deaf || aside.is_open;
+        let counts = aside.inflation + aside.dupacks + aside.limited;
+        let is_behind = self.nxt < aside.top || self.una + 1 == aside.timed_out || self.una == 0;
+        if !is_busy && counts == 0 && !is_behind && aside.special.is_none() && self.knows_nothing() {
+            self.aside = None;
+        }
+    }
+
+    /// One beyond the highest packet ever sent.
+    #[inline]
+    pub(super) fn top(&self) -> u32 {
+        self.aside.as_ref().map_or(self.nxt, |aside| aside.top)
+    }
+
+    /// What the options promise to be there.
+    pub(super) fn special(&mut self) -> &mut Special {
+        let special = self.aside.as_mut().and_then(|aside| aside.special.as_deref_mut());
+        special.expect("only a sender that is special comes here")
+    }
+
+    pub(super) fn is_timed(&self) -> bool {
+        self.aside().special.as_ref().is_some_and(|special| special.timed.is_some())
+    }
+
+    /// The scoreboard, which begins at the first packet not acknowledged.
+    pub(super) fn board(&mut self) -> &mut Board {
+        let una = self.una;
+        self.keep().board.get_or_insert_with(|| Board::new(una))
+    }
+
+    /// How many packets are selectively acknowledged.
+    pub(super) fn sacked(&self) -> u32 {
+        self.aside().board.as_ref().map_or(0, Board::sacked)
+    }
+
+    /// Whether the scoreboard says nothing of any packet.
+    fn knows_nothing(&self) -> bool {
+        self.aside().board.as_ref().is_none_or(Board::is_empty)
+    }
+
+    /// Everything below `una` is acknowledged.
+    pub(super) fn advance_board(&mut self) {
+        let una = self.una;
+        if let Some(board) = &mut self.keep().board {
+            board.advance(una);
+        }
+    }
+
+    /// The scoreboard says nothing any more.
+    pub(super) fn forget_blocks(&mut self) {
+        if let Some(board) = &mut self.keep().board {
+            board.clear();
+        }
+    }
+}
