@@ -35,8 +35,7 @@ impl Simulation {
         let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent else { return };
         if at >= self.horizon || connection.awaited > 0 {
             connection.awaited += 1;
-            let link = self.network.steps[packet.step as usize].link(packet.host);
-            return self.wait(at, link, packet);
+            return self.wait(at, packet);
         }
         while let Agent::Tcp(connection) = &self.flows[packet.flow as usize].agent
             && let Some(deadline) = connection.sender.deadline()

@@ -57,9 +57,9 @@ impl Simulation {
     fn go_round(&mut self, left: &mut u64) -> (u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation { calendar, service, network, groups, flows, released, sacks, .. } = self;
-        let Network { links, ports, steps, laps, .. } = network;
-        let (links, steps, laps, flows, groups) =
-            (&mut links[..], &steps[..], &laps[..], &mut flows[..], &groups[..]);
+        let Network { links, kinds, ports, steps, laps, .. } = network;
+        let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
+        let (flows, groups) = (&mut flows[..], &groups[..]);
         let port = &mut ports[measured as usize];
         let mut packet = Packet::default();
         while *left > 0 {
@@ -102,14 +102,14 @@ impl Simulation {
                 }
                 continue;
             }
-            let link = &mut links[port.link as usize];
-            let sent = link.transmit(now, packet.bytes);
-            let mut at = link.arrival(sent);
+            let step = &mut steps[packet.step as usize];
+            let sent = links[port.link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
+            let mut at = step.hop.pace.arrival(sent);
             *service = Event::new(sent, sent - now, Kind::Departure, measured);
             let number = packet.flow;
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
-            let Some(lap) = laps.get(steps[packet.step as usize].lap as usize) else {
+            let Some(lap) = laps.get_mut(step.lap as usize) else {
                 return (now, Rare::Left(at, packet));
             };
             let group = &groups[flow.group as usize];
@@ -118,8 +118,8 @@ impl Simulation {
             };
 
             let host = packet.host;
-            for hop in &lap.there {
-                at = links[hop.link(host) as usize].cross(at, packet.bytes);
+            for hop in &mut lap.there {
+                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, packet.bytes);
             }
             let in_window = flow.counts.receive(at, packet.stamp, warmup, end);
             let received = connection.receiver.receive(packet.number, packet.is_marked(), packet.flag);
@@ -134,14 +134,17 @@ impl Simulation {
             if has_blocks {
                 ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
             }
-            for hop in &lap.back {
-                at = links[hop.link(host) as usize].cross(at, ack.bytes);
+            for hop in &mut lap.back {
+                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, ack.bytes);
             }
 
             let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
             if at >= horizon || connection.awaited > 0 || expires_before {
                 if !has_blocks {
                     ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
+                }
+                if let Some(hop) = lap.back.last() {
+                    steps[lap.last as usize].hop = *hop; // should it wait, how long it took matters
                 }
                 return (now, Rare::Answer(at, ack));
             }
@@ -168,9 +171,9 @@ impl Simulation {
                     packet.class = marker.mark(at, packet.bytes, packet.class);
                 }
                 let first = lap.first.link(host);
-                let link = &mut links[first as usize];
-                let arrival = link.cross(at, packet.bytes);
-                calendar.push_with(Event::arrival(arrival, link.age(), link.place(), first), packet);
+                let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
+                let arrival = link.cross(pace, kinds, at, packet.bytes);
+                calendar.push_with(Event::arrival(arrival, pace.age(), link.place(), first), packet);
             }
             released.clear();
             if let Some(deadline) = connection.sender.deadline()

@@ -5,7 +5,7 @@
 
 use crate::{
     error::{PlanError, RunError},
-    net::{Capacity, Carries, Link, Offer, Packet, Port, Setting},
+    net::{Capacity, Carries, Link, LinkKind, Offer, Pace, Packet, Port, Setting},
     plan,
     record::{Record, Recorder},
 };
@@ -48,7 +48,8 @@ pub struct Sending {
 
 /// Links, and the queues in front of them.
 pub struct Queues {
-    links: Vec<Link>,
+    links: Vec<(Link, Pace)>,
+    kinds: Vec<LinkKind>,
     ports: Vec<Port>,
     recorder: Recorder,
 }
@@ -73,17 +74,18 @@ pub struct Totals {
 }
 
 /// A link that never loses a packet: its queue has no end.
-pub struct Wire(Link);
+pub struct Wire(Link, Pace, [LinkKind; 1]);
 
 impl Wire {
     /// A link of `rate` bit/s.
     pub fn new(rate: u64) -> Wire {
-        Wire(Link::new(rate.max(1), 0))
+        let kinds = [LinkKind::new(rate.max(1), 0)];
+        Wire(Link::default(), Pace::new(0, &kinds), kinds)
     }
 
     /// Hand over `bytes` at `now`, which is no earlier than before; when they have been sent.
     pub fn transmit(&mut self, now: u64, bytes: u32) -> u64 {
-        self.0.transmit(now, bytes)
+        self.0.transmit(&mut self.1, &mut self.2, now, bytes)
     }
 }
 
@@ -121,6 +123,7 @@ impl Queues {
         };
         let mut queues = Queues {
             links: Vec::new(),
+            kinds: Vec::new(),
             ports: Vec::new(),
             recorder: Recorder::new(common.interval, links.len()),
         };
@@ -135,13 +138,16 @@ impl Queues {
             let Some(queue) = &one.queue else {
                 return Err(PlanError::new(format!("{key}.queue"), "is missing"));
             };
-            let mut link = Link::new(one.rate, one.delay);
+            let mut kind = LinkKind::new(one.rate, one.delay);
             if let Some(capacity) = &one.capacity {
-                link.vary(Capacity::new(capacity, &name, common.seed));
+                kind.vary(Capacity::new(capacity, &name, common.seed));
             }
             let key = format!("{key}.queue");
-            queues.ports.push(Port::of(name, &key, queue, (i as u32, one.rate), &setting, common.seed)?);
-            queues.links.push(link);
+            let mut port = Port::of(name, &key, queue, (i as u32, one.rate), &setting, common.seed)?;
+            port.kind = i as u32;
+            queues.ports.push(port);
+            queues.kinds.push(kind);
+            queues.links.push((Link::default(), Pace::new(i as u32, &queues.kinds)));
         }
         Ok(queues)
     }
@@ -179,8 +185,8 @@ impl Queues {
             }
             return None;
         }
-        let link = &mut self.links[link];
-        let end = link.transmit(now, packet.bytes);
+        let (link, pace) = &mut self.links[link];
+        let end = link.transmit(pace, &mut self.kinds, now, packet.bytes);
         let parcel = Parcel {
             token: packet.number,
             flow: packet.flow,
@@ -188,7 +194,7 @@ impl Queues {
             ecn: packet.ecn,
             class: packet.class,
         };
-        Some(Sending { parcel, end, arrival: link.arrival(end) })
+        Some(Sending { parcel, end, arrival: pace.arrival(end) })
     }
 
     /// Say what the queue of `link` has done to packets.
@@ -240,7 +246,7 @@ impl Queues {
         for port in &mut self.ports {
             crate::record::port_conserves(port)?;
         }
-        Ok(self.recorder.columns(window, measured, &self.ports, &mut self.links))
+        Ok(self.recorder.columns(window, measured, &self.ports, &mut self.kinds))
     }
 
     fn pass(&mut self, now: u64) {
@@ -251,7 +257,7 @@ impl Queues {
 
     /// Tell a queue what its link carries now, if that changes with time.
     fn note_rate(&mut self, link: usize, now: u64) {
-        if let Some(rate) = self.links[link].rate_at(now) {
+        if let Some(rate) = self.kinds[link].rate_at(now) {
             self.ports[link].set_link_rate(rate);
         }
     }

@@ -189,7 +189,7 @@ impl Simulation {
         if !event.is_arrival() {
             return self.handle(event);
         }
-        let step = self.network.steps[packet.step as usize];
+        let step = &self.network.steps[packet.step as usize];
         if step.last {
             return self.arrive(now, packet);
         }
@@ -292,12 +292,12 @@ impl Simulation {
     #[inline]
     pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
         loop {
-            let step = self.network.steps[packet.step as usize];
-            let link = &mut self.network.links[step.link(packet.host) as usize];
-            if let Some(port) = link.port {
+            let Network { steps, links, kinds, .. } = &mut self.network;
+            let step = &mut steps[packet.step as usize];
+            if let Some(port) = kinds[step.hop.pace.kind as usize].port {
                 return self.queue_up_far(at, port, &mut packet);
             }
-            at = link.cross(at, packet.bytes);
+            at = links[step.link(packet.host) as usize].cross(&mut step.hop.pace, kinds, at, packet.bytes);
             if step.ahead && !step.last {
                 packet.step += 1;
             } else if !self.leave(at, &mut packet) {
@@ -310,9 +310,9 @@ impl Simulation {
     /// on at once, and does not come back then.
     #[inline]
     pub(crate) fn leave(&mut self, arrival: u64, packet: &mut Packet) -> bool {
-        let step = self.network.steps[packet.step as usize];
+        let step = &self.network.steps[packet.step as usize];
         if !step.ahead {
-            self.wait(arrival, step.link(packet.host), packet);
+            self.wait(arrival, packet);
             return false;
         }
         if !step.last {
@@ -326,11 +326,13 @@ impl Simulation {
         self.receive(arrival, packet)
     }
 
-    /// `packet`, sent last on `link`, comes back to somebody at `arrival`.
+    /// `packet`, sent last on the link of its step, comes back to somebody at `arrival`.
     #[inline]
-    pub(crate) fn wait(&mut self, arrival: u64, link: u32, packet: &Packet) {
-        let at = &self.network.links[link as usize];
-        self.calendar.push_with(Event::arrival(arrival, at.age(), at.place(), link), *packet);
+    pub(crate) fn wait(&mut self, arrival: u64, packet: &Packet) {
+        let step = &self.network.steps[packet.step as usize];
+        let link = step.link(packet.host);
+        let place = self.network.links[link as usize].place();
+        self.calendar.push_with(Event::arrival(arrival, step.hop.pace.age(), place, link), *packet);
     }
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
@@ -370,7 +372,7 @@ impl Simulation {
     fn queue_at(&mut self, port: u32, now: u64) -> &mut Port {
         let queue = &mut self.network.ports[port as usize];
         if queue.varies
-            && let Some(rate) = self.network.links[queue.link as usize].rate_at(now)
+            && let Some(rate) = self.network.kinds[queue.kind as usize].rate_at(now)
         {
             queue.set_link_rate(rate);
         }
@@ -390,9 +392,10 @@ impl Simulation {
         if !is_sent {
             return false;
         }
-        let link = &mut self.network.links[link as usize];
-        let sent = link.transmit(now, packet.bytes);
-        let arrival = link.arrival(sent);
+        let Network { steps, links, kinds, .. } = &mut self.network;
+        let step = &mut steps[packet.step as usize];
+        let sent = links[link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
+        let arrival = step.hop.pace.arrival(sent);
         let end = Event::new(sent, sent - now, Kind::Departure, port);
         if port == self.measured {
             self.service = end;

@@ -3,33 +3,32 @@
 //! A link without a finite queue never loses a packet, so its queue need not be simulated: a packet
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
 //! a [`super::Port`] is served by that port instead and only adds its delay.
+//!
+//! There may be very many links, but only few rates and delays: what equal ones have in common is kept once, in a
+//! [`LinkKind`]. What the size seen last takes is kept in the steps of routes, each a [`Pace`], since a step meets
+//! packets of one size most of the time: either data or acknowledgements.
 
 use super::Capacity;
 
-/// A link.
+/// A byte at 1 bit/s, in nanoseconds.
+const BYTE: u64 = 8_000_000_000;
+
+/// What links of the same rate and delay have in common.
 #[derive(Clone, Debug)]
-pub(crate) struct Link {
+pub(crate) struct LinkKind {
     /// Rate in bit/s.
     rate: u64,
     /// Propagation delay.
     delay: u64,
-    /// When the transmitter has sent everything it was given...
-    free: u64,
-    /// ...and the fraction of a nanosecond beyond that, in 1/rate: rounding errors do not add up.
-    fraction: u64,
-    /// Whole nanoseconds and fraction for the size seen last.
-    last: (u32, u64, u64),
-    /// What it can carry instead of `rate`, where that changes.
+    /// What it can carry instead of `rate`, where that changes: then it is the only link of its kind.
     capacity: Option<Box<Capacity>>,
-    /// Packets sent before the one transmitted last since the link was idle.
-    place: u64,
-    /// The finite queue in front of it, if any.
+    /// The finite queue in front of it, if any: then, too.
     pub(crate) port: Option<u32>,
 }
 
-impl Link {
-    pub(crate) fn new(rate: u64, delay: u64) -> Link {
-        Link { rate, delay, free: 0, fraction: 0, last: (0, 0, 0), capacity: None, place: 0, port: None }
+impl LinkKind {
+    pub(crate) fn new(rate: u64, delay: u64) -> LinkKind {
+        LinkKind { rate, delay, capacity: None, port: None }
     }
 
     /// Let its rate change with time.
@@ -58,64 +57,42 @@ impl Link {
             None => self.rate as f64 * ((to - from) as f64 * 1e-9),
         }
     }
+}
 
-    /// Hand over `bytes` at time `at`; returns when the transmitter is done with them.
-    #[inline(always)]
-    pub(crate) fn transmit(&mut self, at: u64, bytes: u32) -> u64 {
-        if self.last.0 != bytes {
-            if self.capacity.is_some() {
-                return self.transmit_varying(at, bytes); // and the size seen last stays 0
-            }
-            self.look_at_size(bytes);
-        }
-        let (_, lasts, beyond) = self.last;
-        if at > self.free {
-            (self.free, self.fraction, self.place) = (at + lasts, beyond, 0);
-            return self.free;
-        }
-        self.place += 1;
-        self.free += lasts;
-        if beyond > 0 {
-            self.fraction += beyond;
-            if self.fraction >= self.rate {
-                self.fraction -= self.rate;
-                self.free += 1;
-            }
-        }
-        self.free
-    }
+/// How long a packet takes across a link of some kind, if it is as long as the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pace {
+    /// What the size seen last takes: whole nanoseconds...
+    lasts: u64,
+    /// ...and a fraction, of which `parts` are one nanosecond...
+    beyond: u32,
+    parts: u32,
+    /// ...and that size.
+    bytes: u32,
+    /// The number of the kind, and its delay.
+    pub(crate) kind: u32,
+    delay: u64,
+}
 
-    /// As [`Link::transmit`], but returns when they reach the other end.
-    #[inline(always)]
-    pub(crate) fn cross(&mut self, at: u64, bytes: u32) -> u64 {
-        self.transmit(at, bytes) + self.delay
+impl Pace {
+    /// On links of `kinds[kind]`.
+    pub(crate) fn new(kind: u32, kinds: &[LinkKind]) -> Pace {
+        let LinkKind { rate, delay, .. } = kinds[kind as usize];
+        // All sizes take multiples of this. Only above 4 Gbit/s it may not fit: 1/2^32 ns are neglected then.
+        let parts = u32::try_from(rate / gcd(rate, BYTE)).unwrap_or(u32::MAX);
+        Pace { lasts: 0, beyond: 0, parts, bytes: 0, kind, delay }
     }
 
     #[inline(never)]
-    fn look_at_size(&mut self, bytes: u32) {
-        let bits = u64::from(bytes) * 8_000_000_000;
-        self.last = (bytes, bits / self.rate, bits % self.rate);
-    }
-
-    #[cold]
-    fn transmit_varying(&mut self, at: u64, bytes: u32) -> u64 {
-        let Some(capacity) = &mut self.capacity else { return at };
-        let follows = at <= self.free;
-        let start = at.max(self.free);
-        self.place = if follows { self.place + 1 } else { 0 };
-        self.free = capacity.send(start, bytes, follows);
-        self.last.1 = self.free - start;
-        self.free
+    fn look_at_size(&mut self, rate: u64, bytes: u32) {
+        let bits = u64::from(bytes) * BYTE;
+        let beyond = u128::from(bits % rate) * u128::from(self.parts) / u128::from(rate);
+        (self.bytes, self.lasts, self.beyond) = (bytes, bits / rate, beyond as u32);
     }
 
     /// How long the arrival of the packet transmitted last was certain: since its transmission began.
     pub(crate) fn age(&self) -> u64 {
-        self.last.1 + self.delay
-    }
-
-    /// How many packets went before the one transmitted last since the link was idle.
-    pub(crate) fn place(&self) -> u64 {
-        self.place
+        self.lasts + self.delay
     }
 
     /// When a packet whose transmission ended at `sent` reaches the other end.
@@ -124,26 +101,123 @@ impl Link {
     }
 }
 
+/// The state of a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    /// When the transmitter has sent everything it was given...
+    free: u64,
+    /// ...and the fraction of a nanosecond beyond that, in parts of its pace: rounding errors do not add up.
+    fraction: u32,
+    /// Packets sent before the one transmitted last since the link was idle; from 0 again after 2^32.
+    place: u32,
+}
+
+impl Link {
+    /// Hand over `bytes` at time `at`, on a link with this pace; returns when the transmitter is done with them.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, pace: &mut Pace, kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
+        if pace.bytes != bytes {
+            let kind = &mut kinds[pace.kind as usize];
+            if let Some(capacity) = &mut kind.capacity {
+                return self.transmit_varying(pace, capacity, at, bytes); // and the size seen last stays 0
+            }
+            pace.look_at_size(kind.rate, bytes);
+        }
+        if at > self.free {
+            *self = Link { free: at + pace.lasts, fraction: pace.beyond, place: 0 };
+            return self.free;
+        }
+        self.place = self.place.wrapping_add(1);
+        self.free += pace.lasts;
+        if pace.beyond > 0 {
+            let mut fraction = u64::from(self.fraction) + u64::from(pace.beyond);
+            if fraction >= u64::from(pace.parts) {
+                fraction -= u64::from(pace.parts);
+                self.free += 1;
+            }
+            self.fraction = fraction as u32;
+        }
+        self.free
+    }
+
+    /// As [`Link::transmit`], but returns when they reach the other end.
+    #[inline(always)]
+    pub(crate) fn cross(&mut self, pace: &mut Pace, kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
+        self.transmit(pace, kinds, at, bytes) + pace.delay
+    }
+
+    #[cold]
+    fn transmit_varying(&mut self, pace: &mut Pace, capacity: &mut Capacity, at: u64, bytes: u32) -> u64 {
+        let follows = at <= self.free;
+        let start = at.max(self.free);
+        self.place = if follows { self.place.wrapping_add(1) } else { 0 };
+        self.free = capacity.send(start, bytes, follows);
+        pace.lasts = self.free - start;
+        self.free
+    }
+
+    /// How many packets went before the one transmitted last since the link was idle.
+    pub(crate) fn place(&self) -> u64 {
+        u64::from(self.place)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Link;
+    use super::*;
 
-    #[test]
-    fn a_busy_link_sends_back_to_back_and_an_idle_one_at_once() {
-        let mut link = Link::new(10_000_000, 5);
-        assert_eq!(link.transmit(100, 1000), 800_100);
-        assert_eq!(link.transmit(200, 1000), 1_600_100);
-        assert_eq!(link.transmit(9_000_000, 500), 9_400_000);
-        assert_eq!(link.arrival(9_400_000), 9_400_005);
+    fn kind(rate: u64, delay: u64) -> ([LinkKind; 1], Pace) {
+        let kinds = [LinkKind::new(rate, delay)];
+        let pace = Pace::new(0, &kinds);
+        (kinds, pace)
     }
 
     #[test]
+    fn a_busy_link_sends_back_to_back_and_an_idle_one_at_once() {
+        let (mut link, (mut kinds, mut pace)) = (Link::default(), kind(10_000_000, 5));
+        assert_eq!(link.transmit(&mut pace, &mut kinds, 100, 1000), 800_100);
+        assert_eq!(link.transmit(&mut pace, &mut kinds, 200, 1000), 1_600_100);
+        assert_eq!(link.place(), 1);
+        assert_eq!(link.transmit(&mut pace, &mut kinds, 9_000_000, 500), 9_400_000);
+        assert_eq!((link.place(), pace.age()), (0, 400_005));
+        assert_eq!(pace.arrival(9_400_000), 9_400_005);
+    }
+
+    /// 3 and 7 leave fractions; a prime needs all of 32 bits; above them, 2^-32 ns a packet may be lost.
+    #[test]
     fn rounding_errors_do_not_add_up() {
-        let mut link = Link::new(3_000_000, 0);
-        let mut sent = 0;
-        for _ in 0..3000 {
-            sent = link.transmit(0, 1000); // 2,666,666.67 ns each
+        for (rate, neglected) in [(3_000_000, 0), (7_000_000_000, 0), (4_294_967_291, 0), (9_999_999_967, 1)]
+        {
+            let (mut link, (mut kinds, mut pace)) = (Link::default(), kind(rate, 0));
+            let mut bits = 0;
+            for bytes in [1000, 40, 1500].into_iter().cycle().take(3000) {
+                bits += u128::from(bytes) * u128::from(BYTE);
+                let sent = u128::from(link.transmit(&mut pace, &mut kinds, 0, bytes));
+                let exact = bits / u128::from(rate);
+                assert!(sent == exact || sent + neglected == exact, "{sent}, not {exact}, at {rate} bit/s");
+            }
         }
-        assert_eq!(sent, 8_000_000_000);
+    }
+
+    #[test]
+    fn links_of_one_kind_are_apart() {
+        let ([mut one, mut other], (mut kinds, mut pace)) = ([Link::default(); 2], kind(8_000_000, 0));
+        assert_eq!(one.cross(&mut pace, &mut kinds, 0, 1000), 1_000_000);
+        assert_eq!(other.cross(&mut pace, &mut kinds, 7, 1000), 1_000_007);
+        assert_eq!(one.cross(&mut pace, &mut kinds, 0, 1000), 2_000_000);
+    }
+
+    /// There are two for each of very many hosts.
+    #[test]
+    fn a_link_is_small() {
+        assert_eq!(size_of::<Link>(), 16);
     }
 }

@@ -13,7 +13,7 @@ mod ways;
 
 pub(crate) use capacity::Capacity;
 pub(crate) use clerk::Offer;
-pub(crate) use link::Link;
+pub(crate) use link::{Link, LinkKind, Pace};
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Port, Setting};
 pub(crate) use routes::{Lap, NOWHERE, Route, Step};

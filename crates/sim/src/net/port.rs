@@ -36,6 +36,7 @@ pub(crate) struct Port {
     pub(crate) name: String,
     pub(crate) spec: String,
     pub(crate) link: u32,
+    pub(crate) kind: u32,
     /// The link's rate changes with time.
     pub(crate) varies: bool,
     pub(crate) clerk: Clerk,
@@ -103,7 +104,7 @@ impl Port {
             }
             Decider::Scheduler(scheduler) => Queue::Several(Scheduled::new(&name, scheduler, seed)),
         };
-        Port { name, spec, link, varies: false, clerk: Clerk::default(), limit, queue }
+        Port { name, spec, link, kind: 0, varies: false, clerk: Clerk::default(), limit, queue }
     }
 
     pub(crate) fn limit(&self) -> Limit {

@@ -7,6 +7,7 @@
 //! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
 //! for its time.
 
+use super::{LinkKind, Pace};
 use crate::{error::PlanError, plan};
 use std::{collections::BTreeMap, ops::Range};
 
@@ -15,12 +16,14 @@ use std::{collections::BTreeMap, ops::Range};
 pub(crate) struct Hop {
     link: u32,
     own: u32,
+    /// How long packets take.
+    pub(crate) pace: Pace,
 }
 
 impl Hop {
     /// The number of the link for packets of `host`.
     #[inline(always)]
-    pub(crate) fn link(self, host: u32) -> u32 {
+    pub(crate) fn link(&self, host: u32) -> u32 {
         self.link + (host & self.own)
     }
 }
@@ -28,7 +31,7 @@ impl Hop {
 /// One step of a route. Routes that differ in the links of one host only share their steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Step {
-    hop: Hop,
+    pub(crate) hop: Hop,
     /// The route ends behind this link.
     pub(crate) last: bool,
     /// What comes behind it needs no event.
@@ -58,7 +61,7 @@ pub(crate) struct Lap {
 impl Step {
     /// The number of the link for packets of `host`.
     #[inline(always)]
-    pub(crate) fn link(self, host: u32) -> u32 {
+    pub(crate) fn link(&self, host: u32) -> u32 {
         self.hop.link(host)
     }
 }
@@ -129,7 +132,9 @@ struct Laid {
 }
 
 /// Routes, while they are laid.
-pub(super) struct Routes {
+pub(super) struct Routes<'a> {
+    /// The kind of each link.
+    kinds: &'a [u32],
     steps: Vec<Step>,
     laid: Vec<Laid>,
     /// Every distinct (from, to, how it is answered) is laid once.
@@ -139,15 +144,16 @@ pub(super) struct Routes {
     senders: Vec<u32>,
 }
 
-impl Routes {
-    /// None yet, over so many links.
-    pub(super) fn new(links: usize) -> Routes {
+impl Routes<'_> {
+    /// None yet, over links of these kinds.
+    pub(super) fn new(kinds: &[u32]) -> Routes<'_> {
         Routes {
+            kinds,
             steps: Vec::new(),
             laid: Vec::new(),
             known: BTreeMap::new(),
-            feeds: vec![Feeds::None; links],
-            senders: vec![0; links],
+            feeds: vec![Feeds::None; kinds.len()],
+            senders: vec![0; kinds.len()],
         }
     }
 
@@ -188,7 +194,9 @@ impl Routes {
             self.feeds[*link as usize].add(feed);
             feed = Feed::Link(*link);
             let last = i + 1 == links.len();
-            let hop = Hop { link: *link, own: 0 };
+            let mut pace = Pace::default();
+            pace.kind = self.kinds[*link as usize];
+            let hop = Hop { link: *link, own: 0, pace };
             self.steps.push(Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE });
         }
     }
@@ -230,8 +238,8 @@ impl Routes {
     }
 
     /// The steps, equal ones once, their laps, and the routes: many differ in the links of the host that was declared
-    /// last. `queue_of`: the queue in front of a link.
-    pub(super) fn share(self, queue_of: impl Fn(u32) -> Option<u32>) -> (Vec<Step>, Vec<Lap>, Vec<Route>) {
+    /// last.
+    pub(super) fn share(self, kinds: &[LinkKind]) -> (Vec<Step>, Vec<Lap>, Vec<Route>) {
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let routes = self.laid.iter().map(|laid| {
@@ -247,7 +255,7 @@ impl Routes {
             for i in own {
                 let hop = &mut way[i].hop;
                 if hop.own == 0 {
-                    *hop = Hop { link: hop.link - host, own: u32::MAX };
+                    (hop.link, hop.own) = (hop.link - host, u32::MAX);
                 }
             }
             let next = shared.len() as u32;
@@ -259,10 +267,12 @@ impl Routes {
         });
         let routes = routes.collect();
         for i in 1..shared.len() {
-            let Hop { link, own } = shared[i].hop;
-            if own == 0 && !shared[i - 1].last {
-                shared[i - 1].queue = queue_of(link).unwrap_or(NOWHERE);
+            if !shared[i - 1].last {
+                shared[i - 1].queue = kinds[shared[i].hop.pace.kind as usize].port.unwrap_or(NOWHERE);
             }
+        }
+        for Step { hop, .. } in &mut shared {
+            hop.pace = Pace::new(hop.pace.kind, kinds);
         }
         let mut laps = Vec::new();
         for first in known.into_values() {
@@ -300,13 +310,14 @@ mod tests {
     #[test]
     fn many_hosts_share_their_steps() {
         for answer in [Answer::None, Answer::AtOnce] {
-            let mut routes = Routes::new(3000);
+            let kinds = [0; 3000];
+            let mut routes = Routes::new(&kinds);
             for host in 0..1000 {
                 let (out, back) = (4 + 2 * host, 5 + 2 * host);
                 routes.lay((9 + host, 1), answer, 1, || Ok([vec![out, 0, 2], vec![3, 1, back]])).unwrap();
             }
             routes.run_ahead(|link| link == 0, false);
-            let (steps, _, routes) = routes.share(|_| None);
+            let (steps, _, routes) = routes.share(&[LinkKind::new(1, 0)]);
             assert!(steps.len() <= 6, "{} steps", steps.len());
             let ways = routes.iter().map(|route| {
                 steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
 
 use super::{
-    Capacity, Lap, Link, Port, Route, Setting, Step,
+    Capacity, Lap, Link, LinkKind, Port, Route, Setting, Step,
     routes::{Answer, Routes},
     ways::Ways,
 };
@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Links, queues and routes.
 pub(crate) struct Network {
     pub(crate) links: Vec<Link>,
+    pub(crate) kinds: Vec<LinkKind>,
     pub(crate) ports: Vec<Port>,
     pub(crate) steps: Vec<Step>,
     pub(crate) laps: Vec<Lap>,
@@ -109,9 +110,10 @@ struct Graph {
     size: u32,
     names: Vec<String>,
     nodes: BTreeMap<String, u32>,
-    /// Where each link starts and ends, and the links.
+    /// Where each link starts and ends, and of which kind it is.
     ends: Vec<(u32, u32)>,
-    links: Vec<Link>,
+    kind_of: Vec<u32>,
+    kinds: Vec<LinkKind>,
     pairs: BTreeSet<(u32, u32)>,
     queues: Vec<(u32, plan::Queue)>,
     capacities: Vec<(u32, plan::Capacity)>,
@@ -149,15 +151,22 @@ impl Graph {
             return Err(PlanError::new(key, format!("is a second link from {from:?} to {to:?}")));
         }
         if let Some(queue) = queue {
-            self.queues.push((self.links.len() as u32, queue));
+            self.queues.push((self.ends.len() as u32, queue));
         }
-        self.lay((from, to), rate, delay);
+        let kind = self.kind(rate, delay);
+        self.lay((from, to), kind);
         Ok(())
     }
 
-    fn lay(&mut self, ends: (u32, u32), rate: u64, delay: u64) {
+    /// A new kind of link.
+    fn kind(&mut self, rate: u64, delay: u64) -> u32 {
+        self.kinds.push(LinkKind::new(rate, delay));
+        self.kinds.len() as u32 - 1
+    }
+
+    fn lay(&mut self, ends: (u32, u32), kind: u32) {
         self.ends.push(ends);
-        self.links.push(Link::new(rate, delay));
+        self.kind_of.push(kind);
     }
 
     /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
@@ -214,8 +223,10 @@ impl Graph {
         }
         let hosts: Vec<u32> = (self.size..self.size + count).collect();
         self.size += count;
+        let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
-            links(*host).into_iter().for_each(|ends| self.lay(ends, access.rate, *delay));
+            let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
+            links(*host).into_iter().for_each(|ends| self.lay(ends, kind));
         }
         Ok(hosts)
     }
@@ -254,7 +265,7 @@ impl Graph {
         plain: bool,
     ) -> Result<Network, PlanError> {
         let mut ways = Ways::new(self.size, &self.ends);
-        let mut laid = Routes::new(self.ends.len());
+        let mut laid = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
             let answer = Answer::of(&group.kind);
@@ -280,24 +291,26 @@ impl Graph {
             });
             routes.push(of_group.collect::<Result<_, _>>()?);
         }
-        let mut links = std::mem::take(&mut self.links);
+        let mut kinds = std::mem::take(&mut self.kinds);
         for (id, capacity) in &self.capacities {
             let (from, to) = &self.ends[*id as usize];
             let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
-            links[*id as usize].vary(Capacity::new(capacity, &name, seed));
+            kinds[self.kind_of[*id as usize] as usize].vary(Capacity::new(capacity, &name, seed));
         }
-        let ports = self.ports(plan, &mut links, seed)?;
+        let ports = self.ports(plan, &mut kinds, seed)?;
         if !plain {
-            laid.run_ahead(|link| links[link as usize].port.is_some(), plan.trace.cwnd);
+            let has_queue = |link: u32| kinds[self.kind_of[link as usize] as usize].port.is_some();
+            laid.run_ahead(has_queue, plan.trace.cwnd);
         }
-        let (steps, laps, laid) = laid.share(|link| links[link as usize].port);
+        let (steps, laps, laid) = laid.share(&kinds);
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
         let routes = routes.collect();
-        Ok(Network { links, ports, steps, laps, routes, senders: Vec::new() })
+        let links = vec![Link::default(); self.ends.len()];
+        Ok(Network { links, kinds, ports, steps, laps, routes, senders: Vec::new() })
     }
 
-    fn ports(&self, plan: &Plan, links: &mut [Link], seed: u64) -> Result<Vec<Port>, PlanError> {
+    fn ports(&self, plan: &Plan, kinds: &mut [LinkKind], seed: u64) -> Result<Vec<Port>, PlanError> {
         let setting = Setting {
             mean_packet: mean_packet(&plan.traffic),
             ns2: plan.ns2,
@@ -308,16 +321,17 @@ impl Graph {
         let mut ports = Vec::new();
         for (id, queue) in &self.queues {
             let (from, to) = &self.ends[*id as usize];
-            let rate = links[*id as usize].rate();
+            let number = self.kind_of[*id as usize];
+            let kind = &mut kinds[number as usize];
             let name = format!("{}-{}", self.names[*from as usize], self.names[*to as usize]);
             let key = match plan.topology {
                 Topology::Dumbbell(_) if name == "R1-R2" => "queue".to_owned(),
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
-            let mut port = Port::of(name, &key, queue, (*id, rate), &setting, seed)?;
-            port.varies = links[*id as usize].varies();
-            links[*id as usize].port = Some(ports.len() as u32);
+            let mut port = Port::of(name, &key, queue, (*id, kind.rate()), &setting, seed)?;
+            (port.kind, port.varies) = (number, kind.varies());
+            kind.port = Some(ports.len() as u32);
             ports.push(port);
         }
         if ports.is_empty() {

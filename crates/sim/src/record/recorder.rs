@@ -4,7 +4,7 @@ use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
     flow::{Agent, Flow, offered},
-    net::{Link, Network, Packet, Port, Route},
+    net::{LinkKind, Network, Packet, Port, Route},
     simulation::Parts,
 };
 use sojourn_aqm::Limit;
@@ -99,7 +99,7 @@ impl Recorder {
         window: (u64, u64),
         measured: usize,
         ports: &[Port],
-        links: &mut [Link],
+        kinds: &mut [LinkKind],
     ) -> Record {
         let mut order: Vec<usize> = (0..ports.len()).collect();
         order.sort_by_key(|i| *i != measured);
@@ -115,7 +115,7 @@ impl Recorder {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = links[port.link as usize].bits(window.0, window.1);
+            queue.capacity_bits = kinds[port.kind as usize].bits(window.0, window.1);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut watched.series));
         }
@@ -129,8 +129,8 @@ impl Recorder {
 impl Parts {
     /// The record of the run.
     pub(crate) fn record(mut self, events: u64) -> Record {
-        let Network { ports, links, .. } = &mut self.network;
-        let record = self.recorder.columns(self.window, self.measured as usize, ports, links);
+        let Network { ports, kinds, .. } = &mut self.network;
+        let record = self.recorder.columns(self.window, self.measured as usize, ports, kinds);
         Record {
             events,
             flows: flow_columns(&self),
