@@ -19,8 +19,8 @@ use std::num::NonZero;
 enum Rare {
     /// As many events as were asked for, or the end.
     End,
-    /// The next event is not of this way.
-    Event(Event),
+    /// An event that is not of this way, and the packet that comes with it.
+    Event(Event, Packet),
     /// The measured queue has something to tell.
     Told,
     /// A packet that has left the measured queue comes to the end of its link then, and makes no lap.
@@ -34,14 +34,15 @@ impl Simulation {
     pub(crate) fn run_express(&mut self, many: u64) -> u64 {
         let mut left = many;
         loop {
-            let (now, rare) = self.go_round(&mut left);
+            let (now, rare);
+            (left, now, rare) = self.go_round(left);
             if !self.network.ports[self.measured as usize].clerk.fates.is_empty() {
                 self.tell(self.measured, now);
             }
             match rare {
                 Rare::End => return many - left,
                 Rare::Told => {}
-                Rare::Event(event) => self.take(event),
+                Rare::Event(event, packet) => self.on_event(event, packet),
                 Rare::Left(at, mut packet) => {
                     if self.leave(at, &mut packet) {
                         self.carry(at, packet);
@@ -52,9 +53,9 @@ impl Simulation {
         }
     }
 
-    /// Take packets round until something rare happens.
+    /// Take packets round until `left` events are handled or something rare happens: how many are left, when, what.
     #[inline(never)]
-    fn go_round(&mut self, left: &mut u64) -> (u64, Rare) {
+    fn go_round(&mut self, mut left: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation { calendar, service, network, groups, flows, released, sacks, .. } = self;
         let Network { links, kinds, ports, steps, laps, .. } = network;
@@ -62,35 +63,34 @@ impl Simulation {
         let (flows, groups) = (&mut flows[..], &groups[..]);
         let port = &mut ports[measured as usize];
         let mut packet = Packet::default();
-        while *left > 0 {
+        while left > 0 {
             let event = calendar.peek();
             if event <= *service {
                 let now = event.time();
                 if now >= end {
-                    return (now, Rare::End);
+                    return (left, now, Rare::End);
                 }
-                *left -= 1;
-                let next = calendar.first().filter(|_| event.is_arrival());
-                if next.is_none_or(|packet| steps[packet.step as usize].queue != measured) {
-                    return (now, Rare::Event(event));
-                }
+                left -= 1;
                 packet = calendar.pop();
+                if !event.is_arrival() || steps[packet.step as usize].queue != measured {
+                    return (left, now, Rare::Event(event, packet));
+                }
                 packet.step += 1;
                 port.offer(now, &mut packet);
                 if !port.clerk.busy && port.backlog().0 > 0 {
                     *service = Event::new(now, u64::MAX, Kind::Departure, measured); // before anything else
-                    *left += 1;
+                    left += 1;
                 }
                 if !port.clerk.fates.is_empty() {
-                    return (now, Rare::Told);
+                    return (left, now, Rare::Told);
                 }
                 continue;
             }
             let now = service.time();
             if now >= end {
-                return (now, Rare::End);
+                return (left, now, Rare::End);
             }
-            *left -= 1;
+            left -= 1;
             *service = Event::NEVER;
             let was_busy = port.clerk.busy;
             if !port.take(now, &mut packet) {
@@ -98,7 +98,7 @@ impl Simulation {
                     port.on_idle(now);
                 }
                 if !port.clerk.fates.is_empty() {
-                    return (now, Rare::Told);
+                    return (left, now, Rare::Told);
                 }
                 continue;
             }
@@ -110,11 +110,11 @@ impl Simulation {
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
             let Some(lap) = laps.get_mut(step.lap as usize) else {
-                return (now, Rare::Left(at, packet));
+                return (left, now, Rare::Left(at, packet));
             };
             let group = &groups[flow.group as usize];
             let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
-                return (now, Rare::Left(at, packet));
+                return (left, now, Rare::Left(at, packet));
             };
 
             let host = packet.host;
@@ -146,7 +146,7 @@ impl Simulation {
                 if let Some(hop) = lap.back.last() {
                     steps[lap.last as usize].hop = *hop; // should it wait, how long it took matters
                 }
-                return (now, Rare::Answer(at, ack));
+                return (left, now, Rare::Answer(at, ack));
             }
             let is_plain = connection.sender.goes_on(next) && !echo && !has_blocks;
             let mut limit = 0;
@@ -183,9 +183,9 @@ impl Simulation {
                 calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
             if !port.clerk.fates.is_empty() {
-                return (now, Rare::Told);
+                return (left, now, Rare::Told);
             }
         }
-        (0, Rare::End)
+        (0, 0, Rare::End)
     }
 }

@@ -172,20 +172,21 @@ impl Simulation {
             if event.time() >= self.end {
                 return done;
             }
-            self.take(event);
+            if event == self.service {
+                self.service = Event::NEVER;
+                self.depart(event.time(), self.measured);
+            } else {
+                let packet = self.calendar.pop();
+                self.on_event(event, packet);
+            }
         }
         PATIENCE
     }
 
-    /// Handle the next event.
+    /// Something is due, perhaps that `packet` comes to the end of its link.
     #[inline(always)]
-    pub(crate) fn take(&mut self, event: Event) {
+    pub(crate) fn on_event(&mut self, event: Event, mut packet: Packet) {
         let now = event.time();
-        if event == self.service {
-            self.service = Event::NEVER;
-            return self.depart(now, self.measured);
-        }
-        let mut packet = self.calendar.pop();
         if !event.is_arrival() {
             return self.handle(event);
         }

@@ -64,12 +64,6 @@ impl<T: Copy + Default> Calendar<T> {
         self.top
     }
 
-    /// What the next event is about; nothing if it lies beyond the year.
-    #[inline(always)]
-    pub(crate) fn first(&self) -> Option<&T> {
-        self.nodes.get(self.first as usize).map(|node| &node.item)
-    }
-
     /// File an event that is not before the one taken last.
     #[inline(never)]
     pub(crate) fn push(&mut self, event: Event) {
