@@ -189,12 +189,36 @@ impl Connection {
         tcp: &Tcp,
         sacks: &mut Sacks,
     ) -> Packet {
-        let (mut bytes, mut sack) = (tcp.ack, 0);
+        let (bytes, sack) = self.report(tcp, sacks);
+        self.answer_with((bytes, sack), flow, (step, host), class, tcp)
+    }
+
+    /// Size of the acknowledgement, and what it reports: a place among [`Sacks`].
+    #[inline(always)]
+    pub(crate) fn report(&self, tcp: &Tcp, sacks: &mut Sacks) -> (u32, u64) {
         if tcp.options.sack && self.receiver.has_blocks() {
-            let blocks = self.receiver.sack();
-            bytes += tcp.options.sack_bytes * blocks.iter().filter(|(first, end)| first < end).count() as u32;
-            sack = sacks.put(blocks);
+            self.report_blocks(tcp, sacks)
+        } else {
+            (tcp.ack, 0)
         }
+    }
+
+    #[inline(never)]
+    fn report_blocks(&self, tcp: &Tcp, sacks: &mut Sacks) -> (u32, u64) {
+        let blocks = self.receiver.sack();
+        let count = blocks.iter().filter(|(first, end)| first < end).count() as u32;
+        (tcp.ack + tcp.options.sack_bytes * count, sacks.put(blocks))
+    }
+
+    /// The acknowledgement with this [`Connection::report`].
+    pub(crate) fn answer_with(
+        &self,
+        (bytes, sack): (u32, u64),
+        flow: u32,
+        (step, host): (u32, u32),
+        class: Class,
+        tcp: &Tcp,
+    ) -> Packet {
         Packet {
             stamp: sack,
             flow,

@@ -129,31 +129,25 @@ impl Simulation {
             connection.receiver.acknowledges();
             let next = connection.receiver.next();
             let echo = connection.receiver.echo() && tcp.options.ecn;
-            let has_blocks = connection.receiver.has_blocks() && tcp.options.sack;
-            let mut ack = Packet { bytes: tcp.ack, ..Packet::default() };
-            if has_blocks {
-                ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
-            }
+            let (bytes, sack) = connection.report(tcp, sacks);
             for hop in &mut lap.back {
-                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, ack.bytes);
+                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, bytes);
             }
 
             let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
             if at >= horizon || connection.awaited > 0 || expires_before {
-                if !has_blocks {
-                    ack = connection.answer(number, (lap.last, host), group.class, tcp, sacks);
-                }
+                let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
                 if let Some(hop) = lap.back.last() {
                     steps[lap.last as usize].hop = *hop; // should it wait, how long it took matters
                 }
                 return (left, now, Rare::Answer(at, ack));
             }
-            let is_plain = connection.sender.goes_on(next) && !echo && !has_blocks;
+            let is_plain = connection.sender.goes_on(next) && !echo && sack == 0;
             let mut limit = 0;
             if is_plain {
                 limit = connection.sender.on_plain(&tcp.options, next, at);
             } else {
-                let ack = Ack { next, echo, sack: sacks.take(ack.stamp) };
+                let ack = Ack { next, echo, sack: sacks.take(sack) };
                 let window = tcp::initial_window(&tcp.options, tcp.payload);
                 connection.sender.on_any_ack(&tcp.options, window, ack, at, released);
             }
@@ -173,7 +167,7 @@ impl Simulation {
                 let first = lap.first.link(host);
                 let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
                 let arrival = link.cross(pace, kinds, at, packet.bytes);
-                calendar.push_with(Event::arrival(arrival, pace.age(), link.place(), first), packet);
+                calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
             }
             released.clear();
             if let Some(deadline) = connection.sender.deadline()

@@ -333,7 +333,7 @@ impl Simulation {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
         let place = self.network.links[link as usize].place();
-        self.calendar.push_with(Event::arrival(arrival, step.hop.pace.age(), place, link), *packet);
+        self.calendar.push_with(Event::arrival(arrival, step.hop.pace.rank(), place, link), *packet);
     }
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.

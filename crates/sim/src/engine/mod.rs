@@ -69,9 +69,22 @@ const OLDEST: u64 = (1 << 30) - 1;
 /// Half a year, the latest time.
 const LATEST: u64 = (1 << 54) - 1;
 /// The place in a burst from which all are alike.
-const LAST: u64 = (1 << 14) - 1;
+const LAST: u32 = (1 << 14) - 1;
 /// The largest number.
 const NUMBER: u32 = (1 << 26) - 1;
+
+/// Where arrivals stand among other events at the same time, but for place and number: what their age makes of the
+/// two halves of an [`Event`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rank(u64, u64);
+
+impl Rank {
+    /// Of arrivals that were certain `age` before.
+    pub(crate) fn of(age: u64) -> Rank {
+        let event = Event::new(0, age, Kind::Arrival, 0).0;
+        Rank((event >> 64) as u64, event as u64)
+    }
+}
 
 /// An event: time, age, place, kind and number packed so that one comparison orders two of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,9 +101,12 @@ impl Event {
         let rest = u128::from(youth) << 44 | (kind as u128) << 26 | u128::from(number);
         Event(u128::from(time.min(LATEST)) << 74 | rest)
     }
-    /// The arrival of a packet at the end of link `number`, sent after `place` others of its burst.
-    pub(crate) fn arrival(time: u64, age: u64, place: u64, number: u32) -> Event {
-        Event(Event::new(time, age, Kind::Arrival, number).0 | u128::from(place.min(LAST)) << 30)
+    /// The arrival of a packet of that rank at the end of link `number`, sent after `place` others of its burst.
+    #[inline(always)]
+    pub(crate) fn arrival(time: u64, rank: Rank, place: u32, number: u32) -> Event {
+        let first = time.min(LATEST) << 10 | rank.0;
+        let second = rank.1 | u64::from(place.min(LAST)) << 30 | u64::from(number);
+        Event(u128::from(first) << 64 | u128::from(second))
     }
     pub(crate) fn time(self) -> u64 {
         (self.0 >> 74) as u64
@@ -121,9 +137,9 @@ mod tests {
             Event::new(6, 5_000_000, Kind::Arrival, 3),
             Event::new(6, 800_000, Kind::Departure, 0),
             Event::new(6, 800_000, Kind::Departure, 1),
-            Event::arrival(6, 800_000, 0, 7),
-            Event::arrival(6, 800_000, 1, 3),
-            Event::arrival(6, 800_000, 2, 2),
+            Event::arrival(6, Rank::of(800_000), 0, 7),
+            Event::arrival(6, Rank::of(800_000), 1, 3),
+            Event::arrival(6, Rank::of(800_000), 2, 2),
             Event::new(7, 1, Kind::Source, 1 << 25),
         ];
         assert!(order.is_sorted());

@@ -9,6 +9,7 @@
 //! packets of one size most of the time: either data or acknowledgements.
 
 use super::Capacity;
+use crate::engine::Rank;
 
 /// A byte at 1 bit/s, in nanoseconds.
 const BYTE: u64 = 8_000_000_000;
@@ -72,6 +73,8 @@ pub(crate) struct Pace {
     /// The number of the kind, and its delay.
     pub(crate) kind: u32,
     delay: u64,
+    /// That of its arrival.
+    rank: Rank,
 }
 
 impl Pace {
@@ -80,19 +83,26 @@ impl Pace {
         let LinkKind { rate, delay, .. } = kinds[kind as usize];
         // All sizes take multiples of this. Only above 4 Gbit/s it may not fit: 1/2^32 ns are neglected then.
         let parts = u32::try_from(rate / gcd(rate, BYTE)).unwrap_or(u32::MAX);
-        Pace { lasts: 0, beyond: 0, parts, bytes: 0, kind, delay }
+        Pace { lasts: 0, beyond: 0, parts, bytes: 0, kind, delay, rank: Rank::default() }
     }
 
     #[inline(never)]
     fn look_at_size(&mut self, rate: u64, bytes: u32) {
         let bits = u64::from(bytes) * BYTE;
         let beyond = u128::from(bits % rate) * u128::from(self.parts) / u128::from(rate);
-        (self.bytes, self.lasts, self.beyond) = (bytes, bits / rate, beyond as u32);
+        (self.bytes, self.beyond) = (bytes, beyond as u32);
+        self.took(bits / rate);
     }
 
-    /// How long the arrival of the packet transmitted last was certain: since its transmission began.
-    pub(crate) fn age(&self) -> u64 {
-        self.lasts + self.delay
+    /// The transmission takes so long. From its beginning on the arrival is certain.
+    fn took(&mut self, lasts: u64) {
+        (self.lasts, self.rank) = (lasts, Rank::of(lasts + self.delay));
+    }
+
+    /// The rank of the arrival of the packet transmitted last.
+    #[inline(always)]
+    pub(crate) fn rank(&self) -> Rank {
+        self.rank
     }
 
     /// When a packet whose transmission ended at `sent` reaches the other end.
@@ -152,13 +162,13 @@ impl Link {
         let start = at.max(self.free);
         self.place = if follows { self.place.wrapping_add(1) } else { 0 };
         self.free = capacity.send(start, bytes, follows);
-        pace.lasts = self.free - start;
+        pace.took(self.free - start);
         self.free
     }
 
     /// How many packets went before the one transmitted last since the link was idle.
-    pub(crate) fn place(&self) -> u64 {
-        u64::from(self.place)
+    pub(crate) fn place(&self) -> u32 {
+        self.place
     }
 }
 
@@ -187,7 +197,7 @@ mod tests {
         assert_eq!(link.transmit(&mut pace, &mut kinds, 200, 1000), 1_600_100);
         assert_eq!(link.place(), 1);
         assert_eq!(link.transmit(&mut pace, &mut kinds, 9_000_000, 500), 9_400_000);
-        assert_eq!((link.place(), pace.age()), (0, 400_005));
+        assert_eq!((link.place(), pace.rank()), (0, Rank::of(400_005)));
         assert_eq!(pace.arrival(9_400_000), 9_400_005);
     }
 
