@@ -5,7 +5,7 @@ use crate::{
     net::{Carries, Packet, Route, Sacks},
     plan::{Draw, Tcp},
     tcp::{self, Receiver, Segment, Sender},
-    traffic::{Datagrams, Demand},
+    traffic::{Datagrams, Demand, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Stream};
 use std::{collections::VecDeque, num::NonZero};
@@ -13,18 +13,13 @@ use std::{collections::VecDeque, num::NonZero};
 /// Sender, receiver and their timers.
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
+    /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
+    pub(crate) receiver: Receiver<Special>,
     /// When the retransmission event is filed for.
     pub(crate) filed: Option<NonZero<u64>>,
-    /// When an acknowledgement that was held back must go.
-    pub(crate) delayed: Option<NonZero<u64>>,
-    /// What is special about it: `None` where it sends full packets without end as fast as it may.
-    special: Option<Box<Special>>,
-    /// Acknowledgements that come in their own time, though others need not.
-    pub(crate) awaited: u32,
 }
 
-/// What only some connections have.
+/// What only some connections have, from their start on.
 #[derive(Default)]
 pub(crate) struct Special {
     /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
@@ -37,6 +32,10 @@ pub(crate) struct Special {
     writer: Option<Box<(Datagrams, u64)>>,
     /// What keeps its rate down.
     shaper: Option<Box<Shaper>>,
+    /// What stands between it and the network.
+    marker: Option<Box<EdgeMarker>>,
+    /// Payload that reached the receiver for the first time, in the window.
+    goodput: u64,
 }
 
 /// What it means that a connection has sent everything.
@@ -76,11 +75,8 @@ impl Connection {
         let special = Special { last, payloads, shaper, ..Special::default() };
         Connection {
             sender: Sender::new(&tcp.options, end, |purpose| demand.stream(purpose).indexed(index)),
-            receiver: Receiver::new(&tcp.options),
+            receiver: Receiver::new(&tcp.options, is_special.then_some(special)),
             filed: None,
-            delayed: None,
-            special: is_special.then(|| Box::new(special)),
-            awaited: 0,
         }
     }
 
@@ -88,35 +84,65 @@ impl Connection {
     pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u64, writer: Datagrams) -> Connection {
         let mut connection = Connection::new(tcp, demand, index, None);
         connection.sender = connection.sender.waiting_for_data();
-        connection.special.get_or_insert_default().writer = Some(Box::new((writer, 0)));
+        connection.receiver.keep().writer = Some(Box::new((writer, 0)));
         connection
+    }
+
+    /// Let `marker` stand between it and the network.
+    pub(crate) fn marked_by(mut self, marker: Option<Box<EdgeMarker>>) -> Connection {
+        if marker.is_some() {
+            self.receiver.keep().marker = marker;
+        }
+        self
+    }
+
+    /// What stands between it and the network, if anything.
+    #[inline]
+    pub(crate) fn marker(&mut self) -> Option<&mut EdgeMarker> {
+        self.receiver.kept_mut()?.marker.as_deref_mut()
+    }
+
+    /// Packet `sequence` has reached the receiver in the window.
+    #[inline]
+    pub(crate) fn count(&mut self, tcp: &Tcp, sequence: u32, is_new: bool) {
+        if !is_new || tcp.options.syn && sequence == 0 {
+            self.receiver.empty += 1;
+        } else if let Some(special) = self.receiver.kept_mut() {
+            special.goodput += u64::from(special.payload(tcp, sequence));
+        }
+    }
+
+    /// Payload that reached the receiver for the first time, with `received` packets in the window.
+    pub(crate) fn goodput(&self, tcp: &Tcp, received: u32) -> u64 {
+        let all_alike = u64::from(received - self.receiver.empty) * u64::from(tcp.payload);
+        self.receiver.kept().map_or(all_alike, |special| special.goodput)
     }
 
     /// What waits for its end.
     #[inline]
     pub(crate) fn task(&self) -> Task {
-        self.special.as_ref().map_or(Task::Nothing, |special| special.task)
+        self.receiver.kept().map_or(Task::Nothing, |special| special.task)
     }
 
     /// Let `task` wait for its end; what waited before.
     pub(crate) fn replace_task(&mut self, task: Task) -> Task {
-        std::mem::replace(&mut self.special.get_or_insert_default().task, task)
+        std::mem::replace(&mut self.receiver.keep().task, task)
     }
 
     /// When its application writes, if it does so one by one, and how many packets it has written.
     pub(crate) fn writer(&mut self) -> Option<&mut (Datagrams, u64)> {
-        self.special.as_mut()?.writer.as_deref_mut()
+        self.receiver.kept_mut()?.writer.as_deref_mut()
     }
 
     /// What keeps its rate down, if anything.
     #[inline]
     pub(crate) fn shaper(&mut self) -> Option<&mut Shaper> {
-        self.special.as_mut()?.shaper.as_deref_mut()
+        self.receiver.kept_mut()?.shaper.as_deref_mut()
     }
 
     /// How many packets wait until its rate lets them go.
     pub(crate) fn shaped(&self) -> usize {
-        let shaper = self.special.as_ref().and_then(|special| special.shaper.as_ref());
+        let shaper = self.receiver.kept().and_then(|special| special.shaper.as_ref());
         shaper.map_or(0, |shaper| shaper.waiting.len())
     }
 
@@ -131,14 +157,14 @@ impl Connection {
         if tcp.options.syn && sequence == 0 {
             return 0;
         }
-        self.special.as_ref().map_or(tcp.payload, |special| special.payload(tcp, sequence))
+        self.receiver.kept().map_or(tcp.payload, |special| special.payload(tcp, sequence))
     }
 
     /// Payload of everything that the sender has to send, once that is known.
     pub(crate) fn bytes(&self, tcp: &Tcp) -> u64 {
         let first = u32::from(tcp.options.syn);
         let end = self.sender.end().max(first);
-        match self.special.as_deref() {
+        match self.receiver.kept() {
             Some(Special { payloads: None, last: Some((last, payload)), .. }) if end > *last => {
                 u64::from(last - first) * u64::from(tcp.payload) + u64::from(*payload)
             }
@@ -393,7 +419,7 @@ mod tests {
         let tcp = tcp("default", &[("variant", "sack"), ("ecn", "on")]);
         let mut connection = connection(&tcp, None);
         for sequence in [0, 2, 4] {
-            connection.receiver.receive(sequence, sequence == 4, false);
+            connection.receiver.receive(&tcp.options, sequence, sequence == 4, false);
         }
         let mut sacks = Sacks::default();
         let answer = connection.answer(7, (9, 5), Class(0), &tcp, &mut sacks);

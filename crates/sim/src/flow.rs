@@ -2,6 +2,7 @@
 
 use crate::{
     connection::Connection,
+    group::Group,
     net::{Packet, Port, Route},
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
@@ -23,8 +24,6 @@ pub(crate) struct Flow {
     pub(crate) route: Route,
     pub(crate) agent: Agent,
     pub(crate) counts: Counts,
-    /// What stands between it and the network.
-    pub(crate) marker: Option<Box<EdgeMarker>>,
 }
 
 impl Flow {
@@ -36,9 +35,22 @@ impl Flow {
         }
     }
 
+    /// Bytes that reached the receiver for the first time, in the window; `group` is its own.
+    pub(crate) fn goodput(&self, group: &Group) -> u64 {
+        match (&self.agent, group.tcp()) {
+            (Agent::Tcp(connection), Some(tcp)) => connection.goodput(tcp, self.counts.received),
+            (Agent::Tcp(_), None) => 0,
+            (Agent::Udp(udp), _) => udp.goodput,
+        }
+    }
+
     /// A packet leaves the source: it gets the class under which the network knows it.
     pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
-        if let Some(marker) = &mut self.marker {
+        let marker = match &mut self.agent {
+            Agent::Tcp(connection) => connection.marker(),
+            Agent::Udp(udp) => udp.marker.as_deref_mut(),
+        };
+        if let Some(marker) = marker {
             packet.class = marker.mark(now, packet.bytes, packet.class);
         }
     }
@@ -64,6 +76,10 @@ pub(crate) struct Udp {
     pub(crate) size: u32,
     /// How many have left.
     pub(crate) sent: u64,
+    /// Bytes that have arrived, in the window.
+    pub(crate) goodput: u64,
+    /// What stands between it and the network.
+    pub(crate) marker: Option<Box<EdgeMarker>>,
 }
 
 /// What a flow had done when the window opened: packets offered to the measured queue, packets dropped, and the
@@ -91,7 +107,6 @@ pub(crate) struct Counts {
     /// Of the packets received in the window: time from sender to receiver, in all and at most.
     pub(crate) delay: u64,
     pub(crate) delay_max: u64,
-    pub(crate) goodput_bytes: u64,
     pub(crate) received: u32,
     /// Packets that left the measured queue, sent or dropped, in the whole run: counted then, not at their arrival,
     /// since the flow is at hand then.
@@ -100,21 +115,16 @@ pub(crate) struct Counts {
     pub(crate) queue_marks: u32,
     /// Forward packets dropped anywhere, in the whole run.
     pub(crate) dropped: u32,
-    /// Forward packets received before the window, and those whose arrival after the end is already known.
-    pub(crate) early: u32,
-    pub(crate) late: u32,
+    /// Forward packets received outside of the window: before it, or it is already known that they arrive after it.
+    pub(crate) outside: u32,
 }
 
 impl Counts {
     /// A packet that was sent at `sent` is received at `at`; whether that is in the window, [`warmup`, `end`).
     #[inline]
     pub(crate) fn receive(&mut self, at: u64, sent: u64, warmup: u64, end: u64) -> bool {
-        if at >= end {
-            self.late += 1;
-            return false;
-        }
-        if at < warmup {
-            self.early += 1;
+        if at >= end || at < warmup {
+            self.outside += 1;
             return false;
         }
         self.received += 1;
@@ -125,7 +135,7 @@ impl Counts {
 
     /// Forward packets that are not on their way any more.
     pub(crate) fn settled(&self) -> u64 {
-        [self.received, self.early, self.late, self.dropped].map(u64::from).iter().sum()
+        [self.received, self.outside, self.dropped].map(u64::from).iter().sum()
     }
 }
 
@@ -136,6 +146,6 @@ mod tests {
     /// There may be very many.
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow>() <= 264, "{} bytes", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 192, "{} bytes", size_of::<Flow>());
     }
 }

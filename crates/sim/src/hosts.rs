@@ -20,7 +20,7 @@ impl Simulation {
     pub(crate) fn arrive(&mut self, now: u64, mut packet: Packet) {
         if packet.carries == Carries::Ack {
             if let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent {
-                connection.awaited = connection.awaited.saturating_sub(1);
+                connection.sender.awaited = connection.sender.awaited.saturating_sub(1);
             }
             self.acknowledge(now, &packet);
         } else if self.receive(now, &mut packet) {
@@ -33,8 +33,8 @@ impl Simulation {
     #[inline]
     pub(crate) fn react(&mut self, at: u64, packet: &Packet) {
         let Agent::Tcp(connection) = &mut self.flows[packet.flow as usize].agent else { return };
-        if at >= self.horizon || connection.awaited > 0 {
-            connection.awaited += 1;
+        if at >= self.horizon || connection.sender.awaited > 0 {
+            connection.sender.awaited += 1;
             return self.wait(at, packet);
         }
         while let Agent::Tcp(connection) = &self.flows[packet.flow as usize].agent
@@ -61,31 +61,33 @@ impl Simulation {
     #[inline]
     pub(crate) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
-        let counts = &mut flow.counts;
-        let in_window = counts.receive(at, packet.stamp, self.warmup, self.end);
+        let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
-            counts.goodput_bytes += u64::from(packet.bytes) * u64::from(in_window);
+            if let Agent::Udp(udp) = &mut flow.agent {
+                udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
+            }
             return false;
         };
         let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
         let backward = (packet.step + 1, packet.host);
         let is_marked = packet.is_marked();
-        let turns = connection.receiver.turns(is_marked);
-        let earlier = (turns && connection.delayed.take().is_some())
+        let turns = connection.receiver.turns(&tcp.options, is_marked);
+        let was_held = connection.receiver.held().is_some();
+        let earlier = (turns && was_held)
             .then(|| connection.answer(number, backward, group.class, tcp, &mut self.sacks));
-        let received = connection.receiver.receive(sequence, is_marked, cwr);
-        if in_window && received.is_new {
-            counts.goodput_bytes += u64::from(connection.payload(tcp, sequence));
+        let received = connection.receiver.receive(&tcp.options, sequence, is_marked, cwr);
+        if in_window {
+            connection.count(tcp, sequence, received.is_new);
         }
         let mut waits = false;
         if tcp.options.delayed_ack > 0 {
             let is_syn = tcp.options.syn && sequence == 0;
             let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
-            waits = may_wait && !at_once && connection.delayed.is_none();
+            waits = may_wait && !at_once && !was_held;
             let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-            connection.delayed = NonZero::new(if waits { due } else { 0 });
+            connection.receiver.hold(NonZero::new(if waits { due } else { 0 }));
             if waits {
                 self.calendar.push(Event::new(due, due - at, Kind::DelayedAck, number));
             }
@@ -260,7 +262,7 @@ impl Simulation {
             return;
         }
         if let Agent::Udp(udp) = &mut flow.agent {
-            let Udp { source, size, sent } = &mut **udp;
+            let Udp { source, size, sent, .. } = &mut **udp;
             let bytes = group.sizes.map_or(*size, |sizes| {
                 let index = u64::from(self.rows[flow.row as usize].index);
                 let own = group.demand.stream("size").indexed(index);
@@ -352,19 +354,23 @@ impl Simulation {
         let paced = Datagrams::new(&group.kind, &group.demand, index, start).map(|(source, size)| {
             (group.pareto.map_or(source.clone(), |shape| source.with_pareto(shape)), size)
         });
+        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(u64::from(index))));
         let agent = match (group.tcp(), paced) {
-            (Some(tcp), Some((writer, _))) => {
-                Agent::Tcp(Connection::written(tcp, &group.demand, u64::from(index), writer))
+            (Some(tcp), Some((writer, _))) => Agent::Tcp(
+                Connection::written(tcp, &group.demand, u64::from(index), writer).marked_by(marker),
+            ),
+            (Some(tcp), None) => {
+                Agent::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes).marked_by(marker))
             }
-            (Some(tcp), None) => Agent::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes)),
-            (None, Some((source, size))) => Agent::Udp(Box::new(Udp { source, size, sent: 0 })),
+            (None, Some((source, size))) => {
+                Agent::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, marker }))
+            }
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
         let flow = self.flows.len() as u32;
-        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(u64::from(index))));
         group.flows.push(flow);
         let row = self.add_row(number, index, start);
-        self.flows.push(Flow { group: number, row, route, agent, marker, counts: Default::default() });
+        self.flows.push(Flow { group: number, row, route, agent, counts: Default::default() });
         flow
     }
 

@@ -122,9 +122,10 @@ impl Simulation {
                 at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, packet.bytes);
             }
             let in_window = flow.counts.receive(at, packet.stamp, warmup, end);
-            let received = connection.receiver.receive(packet.number, packet.is_marked(), packet.flag);
-            if in_window && received.is_new {
-                flow.counts.goodput_bytes += u64::from(connection.payload(tcp, packet.number));
+            let received =
+                connection.receiver.receive(&tcp.options, packet.number, packet.is_marked(), packet.flag);
+            if in_window {
+                connection.count(tcp, packet.number, received.is_new);
             }
             connection.receiver.acknowledges();
             let next = connection.receiver.next();
@@ -135,7 +136,7 @@ impl Simulation {
             }
 
             let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
-            if at >= horizon || connection.awaited > 0 || expires_before {
+            if at >= horizon || connection.sender.awaited > 0 || expires_before {
                 let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
                 if let Some(hop) = lap.back.last() {
                     steps[lap.last as usize].hop = *hop; // should it wait, how long it took matters
@@ -161,7 +162,7 @@ impl Simulation {
                 };
                 let Some(segment) = segment else { break };
                 let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, at);
-                if let Some(marker) = &mut flow.marker {
+                if let Some(marker) = connection.marker() {
                     packet.class = marker.mark(at, packet.bytes, packet.class);
                 }
                 let first = lap.first.link(host);

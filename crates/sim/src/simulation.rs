@@ -268,9 +268,9 @@ impl Simulation {
             Kind::Retransmit => self.on_retransmission_event(now, number),
             Kind::DelayedAck => {
                 if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent
-                    && connection.delayed == NonZero::new(now)
+                    && connection.receiver.held() == NonZero::new(now)
                 {
-                    connection.delayed = None;
+                    connection.receiver.hold(None);
                     let answer = self.answer(number);
                     self.carry(now, answer);
                 }

@@ -184,10 +184,10 @@ impl Simulation {
             let Some(tcp) = of.tcp() else { return };
             let mut connection = Connection::new(tcp, &of.demand, own, Some(bytes));
             connection.replace_task(task);
-            let (agent, route) = (Agent::Tcp(connection), of.routes[route]);
             let marker = of.edge.as_ref().map(|edge| Box::new(edge.marker(own)));
+            let (agent, route) = (Agent::Tcp(connection.marked_by(marker)), of.routes[route]);
             let counts = Default::default();
-            self.flows.push(Flow { group, row: row_of_flows, route, agent, marker, counts });
+            self.flows.push(Flow { group, row: row_of_flows, route, agent, counts });
         }
         if let plan::Kind::Web(plan::Web { patience: Some(patience), .. }) = &self.groups[owner as usize].kind
         {

@@ -198,7 +198,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
         if !group.is_requests() {
-            columns.goodput_bytes[row] += counts.goodput_bytes;
+            columns.goodput_bytes[row] += flow.goodput(group);
         }
     }
     columns

@@ -1,22 +1,34 @@
 //! The receiving end: what has arrived, what to acknowledge, whether congestion was experienced.
+//!
+//! There may be very many, so what it needs only while something is missing, marked or held back is set aside; the
+//! connection keeps there what only some connections have, `K`.
 
 use super::options::{TcpOptions, Variant};
 use crate::net::Sack;
+use std::num::NonZero;
 
 /// A TCP receiver.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Receiver {
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver<K = ()> {
     /// First packet still missing.
     next: u32,
+    /// Of the packets that count, those that brought no payload: copies of earlier ones, the SYN.
+    pub(crate) empty: u32,
+    aside: Option<Box<Aside<K>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Aside<K> {
     /// What arrived above `next`, as `first..end`; the block of the last arrival first (RFC 2018, 4).
     blocks: Vec<(u32, u32)>,
     /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
     /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
     echo: bool,
-    is_exact: bool,
-    /// Acknowledgements that are not delayed, and what they are refilled to (Linux).
+    /// Acknowledgements that are not delayed (Linux).
     quick: u32,
-    quick_acks: u32,
+    /// When an acknowledgement that was held back must go.
+    held: Option<NonZero<u64>>,
+    kept: Option<K>,
 }
 
 /// What an arrival meant.
@@ -28,70 +40,144 @@ pub(crate) struct Received {
     pub(crate) in_order: bool,
 }
 
-impl Receiver {
-    pub(crate) fn new(o: &TcpOptions) -> Receiver {
-        Receiver {
-            is_exact: o.variant == Variant::Dctcp,
-            quick: o.quick_acks,
-            quick_acks: o.quick_acks,
-            ..Receiver::default()
+impl<K> Aside<K> {
+    fn is_blank(&self) -> bool {
+        self.blocks.is_empty() && !self.echo && self.kept.is_none()
+    }
+}
+
+/// What [`Aside::quick`] is refilled to.
+fn quick_acks(o: &TcpOptions) -> u32 {
+    if o.delayed_ack > 0 { o.quick_acks } else { 0 }
+}
+
+impl<K> Default for Receiver<K> {
+    fn default() -> Receiver<K> {
+        Receiver { next: 0, empty: 0, aside: None }
+    }
+}
+
+impl<K> Receiver<K> {
+    pub(crate) fn new(o: &TcpOptions, kept: Option<K>) -> Receiver<K> {
+        let mut receiver = Receiver::default();
+        let quick = quick_acks(o);
+        if quick > 0 || kept.is_some() {
+            let aside = receiver.aside();
+            (aside.quick, aside.kept) = (quick, kept);
         }
+        receiver
+    }
+
+    fn aside(&mut self) -> &mut Aside<K> {
+        let new = || Aside { blocks: Vec::new(), echo: false, quick: 0, held: None, kept: None };
+        self.aside.get_or_insert_with(|| Box::new(new()))
+    }
+
+    /// What the connection keeps.
+    #[inline]
+    pub(crate) fn kept(&self) -> Option<&K> {
+        self.aside.as_ref()?.kept.as_ref()
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn kept_mut(&mut self) -> Option<&mut K> {
+        self.aside.as_mut()?.kept.as_mut()
+    }
+
+    /// The same, made if there was nothing.
+    pub(crate) fn keep(&mut self) -> &mut K
+    where
+        K: Default,
+    {
+        self.aside().kept.get_or_insert_default()
     }
 
     /// Whether a packet with or without a mark must be told from those before it: acknowledge these first,
     /// and then it, at once (RFC 8257, 3.2).
-    pub(crate) fn turns(&self, ce: bool) -> bool {
-        self.is_exact && self.echo != ce
+    #[inline]
+    pub(crate) fn turns(&self, o: &TcpOptions, ce: bool) -> bool {
+        o.variant == Variant::Dctcp && self.echo() != ce
     }
 
     /// Whether the next acknowledgement of a packet in order may wait for a second.
     pub(crate) fn may_delay(&self) -> bool {
-        self.quick == 0
+        self.aside.as_ref().is_none_or(|aside| aside.quick == 0)
+    }
+
+    /// When an acknowledgement that was held back must go.
+    #[inline]
+    pub(crate) fn held(&self) -> Option<NonZero<u64>> {
+        self.aside.as_ref()?.held
+    }
+
+    /// Hold an acknowledgement back until then, or none any more.
+    pub(crate) fn hold(&mut self, until: Option<NonZero<u64>>) {
+        if until.is_some() || self.aside.is_some() {
+            self.aside().held = until;
+        }
     }
 
     /// An acknowledgement leaves.
     #[inline]
     pub(crate) fn acknowledges(&mut self) {
-        self.quick = self.quick.saturating_sub(1);
+        if let Some(aside) = &mut self.aside {
+            aside.quick = aside.quick.saturating_sub(1);
+        }
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     #[inline(always)]
-    pub(crate) fn receive(&mut self, sequence: u32, ce: bool, cwr: bool) -> Received {
-        if self.is_exact {
-            self.echo = ce;
-        } else {
-            self.echo &= !cwr;
-            if ce && !self.echo {
-                self.echo = true;
-                self.quick = self.quick.max(self.quick_acks.min(2)); // the window may become very small
-            }
-        }
-        if sequence == self.next && self.blocks.is_empty() {
+    pub(crate) fn receive(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
+        if sequence == self.next && !ce && self.aside.is_none() {
             self.next += 1;
             return Received { is_new: true, in_order: true };
         }
-        Received { is_new: self.receive_out_of_order(sequence), in_order: false }
+        self.receive_any(o, sequence, ce, cwr)
     }
 
-    /// Something is missing, or comes again; whether the packet is new.
+    /// As [`Receiver::receive`], where something is missing, marked, kept or comes again.
     #[inline(never)]
-    fn receive_out_of_order(&mut self, sequence: u32) -> bool {
-        if sequence == self.next {
-            self.next += 1;
-            while let Some(i) = self.blocks.iter().position(|b| b.0 == self.next) {
-                self.next = self.blocks.remove(i).1;
+    fn receive_any(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
+        let aside = self.aside();
+        if o.variant == Variant::Dctcp {
+            aside.echo = ce;
+        } else {
+            aside.echo &= !cwr;
+            if ce && !aside.echo {
+                aside.echo = true;
+                aside.quick = aside.quick.max(quick_acks(o).min(2)); // the window may become very small
             }
+        }
+        let in_order = sequence == self.next && self.blocks().is_empty();
+        let is_new = self.place(sequence, quick_acks(o));
+        if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
+            self.aside = None;
+        }
+        Received { is_new, in_order }
+    }
+
+    /// Whether the packet is new; a copy is acknowledged without delay, and so are `quick` after it.
+    fn place(&mut self, sequence: u32, quick: u32) -> bool {
+        let mut next = self.next;
+        let aside = self.aside();
+        let blocks = &mut aside.blocks;
+        if sequence == next {
+            next += 1;
+            while let Some(i) = blocks.iter().position(|b| b.0 == next) {
+                next = blocks.remove(i).1;
+            }
+            self.next = next;
             return true;
         }
-        if sequence < self.next {
-            self.quick = self.quick_acks;
+        if sequence < next {
+            aside.quick = quick;
             return false;
         }
-        let known = self.blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);
+        let known = blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);
         match known {
-            Some(i) => self.blocks[..=i].rotate_right(1),
-            None => self.insert(sequence),
+            Some(i) => blocks[..=i].rotate_right(1),
+            None => insert(blocks, sequence),
         }
         known.is_none()
     }
@@ -105,91 +191,103 @@ impl Receiver {
     /// Whether acknowledgements carry an echo of congestion.
     #[inline]
     pub(crate) fn echo(&self) -> bool {
-        self.echo
+        self.aside.as_ref().is_some_and(|aside| aside.echo)
     }
 
     /// Whether something arrived above what is missing.
     #[inline]
     pub(crate) fn has_blocks(&self) -> bool {
-        !self.blocks.is_empty()
+        self.aside.as_ref().is_some_and(|aside| !aside.blocks.is_empty())
+    }
+
+    fn blocks(&self) -> &[(u32, u32)] {
+        self.aside.as_ref().map_or(&[], |aside| &aside.blocks)
     }
 
     /// The blocks to report: the latest first.
     pub(crate) fn sack(&self) -> Sack {
         let mut sack = Sack::default();
-        for (slot, block) in sack.iter_mut().zip(&self.blocks) {
+        for (slot, block) in sack.iter_mut().zip(self.blocks()) {
             *slot = *block;
         }
         sack
     }
+}
 
-    fn insert(&mut self, sequence: u32) {
-        let mut block = (sequence, sequence + 1);
-        if let Some(i) = self.blocks.iter().position(|b| b.1 == sequence) {
-            block.0 = self.blocks.remove(i).0;
-        }
-        if let Some(i) = self.blocks.iter().position(|b| b.0 == sequence + 1) {
-            block.1 = self.blocks.remove(i).1;
-        }
-        self.blocks.insert(0, block);
+/// `sequence` has arrived, which is in none of `blocks`.
+fn insert(blocks: &mut Vec<(u32, u32)>, sequence: u32) {
+    let mut block = (sequence, sequence + 1);
+    if let Some(i) = blocks.iter().position(|b| b.1 == sequence) {
+        block.0 = blocks.remove(i).0;
     }
+    if let Some(i) = blocks.iter().position(|b| b.0 == sequence + 1) {
+        block.1 = blocks.remove(i).1;
+    }
+    blocks.insert(0, block);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::schema;
     use proptest::prelude::*;
+
+    fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
+        let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
+        schema::resolve(preset, &set).unwrap()
+    }
 
     #[test]
     fn the_latest_block_is_reported_first() {
-        let mut r = Receiver::default();
+        let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
         for sequence in [0, 2, 4, 6, 3] {
-            r.receive(sequence, false, false);
+            r.receive(&o, sequence, false, false);
         }
         assert_eq!(r.next(), 1);
         assert_eq!(r.sack(), [(2, 5), (6, 7), (0, 0)]);
-        r.receive(6, false, false);
+        r.receive(&o, 6, false, false);
         assert_eq!(r.sack(), [(6, 7), (2, 5), (0, 0)], "a duplicate brings its block to the front too");
-        assert_eq!(r.receive(1, false, false), Received { is_new: true, in_order: false });
+        assert_eq!(r.receive(&o, 1, false, false), Received { is_new: true, in_order: false });
         assert_eq!(r.next(), 5);
     }
 
     #[test]
     fn congestion_is_echoed_until_the_sender_has_answered() {
-        let mut r = Receiver::default();
-        r.receive(0, true, false);
-        r.receive(1, false, false);
+        let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
+        r.receive(&o, 0, true, false);
+        r.receive(&o, 1, false, false);
         assert!(r.echo());
-        r.receive(2, false, true);
+        r.receive(&o, 2, false, true);
         assert!(!r.echo());
-        r.receive(3, true, true);
+        r.receive(&o, 3, true, true);
         assert!(r.echo(), "a mark on the packet that carries CWR is news");
     }
 
     /// RFC 8257, 3.2: the echo is that of the last packet, and a change is told at once.
     #[test]
     fn marks_are_echoed_one_by_one_for_dctcp() {
-        let set = [("variant".to_owned(), "dctcp".to_owned())];
-        let mut r = Receiver::new(&crate::tcp::schema::resolve("default", &set).unwrap());
+        let o = options("default", &[("variant", "dctcp")]);
+        let mut r = Receiver::<()>::new(&o, None);
         let mut seen = Vec::new();
         for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
-            let turns = r.turns(ce);
-            r.receive(sequence as u32, ce, false);
+            let turns = r.turns(&o, ce);
+            r.receive(&o, sequence as u32, ce, false);
             seen.push((turns, r.echo()));
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
-        assert!(!Receiver::default().turns(true), "only there");
+        assert!(!Receiver::<()>::default().turns(&options("default", &[]), true), "only there");
     }
 
     #[test]
     fn the_first_acknowledgements_are_quick() {
-        let mut r = Receiver::new(&crate::tcp::schema::resolve("linux", &[]).unwrap());
+        let o = options("linux", &[]);
+        let mut r = Receiver::<()>::new(&o, None);
         for _ in 0..16 {
             assert!(!r.may_delay());
             r.acknowledges();
         }
         assert!(r.may_delay());
-        r.receive(0, true, false);
+        r.receive(&o, 0, true, false);
         assert!(!r.may_delay(), "two after a mark");
     }
 
@@ -197,15 +295,16 @@ mod tests {
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
                                                  again in proptest::collection::vec(0u32..60, 0..60)) {
-            let mut r = Receiver::default();
+            let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
             let mut seen = [false; 60];
             for sequence in again.into_iter().chain(order) {
-                prop_assert_eq!(r.receive(sequence, false, false).is_new, !seen[sequence as usize]);
+                prop_assert_eq!(r.receive(&o, sequence, false, false).is_new, !seen[sequence as usize]);
                 seen[sequence as usize] = true;
                 prop_assert_eq!(r.next() as usize, seen.iter().position(|s| !s).unwrap_or(60));
             }
             prop_assert_eq!(r.next(), 60);
             prop_assert_eq!(r.sack(), Sack::default());
+            prop_assert!(r.aside.is_none());
         }
     }
 }

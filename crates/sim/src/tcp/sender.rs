@@ -77,6 +77,8 @@ pub(crate) struct Sender {
     rto: Rto,
     /// Number of packets to send in all, as far as is known.
     end: u32,
+    /// Acknowledgements that come in their own time, though others need not.
+    pub(crate) awaited: u32,
     /// Losses do not start another recovery before this is acknowledged (0: at once).
     gate: u32,
     /// Marks and losses below this do not cut the window again.
@@ -101,6 +103,7 @@ impl Sender {
             una: 0,
             nxt: 0,
             end,
+            awaited: 0,
             gate: 0,
             cut_until: 0,
             retransmitted: 0,

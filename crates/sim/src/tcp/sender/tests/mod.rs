@@ -134,7 +134,7 @@ impl Path {
             if self.lose.contains(&this) {
                 continue;
             }
-            self.receiver.receive(segment.sequence, self.mark.contains(&this), segment.cwr);
+            self.receiver.receive(&self.o, segment.sequence, self.mark.contains(&this), segment.cwr);
             let sack = if self.o.sack { self.receiver.sack() } else { Sack::default() };
             self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });
         }
