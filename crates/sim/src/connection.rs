@@ -175,33 +175,45 @@ impl Connection {
         }
     }
 
-    /// The packet that carries `segment`, sent `now`.
-    #[inline]
+    /// A packet as nearly all of its connection are: as long as can be, sent for the first time.
+    pub(crate) fn full_packet(tcp: &Tcp, class: Class) -> Packet {
+        let ect = if tcp.options.ect == tcp::Ect::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
+        Packet {
+            bytes: tcp.header + tcp.payload,
+            ecn: if tcp.options.ecn { ect } else { Ecn::NotEct },
+            class,
+            carries: Carries::Data,
+            ..Packet::default()
+        }
+    }
+
+    /// The packet that carries `segment`, sent `now`; `full`: as nearly all are.
+    #[inline(always)]
     pub(crate) fn packet(
         &self,
         flow: u32,
         route: Route,
-        class: Class,
-        tcp: &Tcp,
+        (full, tcp): (&Packet, &Tcp),
         segment: Segment,
         now: u64,
     ) -> Packet {
-        let is_syn = tcp.options.syn && segment.sequence == 0;
+        let (step, host, number, flag) = (route.first, route.host, segment.sequence, segment.cwr);
+        let mut packet = Packet { stamp: now, flow, step, host, number, flag, ..*full };
+        if segment.sequence == 0 || segment.is_retransmission || self.receiver.kept().is_some() {
+            self.adapt(tcp, segment.is_retransmission, &mut packet);
+        }
+        packet
+    }
+
+    /// Let a packet that is not as all others have its own size and ECN field.
+    #[inline(never)]
+    fn adapt(&self, tcp: &Tcp, is_retransmission: bool, packet: &mut Packet) {
         let o = &tcp.options;
+        let is_syn = o.syn && packet.number == 0;
+        packet.bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, packet.number) };
         let may_again = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
-        let may_mark = o.ecn && !is_syn && (!segment.is_retransmission || may_again);
-        let ect = if o.ect == tcp::Ect::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
-        Packet {
-            flow,
-            step: route.first,
-            host: route.host,
-            bytes: if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) },
-            ecn: if may_mark { ect } else { Ecn::NotEct },
-            class,
-            number: segment.sequence,
-            stamp: now,
-            carries: Carries::Data,
-            flag: segment.cwr,
+        if is_syn || is_retransmission && !may_again {
+            packet.ecn = Ecn::NotEct;
         }
     }
 
@@ -353,7 +365,8 @@ mod tests {
 
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
-        connection(tcp, Some(5000)).packet(7, Route { first: 3, host: 5 }, Class(2), tcp, segment, 0)
+        let full = Connection::full_packet(tcp, Class(2));
+        connection(tcp, Some(5000)).packet(7, Route { first: 3, host: 5 }, (&full, tcp), segment, 0)
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.

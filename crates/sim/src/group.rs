@@ -1,8 +1,9 @@
 //! What the flows of a traffic group share: options, demand, routes.
 
 use crate::{
+    connection::Connection,
     error::PlanError,
-    net::Route,
+    net::{Packet, Route},
     plan::{self, Draw, Kind, Tcp, Traffic, Web},
     traffic::{Demand, Edge},
 };
@@ -16,6 +17,8 @@ pub(crate) struct Group {
     /// Number of its traffic in the plan: the requests of web traffic are a group of their own.
     pub(crate) traffic: u32,
     pub(crate) class: Class,
+    /// What nearly all packets of its connections look like.
+    pub(crate) full: Packet,
     pub(crate) edge: Option<Edge>,
     /// ECN field of datagrams.
     pub(crate) ecn: Ecn,
@@ -50,8 +53,10 @@ impl Group {
             tcp.options.syn = false; // the request has opened the connection
         }
         let demand = Demand::new(seed, &plan.name);
+        let class = Class(plan.class);
         Ok(Group {
             kind: plan.kind.clone(),
+            full: tcp.as_ref().map(|tcp| Connection::full_packet(tcp, class)).unwrap_or_default(),
             tcp,
             traffic,
             senders,
@@ -60,7 +65,7 @@ impl Group {
             pareto: plan.pareto,
             sizes: plan.sizes,
             is_request: false,
-            class: Class(plan.class),
+            class,
             ecn: match plan.ecn {
                 plan::Ecn::Off => Ecn::NotEct,
                 plan::Ecn::Ect0 => Ecn::Ect0,
@@ -86,6 +91,7 @@ impl Group {
         let group = Group::new(plan, traffic, routes, 1, seed)?;
         Ok(Group {
             kind: Kind::Tcp(tcp.clone()),
+            full: Connection::full_packet(&tcp, group.class),
             tcp: Some(tcp),
             responds_late: web.respond_late,
             is_request: true,

@@ -7,7 +7,7 @@
 //! is out of the ordinary.
 
 use crate::{
-    engine::{Event, Kind},
+    engine::{Event, Kind, Service},
     flow::Agent,
     net::{Network, Packet},
     simulation::Simulation,
@@ -65,7 +65,8 @@ impl Simulation {
         let mut packet = Packet::default();
         while left > 0 {
             let event = calendar.peek();
-            if event <= *service {
+            if event.time() < service.time || event.time() == service.time && event < service.event(measured)
+            {
                 let now = event.time();
                 if now >= end {
                     return (left, now, Rare::End);
@@ -78,7 +79,7 @@ impl Simulation {
                 packet.step += 1;
                 port.offer(now, &mut packet);
                 if !port.clerk.busy && port.backlog().0 > 0 {
-                    *service = Event::new(now, u64::MAX, Kind::Departure, measured); // before anything else
+                    *service = Service { time: now, age: u64::MAX }; // before anything else
                     left += 1;
                 }
                 if !port.clerk.fates.is_empty() {
@@ -86,12 +87,12 @@ impl Simulation {
                 }
                 continue;
             }
-            let now = service.time();
+            let now = service.time;
             if now >= end {
                 return (left, now, Rare::End);
             }
             left -= 1;
-            *service = Event::NEVER;
+            *service = Service::NONE;
             let was_busy = port.clerk.busy;
             if !port.take(now, &mut packet) {
                 if was_busy {
@@ -105,7 +106,7 @@ impl Simulation {
             let step = &mut steps[packet.step as usize];
             let sent = links[port.link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
             let mut at = step.hop.pace.arrival(sent);
-            *service = Event::new(sent, sent - now, Kind::Departure, measured);
+            *service = Service { time: sent, age: sent - now };
             let number = packet.flow;
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
@@ -161,7 +162,7 @@ impl Simulation {
                     released.get(others - 1).copied()
                 };
                 let Some(segment) = segment else { break };
-                let mut packet = connection.packet(number, flow.route, group.class, tcp, segment, at);
+                let mut packet = connection.packet(number, flow.route, (&group.full, tcp), segment, at);
                 if let Some(marker) = connection.marker() {
                     packet.class = marker.mark(at, packet.bytes, packet.class);
                 }

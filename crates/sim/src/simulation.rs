@@ -6,7 +6,7 @@
 
 use crate::{
     check,
-    engine::{Calendar, Event, Kind},
+    engine::{Calendar, Event, Kind, Service},
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row, offered},
     group::Group,
@@ -43,7 +43,7 @@ pub struct Simulation {
     /// What is due, and the packets that are on a link towards somebody who waits for them.
     pub(crate) calendar: Calendar<Packet>,
     /// The end of transmission at the measured queue: nearly always among the next events, so beside the others.
-    pub(crate) service: Event,
+    pub(crate) service: Service,
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
@@ -96,7 +96,7 @@ impl Simulation {
             end: plan.duration,
             warmup: plan.warmup,
             calendar: Calendar::new(),
-            service: Event::NEVER,
+            service: Service::NONE,
             recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
             network,
             groups,
@@ -158,7 +158,7 @@ impl Simulation {
 
     /// The next event.
     fn peek(&self) -> Event {
-        self.calendar.peek().min(self.service)
+        self.calendar.peek().min(self.service.event(self.measured))
     }
 
     /// Handle the next [`PATIENCE`] events before the end; how many there were.
@@ -172,8 +172,8 @@ impl Simulation {
             if event.time() >= self.end {
                 return done;
             }
-            if event == self.service {
-                self.service = Event::NEVER;
+            if event == self.service.event(self.measured) {
+                self.service = Service::NONE;
                 self.depart(event.time(), self.measured);
             } else {
                 let packet = self.calendar.pop();
@@ -397,12 +397,11 @@ impl Simulation {
         let step = &mut steps[packet.step as usize];
         let sent = links[link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
         let arrival = step.hop.pace.arrival(sent);
-        let end = Event::new(sent, sent - now, Kind::Departure, port);
         if port == self.measured {
-            self.service = end;
+            self.service = Service { time: sent, age: sent - now };
             self.flows[packet.flow as usize].counts.queue_left += 1;
         } else {
-            self.calendar.push(end);
+            self.calendar.push(Event::new(sent, sent - now, Kind::Departure, port));
         }
         if self.leave(arrival, &mut packet) {
             self.carry(arrival, packet);

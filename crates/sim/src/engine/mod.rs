@@ -125,6 +125,28 @@ impl Event {
     }
 }
 
+/// The end of a transmission that is going on: when, and how long that was certain before. Seldom does another
+/// event come at the same time, so it is put together when one does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    pub(crate) time: u64,
+    pub(crate) age: u64,
+}
+
+impl Service {
+    /// Nothing is transmitted.
+    pub(crate) const NONE: Service = Service { time: u64::MAX, age: 0 };
+
+    /// As an event of queue `port`.
+    pub(crate) fn event(self, port: u32) -> Event {
+        if self.time == u64::MAX {
+            Event::NEVER
+        } else {
+            Event::new(self.time, self.age, Kind::Departure, port)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
