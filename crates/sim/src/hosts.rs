@@ -153,7 +153,7 @@ impl Simulation {
             && connection.filed.is_none_or(|filed| filed.get() > deadline)
         {
             connection.filed = NonZero::new(deadline);
-            self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+            self.calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
         if let Some(due) = connection.sender.take_hold() {
             self.calendar.push(Event::new(due, due - now, Kind::Release, number));
@@ -222,7 +222,7 @@ impl Simulation {
         match connection.sender.deadline() {
             Some(deadline) if deadline > now => {
                 connection.filed = NonZero::new(deadline);
-                self.calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+                self.calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
             Some(_) => self.time_out(now, number),
             None => {}
@@ -333,7 +333,7 @@ impl Simulation {
             self.objects.bytes.push(bytes.unwrap_or(0));
         }
         if let Some(lifetime) = lifetime {
-            self.calendar.push(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
+            self.calendar.push_timer(Event::new(now + lifetime, lifetime, Kind::Stop, flow));
         }
         self.file_next_arrival(number, now);
         self.on_source(now, flow);

@@ -176,7 +176,7 @@ impl Simulation {
                 && connection.filed.is_none_or(|filed| filed.get() > deadline)
             {
                 connection.filed = NonZero::new(deadline);
-                calendar.push(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+                calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
             }
             if !port.clerk.fates.is_empty() {
                 return (left, now, Rare::Told);

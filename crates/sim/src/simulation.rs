@@ -206,8 +206,9 @@ impl Simulation {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         self.flows.reserve_exact(count);
         self.rows.reserve_exact(count);
+        self.calendar.reserve_timers(count);
         if self.warmup > 0 {
-            self.calendar.push(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
+            self.calendar.push_timer(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }
         if let Some(interval) = plan.trace.interval {
             self.calendar.push(Event::new(interval, 0, Kind::Sample, 0));
@@ -243,11 +244,11 @@ impl Simulation {
                             }
                         }
                     }
-                    self.calendar.push(Event::new(first, first, Kind::Source, flow));
+                    self.calendar.push_timer(Event::new(first, first, Kind::Source, flow));
                 }
             }
             if let Some(stop) = traffic.stop {
-                self.calendar.push(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
+                self.calendar.push_timer(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
             }
         }
     }

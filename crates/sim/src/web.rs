@@ -193,7 +193,7 @@ impl Simulation {
         {
             let demand = &self.groups[owner as usize].demand;
             let patience = patience.span(&mut drawn(demand, "patience", index, object));
-            self.calendar.push(Event::new(now + patience, patience, Kind::Stop, request));
+            self.calendar.push_timer(Event::new(now + patience, patience, Kind::Stop, request));
         }
         self.start_sender(now, request);
     }

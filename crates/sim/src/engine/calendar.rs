@@ -1,6 +1,7 @@
 //! A calendar queue (R. Brown, CACM 31(10), 1988): to file an event and to take the next one cost the same
 //! however many are pending. Time is cut into days of a power of two nanoseconds; each day has a short list in
-//! order, a bitmap says which days have one, and what lies more than a year ahead waits in a heap beside it.
+//! order, a bitmap says which days have one, and what lies more than a year ahead waits in a heap beside it. Very many
+//! timers have a heap of their own, where they take sixteen bytes each.
 //! Days are made as long as two pending events are apart, so a list holds one or two.
 //!
 //! How long days are decides what it costs, never the order.
@@ -8,6 +9,8 @@
 use super::{Event, Heap};
 
 const NONE: u32 = u32::MAX;
+/// So few timers are filed among the days: a cache holds them, and days cost less than the heap.
+const FEW: usize = 1000;
 /// A bitmap word.
 const WORD: usize = u64::BITS as usize;
 
@@ -36,8 +39,12 @@ pub(crate) struct Calendar<T> {
     first: u32,
     /// How many events this year has.
     near: usize,
-    /// Events that were beyond the year when they were filed, and the first of them.
+    /// Events that were beyond the year when they were filed.
     far: Heap<(Event, u32)>,
+    /// Events that were filed as timers, if those are set apart.
+    timers: Heap<Event>,
+    sets_apart: bool,
+    /// The first of these and those.
     far_top: Event,
 }
 
@@ -54,6 +61,8 @@ impl<T: Copy + Default> Calendar<T> {
             first: NONE,
             near: 0,
             far: Heap::new(),
+            timers: Heap::new(),
+            sets_apart: false,
             far_top: Event::NEVER,
         }
     }
@@ -68,6 +77,29 @@ impl<T: Copy + Default> Calendar<T> {
     #[inline(never)]
     pub(crate) fn push(&mut self, event: Event) {
         self.push_with(event, T::default());
+    }
+
+    /// File an event that is about nothing, comes seldom and mostly long after it was filed.
+    #[inline(never)]
+    pub(crate) fn push_timer(&mut self, event: Event) {
+        if !self.sets_apart {
+            return self.push(event);
+        }
+        self.timers.push(event);
+        if event < self.far_top {
+            self.far_top = event;
+            if event < self.top {
+                (self.top, self.first) = (event, NONE);
+            }
+        }
+    }
+
+    /// Make room for so many timers.
+    pub(crate) fn reserve_timers(&mut self, count: usize) {
+        self.sets_apart = count > FEW;
+        if self.sets_apart {
+            self.timers.reserve(count);
+        }
     }
 
     /// File an event, and what it is about.
@@ -155,16 +187,27 @@ impl<T: Copy + Default> Calendar<T> {
         item
     }
 
-    #[cold]
+    #[inline(never)]
     fn pop_far(&mut self) -> T {
-        let (_, place) = self.far.pop().expect("an event is pending");
-        self.far_top = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
-        let node = &mut self.nodes[place as usize];
-        let item = node.item;
-        node.next = self.free;
-        self.free = place;
+        let mut item = T::default();
+        if self.timers.peek() == Some(self.top) {
+            self.timers.pop();
+        } else {
+            let (_, place) = self.far.pop().expect("an event is pending");
+            let node = &mut self.nodes[place as usize];
+            item = node.item;
+            node.next = self.free;
+            self.free = place;
+        }
+        self.far_top = self.first_far();
         self.find_next(self.first_from(self.today as usize & (self.days.len() - 1)));
         item
+    }
+
+    /// The first of the events that are in no day.
+    fn first_far(&self) -> Event {
+        let far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
+        self.timers.peek().map_or(far, |timer| timer.min(far))
     }
 
     /// The next event is the one at `near`, the first of this year if there is one, or the first beyond.
@@ -193,7 +236,7 @@ impl<T: Copy + Default> Calendar<T> {
         self.days[word * WORD + bits.trailing_zeros() as usize]
     }
 
-    /// Everything that is pending.
+    /// Everything that is pending but timers.
     pub(crate) fn pending(&self) -> impl Iterator<Item = (Event, &T)> {
         self.places().into_iter().map(|place| {
             let node = &self.nodes[place as usize];
@@ -228,8 +271,9 @@ impl<T: Copy + Default> Calendar<T> {
             self.today = now >> self.shift;
             let days = (4 * all.len()).next_power_of_two().max(WORD);
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
-            (self.first, self.near, self.far) = (NONE, 0, Heap::new());
-            (self.top, self.far_top) = (Event::NEVER, Event::NEVER);
+            (self.near, self.far) = (0, Heap::new());
+            self.far_top = self.first_far();
+            (self.top, self.first) = (self.far_top, NONE);
             for place in &all {
                 self.file(self.nodes[*place as usize].event, *place);
             }
@@ -250,14 +294,16 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Events close together and far apart, ties among them, a few or very many: the order is that of a
+        /// Events close together and far apart, ties among them, timers, a few or very many: the order is that of a
         /// sorted map, whatever the days are like.
         #[test]
         fn agrees_with_a_sorted_map(
             steps in proptest::collection::vec((any::<bool>(), 0u32..45, any::<u64>()), 0..2000),
             patience in 1usize..500,
+            timers in 1..2 * FEW,
         ) {
             let (mut ours, mut model) = (Calendar::new(), BTreeMap::new());
+            ours.reserve_timers(timers);
             let mut now = 0;
             for (number, (takes, bits, ahead)) in steps.into_iter().enumerate() {
                 if takes {
@@ -269,13 +315,14 @@ mod tests {
                     }
                 } else {
                     let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, number as u32);
-                    ours.push_with(event, number);
-                    model.insert(event, number);
+                    let is_timer = ahead % 3 == 0;
+                    if is_timer { ours.push_timer(event) } else { ours.push_with(event, number) }
+                    model.insert(event, if is_timer { 0 } else { number });
                 }
                 if number % patience == 0 {
                     ours.adapt();
                 }
-                prop_assert_eq!(ours.pending().count(), model.len());
+                prop_assert_eq!(ours.pending().count() + ours.timers.iter().count(), model.len());
             }
         }
     }

@@ -31,6 +31,11 @@ impl<T: Copy + Ord> Heap<T> {
         self.items[hole] = item;
     }
 
+    /// Make room for so many more.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.items.reserve_exact(more);
+    }
+
     /// All of them, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
         self.items.iter().copied()
@@ -50,27 +55,31 @@ impl<T: Copy + Ord> Heap<T> {
     /// Put `item` where the smallest was.
     fn replace_top(&mut self, item: T) {
         let items = self.items.as_mut_slice();
-        let len = items.len();
         let mut hole = 0;
         loop {
             let first = hole * WIDTH + 1;
-            if first >= len {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + WIDTH).min(len) {
-                if items[child] < items[least] {
-                    least = child;
+            let (least, place) = match items.get(first..) {
+                Some(&[a, b, c, d, ..]) => {
+                    let (ab, cd) = (lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
+                    lesser(ab, cd)
                 }
-            }
-            if item <= items[least] {
+                Some(&[a, ref rest @ ..]) => rest.iter().copied().zip(1..).fold((a, 0), lesser),
+                _ => break,
+            };
+            if item <= least {
                 break;
             }
-            items[hole] = items[least];
-            hole = least;
+            items[hole] = least;
+            hole = first + place;
         }
         items[hole] = item;
     }
+}
+
+/// The smaller of two, the former if they are equal.
+#[inline(always)]
+fn lesser<T: Ord>(a: (T, usize), b: (T, usize)) -> (T, usize) {
+    if b.0 < a.0 { b } else { a }
 }
 
 #[cfg(test)]
