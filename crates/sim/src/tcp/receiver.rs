@@ -19,8 +19,8 @@ pub(crate) struct Receiver<K = ()> {
 
 #[derive(Clone, Debug)]
 struct Aside<K> {
-    /// What arrived above `next`, as `first..end`; the block of the last arrival first (RFC 2018, 4).
-    blocks: Vec<(u32, u32)>,
+    /// What arrived above `next`.
+    blocks: Blocks,
     /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
     /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
     echo: bool,
@@ -69,7 +69,7 @@ impl<K> Receiver<K> {
     }
 
     fn aside(&mut self) -> &mut Aside<K> {
-        let new = || Aside { blocks: Vec::new(), echo: false, quick: 0, held: None, kept: None };
+        let new = || Aside { blocks: Blocks::default(), echo: false, quick: 0, held: None, kept: None };
         self.aside.get_or_insert_with(|| Box::new(new()))
     }
 
@@ -149,37 +149,22 @@ impl<K> Receiver<K> {
                 aside.quick = aside.quick.max(quick_acks(o).min(2)); // the window may become very small
             }
         }
-        let in_order = sequence == self.next && self.blocks().is_empty();
-        let is_new = self.place(sequence, quick_acks(o));
+        let (next, quick) = (self.next, quick_acks(o));
+        let aside = self.aside();
+        let in_order = sequence == next && aside.blocks.is_empty();
+        let is_new = if sequence == next {
+            self.next = self.aside().blocks.take_from(next + 1).unwrap_or(next + 1);
+            true
+        } else if sequence < next {
+            aside.quick = quick; // a copy is acknowledged without delay, and so are some after it
+            false
+        } else {
+            aside.blocks.add(sequence)
+        };
         if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
             self.aside = None;
         }
         Received { is_new, in_order }
-    }
-
-    /// Whether the packet is new; a copy is acknowledged without delay, and so are `quick` after it.
-    fn place(&mut self, sequence: u32, quick: u32) -> bool {
-        let mut next = self.next;
-        let aside = self.aside();
-        let blocks = &mut aside.blocks;
-        if sequence == next {
-            next += 1;
-            while let Some(i) = blocks.iter().position(|b| b.0 == next) {
-                next = blocks.remove(i).1;
-            }
-            self.next = next;
-            return true;
-        }
-        if sequence < next {
-            aside.quick = quick;
-            return false;
-        }
-        let known = blocks.iter().position(|b| b.0 <= sequence && sequence < b.1);
-        match known {
-            Some(i) => blocks[..=i].rotate_right(1),
-            None => insert(blocks, sequence),
-        }
-        known.is_none()
     }
 
     /// First packet still missing.
@@ -200,30 +185,76 @@ impl<K> Receiver<K> {
         self.aside.as_ref().is_some_and(|aside| !aside.blocks.is_empty())
     }
 
-    fn blocks(&self) -> &[(u32, u32)] {
-        self.aside.as_ref().map_or(&[], |aside| &aside.blocks)
-    }
-
     /// The blocks to report: the latest first.
     pub(crate) fn sack(&self) -> Sack {
-        let mut sack = Sack::default();
-        for (slot, block) in sack.iter_mut().zip(self.blocks()) {
-            *slot = *block;
-        }
-        sack
+        self.aside.as_ref().map_or(Sack::default(), |aside| aside.blocks.first())
     }
 }
 
-/// `sequence` has arrived, which is in none of `blocks`.
-fn insert(blocks: &mut Vec<(u32, u32)>, sequence: u32) {
-    let mut block = (sequence, sequence + 1);
-    if let Some(i) = blocks.iter().position(|b| b.1 == sequence) {
-        block.0 = blocks.remove(i).0;
+/// Blocks of packets, as `first..end`, of which no two touch; that of the last arrival first (RFC 2018, 4). Mostly
+/// there is one.
+#[derive(Clone, Debug, Default)]
+struct Blocks {
+    /// 0..0: there is none.
+    latest: (u32, u32),
+    older: Vec<(u32, u32)>,
+}
+
+impl Blocks {
+    fn is_empty(&self) -> bool {
+        self.latest.1 == 0
     }
-    if let Some(i) = blocks.iter().position(|b| b.0 == sequence + 1) {
-        block.1 = blocks.remove(i).1;
+
+    /// The first three.
+    fn first(&self) -> Sack {
+        let mut first = Sack::default();
+        for (slot, block) in first.iter_mut().zip([&self.latest].into_iter().chain(&self.older)) {
+            *slot = *block;
+        }
+        first
     }
-    blocks.insert(0, block);
+
+    /// `block` becomes the latest.
+    fn put(&mut self, block: (u32, u32)) {
+        if !self.is_empty() {
+            self.older.insert(0, self.latest);
+        }
+        self.latest = block;
+    }
+
+    /// Remove the block that begins with packet `first`, which is not packet 0; its end.
+    fn take_from(&mut self, first: u32) -> Option<u32> {
+        if self.latest.0 == first {
+            let end = self.latest.1;
+            self.latest = if self.older.is_empty() { (0, 0) } else { self.older.remove(0) };
+            return Some(end);
+        }
+        let i = self.older.iter().position(|block| block.0 == first)?;
+        Some(self.older.remove(i).1)
+    }
+
+    /// Packet `sequence` arrives, which is not packet 0; whether it is in no block yet.
+    fn add(&mut self, sequence: u32) -> bool {
+        if (self.latest.0..self.latest.1).contains(&sequence) {
+            return false;
+        }
+        let known = self.older.iter().position(|block| (block.0..block.1).contains(&sequence));
+        if let Some(i) = known {
+            let block = self.older.remove(i);
+            self.put(block);
+            return false;
+        }
+        let end = self.take_from(sequence + 1).unwrap_or(sequence + 1);
+        if self.latest.1 == sequence {
+            self.latest.1 = end;
+        } else if let Some(i) = self.older.iter().position(|block| block.1 == sequence) {
+            let (first, _) = self.older.remove(i);
+            self.put((first, end));
+        } else {
+            self.put((sequence, end));
+        }
+        true
+    }
 }
 
 #[cfg(test)]
@@ -249,6 +280,15 @@ mod tests {
         assert_eq!(r.sack(), [(6, 7), (2, 5), (0, 0)], "a duplicate brings its block to the front too");
         assert_eq!(r.receive(&o, 1, false, false), Received { is_new: true, in_order: false });
         assert_eq!(r.next(), 5);
+        for sequence in [8, 10, 12, 6] {
+            r.receive(&o, sequence, false, false);
+        }
+        assert_eq!(r.sack(), [(6, 7), (12, 13), (10, 11)]);
+        r.receive(&o, 11, false, false);
+        assert_eq!(r.sack(), [(10, 13), (6, 7), (8, 9)]);
+        r.receive(&o, 5, false, false);
+        r.receive(&o, 7, false, false);
+        assert_eq!((r.next(), r.sack()), (9, [(10, 13), (0, 0), (0, 0)]));
     }
 
     #[test]
@@ -301,6 +341,13 @@ mod tests {
                 prop_assert_eq!(r.receive(&o, sequence, false, false).is_new, !seen[sequence as usize]);
                 seen[sequence as usize] = true;
                 prop_assert_eq!(r.next() as usize, seen.iter().position(|s| !s).unwrap_or(60));
+                let sack = r.sack();
+                let latest = if sequence > r.next() { sequence..sequence + 1 } else { sack[0].0..sack[0].1 };
+                prop_assert!(sack[0].0 <= latest.start && latest.end <= sack[0].1);
+                for (first, end) in sack.into_iter().filter(|block| block.1 > 0) {
+                    prop_assert!((first..end).all(|s| seen[s as usize]) && !seen[first as usize - 1]);
+                    prop_assert!(!seen.get(end as usize).is_some_and(|s| *s));
+                }
             }
             prop_assert_eq!(r.next(), 60);
             prop_assert_eq!(r.sack(), Sack::default());

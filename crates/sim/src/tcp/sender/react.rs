@@ -53,7 +53,7 @@ impl Sender {
         &mut self,
         o: &TcpOptions,
         window: u32,
-        ack: Ack,
+        mut ack: Ack,
         now: u64,
         out: &mut Vec<Segment>,
     ) {
@@ -62,38 +62,44 @@ impl Sender {
         }
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
         let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.aside().lost_syn;
-        let ack = Ack { echo: o.ecn && (ack.echo || negotiates), ..ack };
+        ack.echo = o.ecn && (ack.echo || negotiates);
         if self.is_timed() {
             return self.on_ack_timed(o, window, ack, now, out);
         }
-        let (una, nxt) = (self.una, self.nxt);
-        if let Some(special) = &mut self.keep().special {
-            special.control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
+        let is_special = self.keep().special.is_some();
+        if is_special {
+            let (una, nxt) = (self.una, self.nxt);
+            self.special().control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
         }
         if ack.echo {
             self.on_echo(o, ack.next);
         }
+        let news = !o.sack || self.takes_blocks(o, &ack);
+        if ack.next > self.una {
+            self.on_new(o, window, (ack.next, ack.echo), now, out);
+            self.settle();
+        } else if self.top() > self.una && !self.aside().deaf {
+            self.on_duplicate(o, news, now, out);
+        }
+    }
+
+    #[inline(never)]
+    /// Selective acknowledgement: look at the blocks; whether they say something new.
+    fn takes_blocks(&mut self, o: &TcpOptions, ack: &Ack) -> bool {
         let in_order = ack.next > self.una && !self.aside().in_recovery;
         let sacked = self.sacked();
-        let news = match o.repair() {
-            Repair::Sack if in_order && o.scoreboard == Scoreboard::Sack1 => {
-                self.forget_blocks();
-                true
-            }
-            Repair::Sack => !self.aside().deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack),
-            _ => true,
+        let news = if in_order && o.scoreboard == Scoreboard::Sack1 {
+            self.forget_blocks();
+            true
+        } else {
+            !self.aside().deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack)
         };
         if o.recovery == Recovery::Prr {
             let below = self.aside().board.as_ref().map_or(0, |board| board.sacked_below(ack.next));
             let delivered = (ack.next - self.una + self.sacked()).saturating_sub(sacked + below);
             self.special().delivered = delivered;
         }
-        if ack.next > self.una {
-            self.on_new(o, window, ack, now, out);
-        } else if self.top() > self.una && !self.aside().deaf {
-            self.on_duplicate(o, news, now, out);
-        }
-        self.settle();
+        news
     }
 
     /// The retransmission timer is due.
@@ -134,11 +140,18 @@ impl Sender {
         self.send(o, 0, now, out);
     }
 
-    fn on_new(&mut self, o: &TcpOptions, window: u32, ack: Ack, now: u64, out: &mut Vec<Segment>) {
-        let acked = ack.next - self.una;
+    fn on_new(
+        &mut self,
+        o: &TcpOptions,
+        window: u32,
+        (next, echo): (u32, bool),
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
+        let acked = next - self.una;
         let was_syn = o.syn && self.una == 0;
-        self.una = ack.next;
-        self.nxt = self.nxt.max(self.una);
+        self.una = next;
+        self.nxt = self.nxt.max(next);
         self.advance_board();
         let una = self.una;
         let aside = self.keep();
@@ -149,7 +162,7 @@ impl Sender {
             self.on_partial(o, acked, now, out);
             burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         } else {
-            aside.marked_at_one &= ack.echo;
+            aside.marked_at_one &= echo;
             let (held, ends_recovery, lost_syn) = (aside.marked_at_one, aside.in_recovery, aside.lost_syn);
             self.rto.acknowledged(o, una, now, held);
             if ends_recovery {
@@ -163,7 +176,7 @@ impl Sender {
                 self.rto.after_lost_syn(o);
             } else if was_syn {
                 self.cwnd = f64::from(window);
-            } else if grows && !ack.echo {
+            } else if grows && !echo {
                 self.grow(o, acked, now);
             }
             self.restart_timer(o, now);

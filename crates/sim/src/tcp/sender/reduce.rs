@@ -4,6 +4,7 @@ use super::{Cut, Halve, Marks, Scoreboard, Sender, Signal};
 use crate::tcp::{congestion, options::TcpOptions};
 
 impl Sender {
+    #[inline(never)]
     /// The receiver saw a mark: one cut a window of data.
     pub(super) fn on_echo(&mut self, o: &TcpOptions, next: u32) {
         let by_ns2 = o.marks == Marks::Ns2;

@@ -55,6 +55,7 @@ impl Sender {
         if by_rfc6675 { self.una >= self.gate } else { is_past || is_marked }
     }
 
+    #[inline(never)]
     /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
     /// first hole.
     pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {

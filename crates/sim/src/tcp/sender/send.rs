@@ -14,14 +14,17 @@ impl Sender {
 
     /// Send what the window, or in SACK recovery the pipe, allows.
     pub(super) fn send_allowed(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
+        if !o.sack {
+            return self.send(o, burst, now, out);
+        }
         if self.is_timed() {
             self.send_timed(o, now, out);
             return self.arm(o, now, false, true, Look::Fine);
         }
-        match (o.sack, self.aside().in_recovery, o.scoreboard) {
-            (true, true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
-            (true, true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
-            _ => self.send(o, burst, now, out),
+        match (self.aside().in_recovery, o.scoreboard) {
+            (true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
+            (true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
+            (false, _) => self.send(o, burst, now, out),
         }
     }
 

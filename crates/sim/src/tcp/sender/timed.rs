@@ -78,6 +78,7 @@ impl Sender {
         self.special().timed.as_mut().expect("only a sender with RACK comes here")
     }
 
+    #[inline(never)]
     pub(super) fn on_ack_timed(
         &mut self,
         o: &TcpOptions,
@@ -263,6 +264,7 @@ impl Sender {
     }
 
     /// Lost packets, then new ones, while the pipe has room.
+    #[inline(never)]
     pub(super) fn send_timed(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let window = self.cwnd as u32;
         if self.timed().rack.pipe() >= window || self.holds_back(o, now) {
