@@ -10,12 +10,16 @@ use crate::{
 use sojourn_aqm::{Class, Ecn, Stream};
 use std::{collections::VecDeque, num::NonZero};
 
+/// A retransmission timer is looked at after this long at the latest: longer than usual time-outs. When a first, long
+/// time-out becomes a short one, as it does in every flow, no event is left over that was filed for the long one.
+const LOOK: u64 = 250_000_000;
+
 /// Sender, receiver and their timers.
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
     pub(crate) receiver: Receiver<Special>,
-    /// When the retransmission event is filed for.
+    /// When the retransmission event is filed for: not after the deadline, perhaps before.
     pub(crate) filed: Option<NonZero<u64>>,
 }
 
@@ -116,6 +120,18 @@ impl Connection {
     pub(crate) fn goodput(&self, tcp: &Tcp, received: u32) -> u64 {
         let all_alike = u64::from(received - self.receiver.empty) * u64::from(tcp.payload);
         self.receiver.kept().map_or(all_alike, |special| special.goodput)
+    }
+
+    /// When to look at the retransmission timer, if nothing is filed for that or for earlier. It is `at`.
+    #[inline(always)]
+    pub(crate) fn look(&mut self, at: u64) -> Option<u64> {
+        let deadline = self.sender.deadline()?;
+        if self.filed.is_some_and(|filed| filed.get() <= deadline) {
+            return None;
+        }
+        let due = deadline.min(at + LOOK);
+        self.filed = NonZero::new(due);
+        Some(due)
     }
 
     /// What waits for its end.

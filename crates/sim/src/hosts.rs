@@ -149,11 +149,8 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        if let Some(deadline) = connection.sender.deadline()
-            && connection.filed.is_none_or(|filed| filed.get() > deadline)
-        {
-            connection.filed = NonZero::new(deadline);
-            self.calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+        if let Some(due) = connection.look(now) {
+            self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
         }
         if let Some(due) = connection.sender.take_hold() {
             self.calendar.push(Event::new(due, due - now, Kind::Release, number));
@@ -219,13 +216,10 @@ impl Simulation {
             return; // an earlier one was filed since
         }
         connection.filed = None;
-        match connection.sender.deadline() {
-            Some(deadline) if deadline > now => {
-                connection.filed = NonZero::new(deadline);
-                self.calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
-            }
-            Some(_) => self.time_out(now, number),
-            None => {}
+        if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
+            self.time_out(now, number);
+        } else if let Some(due) = connection.look(now) {
+            self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
         }
     }
 

@@ -13,7 +13,6 @@ use crate::{
     simulation::Simulation,
     tcp::{self, Ack},
 };
-use std::num::NonZero;
 
 /// What is out of the ordinary, at some time.
 enum Rare {
@@ -172,11 +171,8 @@ impl Simulation {
                 calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
             }
             released.clear();
-            if let Some(deadline) = connection.sender.deadline()
-                && connection.filed.is_none_or(|filed| filed.get() > deadline)
-            {
-                connection.filed = NonZero::new(deadline);
-                calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
+            if let Some(due) = connection.look(at) {
+                calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
             }
             if !port.clerk.fates.is_empty() {
                 return (left, now, Rare::Told);
