@@ -6,6 +6,7 @@
 
 use crate::{Random, Span, Time};
 use alloc::boxed::Box;
+use core::any::Any;
 
 /// The two ECN bits of a packet (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -171,7 +172,9 @@ impl Asked {
 /// uses. `now` never runs backwards. For an arriving packet the queue calls, in this order,
 /// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
 /// the arrival itself was the victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
-pub trait Aqm: Send {
+///
+/// It is [`Any`], so that a queue can find out which algorithm it was given, and call it by its type.
+pub trait Aqm: Any + Send {
     /// Which packets it is asked about, the same all its life. Less than all makes a queue faster, nothing else.
     fn asked(&self) -> Asked {
         Asked::ALWAYS

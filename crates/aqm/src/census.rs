@@ -2,13 +2,13 @@
 //! somebody asks. Hardly any algorithm asks, so counting begins with the first question.
 
 use crate::{Class, FlowId};
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 use core::cell::RefCell;
 
 /// The counts of one queue.
 #[derive(Clone, Debug, Default)]
 pub struct Census {
-    counts: RefCell<Option<Counts>>,
+    counts: RefCell<Option<Box<Counts>>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,7 @@ impl Census {
     ) -> u32 {
         let mut counts = self.counts.borrow_mut();
         let counts = counts.get_or_insert_with(|| {
-            let mut counts = Counts::default();
+            let mut counts = Box::<Counts>::default();
             waiting().for_each(|(flow, class)| counts.enter(flow, class));
             counts
         });

@@ -133,7 +133,7 @@ enum Dropped {
 
 /// The state of CoDel, with the RFC's names.
 #[derive(Clone, Debug)]
-pub(crate) struct CoDel {
+pub struct CoDel {
     target: Span,
     interval: Span,
     max_packet: u64,
@@ -174,6 +174,7 @@ impl CoDel {
     }
 
     /// Whether the delay has stood for an interval (the RFC's dodequeue).
+    #[inline]
     fn ok_to_drop(&mut self, now: Time, packet: &PacketView, queue: &QueueView) -> bool {
         if now.since(packet.arrived) < self.target || queue.bytes <= self.max_packet {
             self.first_above_time = None;
@@ -195,6 +196,28 @@ impl CoDel {
                 Some(newton) => newton.gap(self.interval),
                 None => gap(self.interval, self.count),
             };
+    }
+
+    /// A head that is ok to drop or not; most need not come here.
+    #[inline(never)]
+    fn judge(&mut self, now: Time, packet: &PacketView, ok: bool) -> Verdict {
+        match core::mem::replace(&mut self.dropped, Dropped::No) {
+            Dropped::First => Verdict::Pass,
+            Dropped::No if !self.dropping => {
+                if ok {
+                    self.begin(now, packet)
+                } else {
+                    Verdict::Pass
+                }
+            }
+            dropped => {
+                self.dropping = ok;
+                if ok && dropped == Dropped::Another {
+                    self.schedule(self.drop_next);
+                }
+                self.proceed(now, packet)
+            }
+        }
     }
 
     /// Dropping begins with this packet.
@@ -239,10 +262,12 @@ impl CoDel {
 }
 
 impl Aqm for CoDel {
+    #[inline]
     fn asked(&self) -> Asked {
         Asked::DEPARTURES
     }
 
+    #[inline(always)]
     fn on_departure(
         &mut self,
         now: Time,
@@ -251,23 +276,8 @@ impl Aqm for CoDel {
         _: &mut dyn Random,
     ) -> Verdict {
         let ok = self.ok_to_drop(now, packet, queue);
-        match core::mem::replace(&mut self.dropped, Dropped::No) {
-            Dropped::First => Verdict::Pass,
-            Dropped::No if !self.dropping => {
-                if ok {
-                    self.begin(now, packet)
-                } else {
-                    Verdict::Pass
-                }
-            }
-            dropped => {
-                self.dropping = ok;
-                if ok && dropped == Dropped::Another {
-                    self.schedule(self.drop_next);
-                }
-                self.proceed(now, packet)
-            }
-        }
+        let nothing_due = ok == self.dropping && (!ok || now < self.drop_next);
+        if nothing_due && self.dropped == Dropped::No { Verdict::Pass } else { self.judge(now, packet, ok) }
     }
 
     fn on_idle(&mut self, _: Time) {

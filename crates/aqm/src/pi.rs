@@ -67,7 +67,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
 
 /// The state of the controller.
 #[derive(Clone, Debug)]
-struct Pi {
+pub struct Pi {
     a: f64,
     b: f64,
     /// Target, in packets.
@@ -119,13 +119,15 @@ impl Pi {
 }
 
 impl Aqm for Pi {
+    #[inline]
     fn asked(&self) -> Asked {
         Asked::ARRIVALS
     }
 
+    #[inline(always)]
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
         let p = self.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean);
-        if rng.uniform() < p { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }
+        if rng.happens(p) { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }
     }
 
     fn next_timer(&self) -> Option<Time> {

@@ -7,6 +7,12 @@
 pub trait Random {
     /// The next number, 0 <= u < 1.
     fn uniform(&mut self) -> f64;
+
+    /// Whether an event of probability `p` happens: the next number is below `p`.
+    #[inline]
+    fn happens(&mut self, p: f64) -> bool {
+        self.uniform() < p
+    }
 }
 
 /// SplitMix64 (Steele, Lea, Flood: OOPSLA 2014): 64 bits of state, one multiply-xor chain a draw.
@@ -26,6 +32,7 @@ impl Stream {
     }
 
     /// The next 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
@@ -33,13 +40,25 @@ impl Stream {
 }
 
 impl Random for Stream {
+    #[inline]
     fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// The number of what cannot happen is passed over, but not worked out.
+    #[inline]
+    fn happens(&mut self, p: f64) -> bool {
+        if p == 0.0 {
+            self.0 = self.0.wrapping_add(GOLDEN);
+            return false;
+        }
+        self.uniform() < p
     }
 }
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
+#[inline]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -52,4 +71,18 @@ fn hash(name: &str) -> u64 {
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
     mix(fnv)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What happens is decided by the next number, which is used up whatever the probability.
+    #[test]
+    fn an_event_takes_one_number() {
+        let (mut events, mut numbers) = (Stream::new(1, "events"), Stream::new(1, "events"));
+        for p in [0.0, 0.3, 0.0, -0.0, 1.0, 0.5, 1e-300, 0.7].repeat(100) {
+            assert_eq!(events.happens(p), numbers.uniform() < p);
+        }
+    }
 }

@@ -157,7 +157,7 @@ struct Config {
 
 /// The state of RED.
 #[derive(Clone, Debug)]
-pub(crate) struct Red {
+pub struct Red {
     config: Config,
     /// Average of the waiting queue.
     pub(crate) average: Average,
@@ -247,20 +247,24 @@ impl Red {
 
     /// ns-2 counts every arrival, and exempts from the test an arrival that finds at most one
     /// packet (byte) and the first one above min_th.
+    #[inline]
     fn count_as_ns2(&mut self, packet: &PacketView, queue: f64) {
         self.count += 1;
         self.count_bytes += u64::from(packet.bytes);
         let above = self.average.avg >= self.config.thresholds.min && queue > 1.0;
-        let crossing = above && !self.crossed && self.average.avg < self.config.certain;
-        if crossing {
+        self.untested = !above;
+        if !above {
+            self.crossed = false;
+        } else if !self.crossed && self.average.avg < self.config.certain {
             self.count = 1;
             self.count_bytes = u64::from(packet.bytes);
+            self.crossed = true;
+            self.untested = true;
         }
-        self.crossed = above && (self.crossed || crossing);
-        self.untested = crossing || !above;
     }
 
     /// The base probability p_b of the present average.
+    #[inline]
     fn base(&self) -> f64 {
         let Config {
             thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, quadratic, ..
@@ -280,20 +284,36 @@ impl Red {
     }
 
     /// The probability that this packet meets between min_th and the certain region; counts it.
+    #[inline(always)]
     fn probability(&mut self, packet: &PacketView) -> f64 {
+        if self.config.thresholds.bytes {
+            return self.probability_by_size(packet.bytes);
+        }
+        let count = self.count_one();
+        spread(self.base(), count, self.config.wait)
+    }
+
+    #[inline(never)]
+    fn probability_by_size(&mut self, bytes: u32) -> f64 {
         let Config { wait, counting, max_packet, mean_packet, .. } = self.config;
-        let (size, bytes) = (f64::from(packet.bytes), self.config.thresholds.bytes);
-        if counting == Counting::Ns2 && bytes {
+        let size = f64::from(bytes);
+        if counting == Counting::Ns2 {
             let count = libm::floor(self.count_bytes as f64 / mean_packet);
             let p_a = spread(self.base(), count, wait);
             return if p_a < 1.0 { (p_a * size / mean_packet).min(1.0) } else { 1.0 };
         }
-        if counting != Counting::Ns2 {
+        let count = self.count_one();
+        spread(self.base() * size / max_packet, count, wait)
+    }
+
+    /// Count a tested packet, unless every arrival is counted; what it finds on the counter.
+    #[inline]
+    fn count_one(&mut self) -> f64 {
+        let before = self.count;
+        if self.config.counting != Counting::Ns2 {
             self.count += 1;
         }
-        let count = if counting == Counting::After { self.count - 1 } else { self.count };
-        let p_b = if bytes { self.base() * size / max_packet } else { self.base() };
-        spread(p_b, count as f64, wait)
+        (if self.config.counting == Counting::After { before } else { self.count }) as f64
     }
 
     fn restart_count(&mut self) {
@@ -303,10 +323,12 @@ impl Red {
 }
 
 impl Aqm for Red {
+    #[inline]
     fn asked(&self) -> Asked {
         Asked::ARRIVALS
     }
 
+    #[inline]
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         let queue = self.average.amount(queue);
         self.average.update(now, queue);
@@ -315,12 +337,14 @@ impl Aqm for Red {
         }
     }
 
+    #[inline(always)]
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
-        self.p_a = 0.0;
         if self.untested {
+            self.p_a = 0.0;
             return Verdict::Pass;
         }
         if self.average.avg < self.config.thresholds.min {
+            self.p_a = 0.0;
             self.count = self.config.counting.start();
             return Verdict::Pass;
         }
@@ -330,7 +354,7 @@ impl Aqm for Red {
             return Verdict::signal(packet, self.config.ecn && self.config.mark_forced, Cause::Forced);
         }
         self.p_a = self.probability(packet);
-        if rng.uniform() < self.p_a {
+        if rng.happens(self.p_a) {
             self.restart_count();
             Verdict::signal(packet, self.config.ecn, Cause::Early)
         } else {

@@ -132,22 +132,31 @@ impl Average {
     }
 
     /// The queue in the unit of the average.
+    #[inline]
     pub(crate) fn amount(&self, queue: &QueueView) -> f64 {
         if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) }
     }
 
     /// An arrival sees `queue`; after idling, as many packets as the link could have sent saw none.
+    #[inline]
     pub(crate) fn update(&mut self, now: Time, queue: f64) {
-        let idle = self.idle_since.take();
-        if let Some(since) = idle {
-            let packets = self.packets_since(since, now);
-            self.avg *= libm::pow(1.0 - self.w_q, packets);
-            let accounted = Span((packets * self.packet_ns / self.rate as f64) as u64);
-            self.ended = Some((now, since + accounted));
+        if let Some(since) = self.idle_since {
+            self.decay(since, now);
+            if !self.ns2 {
+                return;
+            }
         }
-        if self.ns2 || idle.is_none() {
-            self.avg += self.w_q * (queue - self.avg);
-        }
+        self.avg += self.w_q * (queue - self.avg);
+    }
+
+    /// The idle time since then is over.
+    #[inline(never)]
+    fn decay(&mut self, since: Time, now: Time) {
+        self.idle_since = None;
+        let packets = self.packets_since(since, now);
+        self.avg *= libm::pow(1.0 - self.w_q, packets);
+        let accounted = Span((packets * self.packet_ns / self.rate as f64) as u64);
+        self.ended = Some((now, since + accounted));
     }
 
     /// The link has nothing to send. If that is because the arrival that ended an idle time was refused,
@@ -180,6 +189,7 @@ fn automatic_weight(settings: &Settings, mean_packet: f64) -> f64 {
 }
 
 /// p_a from p_b: the longer ago the last signal, the likelier the next.
+#[inline]
 pub(crate) fn spread(p_b: f64, count: f64, wait: bool) -> f64 {
     match (wait, count * p_b) {
         (true, x) if x < 1.0 => 0.0,

@@ -6,7 +6,7 @@ use crate::record::Counters;
 use sojourn_aqm::{Cause, Ecn};
 
 /// A waiting packet: when it came, and its number among all offered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
     pub(crate) packet: Packet,
     pub(super) arrived: u64,
@@ -33,12 +33,16 @@ pub(crate) struct Clerk {
 }
 
 impl Clerk {
-    /// `packet` is offered; its number among all.
+    /// `packet` is offered.
     #[inline(always)]
-    pub(super) fn arrival(&mut self, now: u64, packet: &Packet) -> u64 {
-        let number = self.counters.arrivals;
+    pub(super) fn arrival(&mut self, now: u64, packet: &Packet) {
         self.counters.arrival(now, packet.bytes, packet.class);
-        number
+    }
+
+    /// The number of the latest packet among all offered.
+    #[inline(always)]
+    pub(super) fn latest(&self) -> u64 {
+        self.counters.arrivals - 1
     }
 
     /// The transmitter takes `packet`, which came at `arrived`.

@@ -7,75 +7,24 @@
 use super::{
     Packet,
     clerk::{Clerk, Waiting},
+    decider::Decider,
+    line::Line,
 };
-use sojourn_aqm::{
-    Aqm, Asked, Cause, Census, Class, Contents, FlowId, Limit, Overflow, PacketView, QueueView, Random,
-    Stream, Time, Verdict,
-};
-use std::collections::VecDeque;
+use sojourn_aqm::{Aqm, Asked, Cause, Limit, Overflow, Random, Stream, Time, Verdict};
 
 /// First in, first out, as far as the algorithm lets it.
-pub(super) struct Fifo {
-    aqm: Box<dyn Aqm>,
+pub(crate) struct Fifo {
+    desk: Desk,
     asked: Asked,
-    limit: Limit,
+    decider: Decider,
+}
+
+/// What does not depend on the algorithm.
+struct Desk {
+    line: Line,
     overflow: Overflow,
-    link_rate: u64,
-    waiting: Line,
-    bytes: u64,
     rng: Stream,
     victims: Stream,
-}
-
-/// The waiting packets, head first.
-#[derive(Default)]
-struct Line {
-    packets: VecDeque<Waiting>,
-    census: Census,
-}
-
-impl Line {
-    fn push(&mut self, packet: &Packet, arrived: u64, number: u64) {
-        self.census.enter(FlowId(packet.flow), packet.class);
-        self.packets.push_back(Waiting { packet: *packet, arrived, number });
-    }
-
-    /// Take the head: the packet, when it came and its number.
-    fn pop(&mut self, packet: &mut Packet) -> Option<(u64, u64)> {
-        let Waiting { packet: head, arrived, number } = self.packets.front()?;
-        let (arrived, number) = (*arrived, *number);
-        *packet = *head;
-        self.packets.pop_front();
-        self.census.leave(FlowId(packet.flow), packet.class);
-        Some((arrived, number))
-    }
-
-    fn remove(&mut self, position: usize) -> Option<Waiting> {
-        let one = self.packets.remove(position)?;
-        self.census.leave(FlowId(one.packet.flow), one.packet.class);
-        Some(one)
-    }
-
-    fn len(&self) -> u32 {
-        self.packets.len() as u32
-    }
-
-    /// The flow and class of everybody.
-    fn members(&self) -> impl Iterator<Item = (FlowId, Class)> {
-        self.packets.iter().map(|w| (FlowId(w.packet.flow), w.packet.class))
-    }
-}
-
-impl Contents for Line {
-    fn at(&self, position: u32) -> Option<PacketView> {
-        self.packets.get(position as usize).map(|w| w.packet.view(w.arrived))
-    }
-    fn of_flow(&self, flow: FlowId) -> u32 {
-        self.census.of_flow(flow, || self.members())
-    }
-    fn of_class(&self, class: Class) -> u32 {
-        self.census.of_class(class, || self.members())
-    }
 }
 
 impl Fifo {
@@ -88,75 +37,123 @@ impl Fifo {
         seed: u64,
     ) -> Fifo {
         Fifo {
-            rng: Stream::new(seed, &format!("queue/{name}/aqm")),
-            victims: Stream::new(seed, &format!("queue/{name}/victims")),
-            waiting: Line::default(),
-            bytes: 0,
+            desk: Desk {
+                line: Line::new(limit, link_rate),
+                overflow,
+                rng: Stream::new(seed, &format!("queue/{name}/aqm")),
+                victims: Stream::new(seed, &format!("queue/{name}/victims")),
+            },
             asked: aqm.asked(),
-            aqm,
-            limit,
-            overflow,
-            link_rate,
+            decider: Decider::new(aqm),
         }
     }
 
     pub(super) fn set_link_rate(&mut self, rate: u64) {
-        self.link_rate = rate;
+        self.desk.line.link_rate = rate;
     }
 
     /// Packets and bytes that wait.
-    pub(super) fn backlog(&self) -> (u32, u64) {
-        (self.waiting.len(), self.bytes)
+    #[inline]
+    pub(crate) fn backlog(&self) -> (u32, u64) {
+        (self.desk.line.len(), self.desk.line.bytes())
     }
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
-        self.waiting.packets.iter().map(|w| &w.packet)
+        self.desk.line.iter().map(|one| &one.packet)
     }
     pub(super) fn aqm(&self) -> &dyn Aqm {
-        &*self.aqm
+        self.decider.aqm()
     }
 
     /// A packet arrives.
     #[inline(always)]
-    pub(super) fn offer(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) {
-        let number = clerk.arrival(now, packet);
-        let has_room = self.fits(packet.bytes);
-        if (self.asked.arrivals || !has_room) && !self.lets_in(now, packet, number, has_room, clerk) {
-            if !clerk.busy && self.waiting.len() == 0 {
-                self.aqm.on_idle(Time(now)); // it came and did not stay: the idle time goes on
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) {
+        clerk.arrival(now, packet);
+        let has_room = self.desk.line.has_room(packet.bytes);
+        if self.asked.arrivals || !has_room {
+            let desk = &mut self.desk;
+            let is_let_in = if let Decider::Red(red) = &mut self.decider {
+                desk.lets_in(red, now, packet, has_room, clerk)
+            } else if let Decider::Pi(pi) = &mut self.decider {
+                desk.lets_in(pi, now, packet, has_room, clerk)
+            } else {
+                desk.lets_in(self.decider.aqm_mut(), now, packet, has_room, clerk)
+            };
+            if !is_let_in {
+                if !clerk.busy && desk.line.len() == 0 {
+                    self.on_idle(now); // it came and did not stay: the idle time goes on
+                }
+                return;
             }
-            return;
         }
-        clerk.counters.enter(now, self.waiting.len(), packet.bytes);
-        self.bytes += u64::from(packet.bytes);
-        self.waiting.push(packet, now, number);
+        clerk.counters.enter(now, self.desk.line.len(), packet.bytes);
+        self.desk.line.push(packet, now, clerk.latest());
     }
 
+    /// Take the next packet to send; whether there is one.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
+        while let Some((arrived, number)) = self.desk.line.pop(packet) {
+            clerk.counters.leave(now, self.desk.line.len(), packet.bytes);
+            if self.asked.departures {
+                let desk = &mut self.desk;
+                let may_go = if let Decider::CoDel(codel) = &mut self.decider {
+                    desk.lets_go(codel, now, packet, arrived, number, clerk)
+                } else {
+                    desk.lets_go(self.decider.aqm_mut(), now, packet, arrived, number, clerk)
+                };
+                if !may_go {
+                    continue;
+                }
+            }
+            clerk.departure(now, packet, arrived);
+            return true;
+        }
+        clerk.rest(now);
+        false
+    }
+
+    #[inline(never)]
+    pub(crate) fn on_idle(&mut self, now: u64) {
+        self.decider.aqm_mut().on_idle(Time(now));
+    }
+
+    pub(super) fn on_timer(&mut self, now: u64) {
+        self.decider.aqm_mut().on_timer(Time(now), &self.desk.line.view());
+    }
+}
+
+impl Desk {
     /// Whether an arriving packet may wait, for which there is room now or not.
-    fn lets_in(
+    #[inline(never)]
+    fn lets_in<A: Aqm + ?Sized>(
         &mut self,
+        aqm: &mut A,
         now: u64,
         packet: &mut Packet,
-        number: u64,
         has_room: bool,
         clerk: &mut Clerk,
     ) -> bool {
-        let view = packet.view(now);
-        let mut queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-        if self.asked.arrivals {
-            self.aqm.on_offered(Time(now), &view, &queue);
+        let is_asked = aqm.asked().arrivals;
+        if is_asked {
+            aqm.on_offered(Time(now), &packet.view(now), &self.line.view());
         }
-        if !has_room {
-            let has_room = self.make_room(now, packet, number, clerk);
-            queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-            if !has_room {
-                self.aqm.on_refused(Time(now), &view, &queue, &mut self.rng);
-                return false;
-            }
+        if !has_room && !self.make_room(aqm, now, packet, clerk) {
+            return false;
         }
-        if !self.asked.arrivals {
+        if !is_asked {
             return true;
         }
-        match self.aqm.on_arrival(Time(now), &view, &queue, &mut self.rng) {
+        match aqm.on_arrival(Time(now), &packet.view(now), &self.line.view(), &mut self.rng) {
+            Verdict::Pass => true,
+            verdict => self.carry_out(verdict, now, packet, clerk),
+        }
+    }
+
+    /// The algorithm does not just let an arrival pass; whether it may wait.
+    #[inline(never)]
+    fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
+        let number = clerk.latest();
+        match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
                 clerk.mark(now, packet, cause);
@@ -176,40 +173,18 @@ impl Fifo {
         }
     }
 
-    /// A packet gives up its place.
-    fn remove(&mut self, now: u64, position: usize, clerk: &mut Clerk) -> Option<Waiting> {
-        let one = self.waiting.remove(position)?;
-        self.bytes -= u64::from(one.packet.bytes);
-        clerk.counters.leave(now, self.waiting.len(), one.packet.bytes);
-        Some(one)
-    }
-
-    /// Take the next packet to send; whether there is one.
-    #[inline(always)]
-    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
-        while let Some((arrived, number)) = self.waiting.pop(packet) {
-            self.bytes -= u64::from(packet.bytes);
-            clerk.counters.leave(now, self.waiting.len(), packet.bytes);
-            if !self.asked.departures || self.lets_go(now, packet, arrived, number, clerk) {
-                clerk.departure(now, packet, arrived);
-                return true;
-            }
-        }
-        clerk.rest(now);
-        false
-    }
-
     /// Whether the packet at the head, which waits no longer, may be sent.
-    fn lets_go(
+    #[inline(always)]
+    fn lets_go<A: Aqm + ?Sized>(
         &mut self,
+        aqm: &mut A,
         now: u64,
         packet: &mut Packet,
         arrived: u64,
         number: u64,
         clerk: &mut Clerk,
     ) -> bool {
-        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-        match self.aqm.on_departure(Time(now), &packet.view(arrived), &queue, &mut self.rng) {
+        match aqm.on_departure(Time(now), &packet.view(arrived), &self.line.view(), &mut self.rng) {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
                 clerk.mark(now, packet, cause);
@@ -222,28 +197,22 @@ impl Fifo {
         }
     }
 
-    pub(super) fn on_idle(&mut self, now: u64) {
-        self.aqm.on_idle(Time(now));
-    }
-
-    pub(super) fn on_timer(&mut self, now: u64) {
-        let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
-        self.aqm.on_timer(Time(now), &queue);
-    }
-
-    fn fits(&self, bytes: u32) -> bool {
-        self.limit.has_room(self.waiting.len(), self.bytes, bytes)
-    }
-
     /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
     #[inline(never)]
-    fn make_room(&mut self, now: u64, packet: &Packet, number: u64, clerk: &mut Clerk) -> bool {
-        let hopeless = matches!(self.limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
-        while !self.fits(packet.bytes) {
+    fn make_room<A: Aqm + ?Sized>(
+        &mut self,
+        aqm: &mut A,
+        now: u64,
+        packet: &Packet,
+        clerk: &mut Clerk,
+    ) -> bool {
+        let number = clerk.latest();
+        let hopeless = matches!(self.line.limit(), Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
+        while !self.line.has_room(packet.bytes) {
             let position = match self.overflow {
                 Overflow::Head if !hopeless => 0,
                 Overflow::Random if !hopeless => {
-                    (self.victims.uniform() * f64::from(self.waiting.len())) as usize
+                    (self.victims.uniform() * f64::from(self.line.len())) as usize
                 }
                 _ => usize::MAX,
             };
@@ -252,17 +221,20 @@ impl Fifo {
                 None => (Waiting { packet: *packet, arrived: now, number }, true),
             };
             clerk.discard(now, &victim.packet, Cause::Overflow, victim.number);
-            let queue = view_of(&self.waiting, self.bytes, self.limit, self.link_rate);
             let view = victim.packet.view(victim.arrived);
-            self.aqm.on_drop(Time(now), &view, Cause::Overflow, &queue);
+            aqm.on_drop(Time(now), &view, Cause::Overflow, &self.line.view());
             if is_arrival {
+                aqm.on_refused(Time(now), &view, &self.line.view(), &mut self.rng);
                 return false;
             }
         }
         true
     }
-}
 
-fn view_of(waiting: &Line, bytes: u64, limit: Limit, link_rate: u64) -> QueueView<'_> {
-    QueueView { packets: waiting.len(), bytes, limit, link_rate, contents: waiting }
+    /// A packet gives up its place.
+    fn remove(&mut self, now: u64, position: usize, clerk: &mut Clerk) -> Option<Waiting> {
+        let one = self.line.remove(position)?;
+        clerk.counters.leave(now, self.line.len(), one.packet.bytes);
+        Some(one)
+    }
 }

@@ -2,7 +2,9 @@
 
 mod capacity;
 mod clerk;
+mod decider;
 mod fifo;
+mod line;
 mod link;
 mod packet;
 mod port;

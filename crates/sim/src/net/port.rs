@@ -26,6 +26,10 @@ enum Decider {
 }
 
 /// What waits, and who decides.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every queue is one line, and a box would be one step more"
+)]
 enum Queue {
     One(Fifo),
     Several(Scheduled),

@@ -72,8 +72,9 @@ impl Scheduled {
     /// A packet arrives.
     #[inline(never)]
     pub(super) fn offer(&mut self, now: u64, packet: &Packet, clerk: &mut Clerk) {
-        let (number, before) = (clerk.arrival(now, packet), self.backlog());
-        let token = self.shelf.put(Waiting { packet: *packet, arrived: now, number });
+        let before = self.backlog();
+        clerk.arrival(now, packet);
+        let token = self.shelf.put(Waiting { packet: *packet, arrived: now, number: clerk.latest() });
         let shelf = &mut self.shelf;
         self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(now, token, fate, clerk);

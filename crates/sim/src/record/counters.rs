@@ -46,7 +46,9 @@ impl Counters {
     #[inline(always)]
     pub(crate) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
         self.changes.enter(now, others, bytes);
-        self.max_packets = self.max_packets.max(others + 1);
+        if others >= self.max_packets {
+            self.max_packets = others + 1;
+        }
     }
 
     /// It waits no longer, `others` do.
