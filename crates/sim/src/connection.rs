@@ -213,24 +213,33 @@ impl Connection {
         segment: Segment,
         now: u64,
     ) -> Packet {
-        let (step, host, number, flag) = (route.first, route.host, segment.sequence, segment.cwr);
-        let mut packet = Packet { stamp: now, flow, step, host, number, flag, ..*full };
+        let (mut bytes, mut ecn) = (full.bytes, full.ecn);
         if segment.sequence == 0 || segment.is_retransmission || self.receiver.kept().is_some() {
-            self.adapt(tcp, segment.is_retransmission, &mut packet);
+            (bytes, ecn) = self.unlike_others(full, tcp, segment);
         }
-        packet
+        Packet {
+            stamp: now,
+            flow,
+            step: route.first,
+            host: route.host,
+            bytes,
+            number: segment.sequence,
+            carries: Carries::Data,
+            flag: segment.cwr,
+            ecn,
+            class: full.class,
+        }
     }
 
-    /// Let a packet that is not as all others have its own size and ECN field.
+    /// Size and ECN field of a packet that is perhaps not as all others.
     #[inline(never)]
-    fn adapt(&self, tcp: &Tcp, is_retransmission: bool, packet: &mut Packet) {
+    fn unlike_others(&self, full: &Packet, tcp: &Tcp, segment: Segment) -> (u32, Ecn) {
         let o = &tcp.options;
-        let is_syn = o.syn && packet.number == 0;
-        packet.bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, packet.number) };
+        let is_syn = o.syn && segment.sequence == 0;
+        let bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) };
         let may_again = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
-        if is_syn || is_retransmission && !may_again {
-            packet.ecn = Ecn::NotEct;
-        }
+        let may_mark = !is_syn && (!segment.is_retransmission || may_again);
+        (bytes, if may_mark { full.ecn } else { Ecn::NotEct })
     }
 
     /// The acknowledgement of what has arrived so far, at a step for a host.
