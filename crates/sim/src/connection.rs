@@ -18,7 +18,7 @@ const LOOK: u64 = 250_000_000;
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
     /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
-    pub(crate) receiver: Receiver<Special>,
+    pub(crate) receiver: Receiver<Box<Special>>,
     /// When the retransmission event is filed for: not after the deadline, perhaps before.
     pub(crate) filed: Option<NonZero<u64>>,
 }
@@ -79,7 +79,7 @@ impl Connection {
         let special = Special { last, payloads, shaper, ..Special::default() };
         Connection {
             sender: Sender::new(&tcp.options, end, |purpose| demand.stream(purpose).indexed(index)),
-            receiver: Receiver::new(&tcp.options, is_special.then_some(special)),
+            receiver: Receiver::new(&tcp.options, is_special.then(|| Box::new(special))),
             filed: None,
         }
     }
@@ -180,7 +180,7 @@ impl Connection {
     pub(crate) fn bytes(&self, tcp: &Tcp) -> u64 {
         let first = u32::from(tcp.options.syn);
         let end = self.sender.end().max(first);
-        match self.receiver.kept() {
+        match self.receiver.kept().map(|special| &**special) {
             Some(Special { payloads: None, last: Some((last, payload)), .. }) if end > *last => {
                 u64::from(last - first) * u64::from(tcp.payload) + u64::from(*payload)
             }

@@ -16,7 +16,8 @@ pub(crate) struct Row {
     pub(crate) start: u64,
 }
 
-/// One flow.
+/// One flow: three lines of a cache.
+#[repr(align(64))]
 pub(crate) struct Flow {
     pub(crate) group: u32,
     /// Its row in the record: its own, or that of all flows of a session.

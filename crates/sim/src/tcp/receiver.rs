@@ -268,6 +268,12 @@ mod tests {
         schema::resolve(preset, &set).unwrap()
     }
 
+    /// Where losses are many, most receivers have one.
+    #[test]
+    fn what_is_set_aside_is_small() {
+        assert!(size_of::<Aside<Box<()>>>() <= 56, "{} bytes", size_of::<Aside<Box<()>>>());
+    }
+
     #[test]
     fn the_latest_block_is_reported_first() {
         let (o, mut r) = (options("default", &[]), Receiver::<()>::default());

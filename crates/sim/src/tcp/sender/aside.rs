@@ -10,7 +10,7 @@ use crate::tcp::board::Board;
 pub(super) struct Aside {
     /// `None`: Reno's window, losses by counting, no waits.
     pub(super) special: Option<Box<Special>>,
-    pub(super) board: Option<Board>,
+    pub(super) board: Option<Box<Board>>,
     /// One beyond the highest packet ever sent; without an [`Aside`] that is the next one to send.
     pub(super) top: u32,
     pub(super) inflation: u32,
@@ -95,17 +95,17 @@ impl Sender {
     /// The scoreboard, which begins at the first packet not acknowledged.
     pub(super) fn board(&mut self) -> &mut Board {
         let una = self.una;
-        self.keep().board.get_or_insert_with(|| Board::new(una))
+        self.keep().board.get_or_insert_with(|| Box::new(Board::new(una)))
     }
 
     /// How many packets are selectively acknowledged.
     pub(super) fn sacked(&self) -> u32 {
-        self.aside().board.as_ref().map_or(0, Board::sacked)
+        self.aside().board.as_ref().map_or(0, |board| board.sacked())
     }
 
     /// Whether the scoreboard says nothing of any packet.
     fn knows_nothing(&self) -> bool {
-        self.aside().board.as_ref().is_none_or(Board::is_empty)
+        self.aside().board.as_ref().is_none_or(|board| board.is_empty())
     }
 
     /// Everything below `una` is acknowledged.
@@ -121,5 +121,16 @@ impl Sender {
         if let Some(board) = &mut self.keep().board {
             board.clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where losses are many, most senders have one.
+    #[test]
+    fn it_is_small() {
+        assert!(size_of::<Aside>() <= 48, "{} bytes", size_of::<Aside>());
     }
 }
