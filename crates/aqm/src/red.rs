@@ -163,14 +163,14 @@ pub struct Red {
     pub(crate) average: Average,
     /// Packets since the last signal; at its start value while avg is below min_th.
     count: i64,
-    /// Bytes since the last signal (ns-2's byte mode).
-    count_bytes: u64,
     /// ns-2: avg was above min_th at the last arrival that was not certain.
     crossed: bool,
     /// ns-2: the present arrival is not tested.
     untested: bool,
     /// Probability that the last arrival met.
     p_a: f64,
+    /// Bytes since the last signal (ns-2's byte mode).
+    count_bytes: u64,
 }
 
 /// RED with or without the gentle line; `gred` builds through here too.

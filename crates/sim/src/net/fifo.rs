@@ -137,8 +137,8 @@ impl Desk {
         if is_asked {
             aqm.on_offered(Time(now), &packet.view(now), &self.line.view());
         }
-        if !has_room && !self.make_room(aqm, now, packet, clerk) {
-            return false;
+        if !has_room {
+            return self.finds_room(aqm, now, packet, clerk);
         }
         if !is_asked {
             return true;
@@ -147,6 +147,25 @@ impl Desk {
             Verdict::Pass => true,
             verdict => self.carry_out(verdict, now, packet, clerk),
         }
+    }
+
+    /// The buffer is full: whether an arrival of which the estimators know may wait after all.
+    #[inline(never)]
+    fn finds_room<A: Aqm + ?Sized>(
+        &mut self,
+        aqm: &mut A,
+        now: u64,
+        packet: &mut Packet,
+        clerk: &mut Clerk,
+    ) -> bool {
+        if !self.make_room(aqm, now, packet, clerk) {
+            return false;
+        }
+        if !aqm.asked().arrivals {
+            return true;
+        }
+        let verdict = aqm.on_arrival(Time(now), &packet.view(now), &self.line.view(), &mut self.rng);
+        self.carry_out(verdict, now, packet, clerk)
     }
 
     /// The algorithm does not just let an arrival pass; whether it may wait.

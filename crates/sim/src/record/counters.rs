@@ -14,8 +14,8 @@ use sojourn_aqm::{Cause, Class};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) arrivals: u64,
-    pub(super) arrived_bytes: u64,
     pub(crate) departures: u64,
+    pub(super) arrived_bytes: u64,
     pub(super) departed_bytes: u64,
     drops: [u64; Cause::ALL.len()],
     pub(super) dropped_bytes: u64,
