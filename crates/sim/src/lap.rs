@@ -9,7 +9,7 @@
 use crate::{
     engine::{Event, Kind, Service},
     flow::Agent,
-    net::{Network, Packet},
+    net::{Hop, Link, LinkKind, Network, Packet},
     simulation::Simulation,
     tcp::{self, Ack},
 };
@@ -57,7 +57,7 @@ impl Simulation {
     fn go_round(&mut self, mut left: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation { calendar, service, network, groups, flows, released, sacks, .. } = self;
-        let Network { links, kinds, ports, steps, laps, .. } = network;
+        let Network { links, kinds, ports, steps, laps, chain, .. } = network;
         let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
         let (flows, groups) = (&mut flows[..], &groups[..]);
         let port = &mut ports[measured as usize];
@@ -118,8 +118,12 @@ impl Simulation {
             };
 
             let host = packet.host;
-            for hop in &mut lap.there {
-                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, packet.bytes);
+            let (entered, is_free) =
+                (at, chain.as_ref().is_some_and(|chain| chain.is_free(at, packet.bytes)));
+            match chain {
+                Some(chain) if is_free => at += chain.to_receiver,
+                Some(chain) => at = chain.there(links, kinds, at, packet.bytes),
+                None => at = cross_all(&mut lap.there, links, kinds, host, at, packet.bytes),
             }
             let in_window = flow.counts.receive(at, packet.stamp, warmup, end);
             let received =
@@ -131,16 +135,23 @@ impl Simulation {
             let next = connection.receiver.next();
             let echo = connection.receiver.echo() && tcp.options.ecn;
             let (bytes, sack) = connection.report(tcp, sacks);
-            for hop in &mut lap.back {
-                at = links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, bytes);
+            match chain {
+                Some(chain) if is_free && bytes == chain.ack => at = chain.pass(entered),
+                Some(chain) => {
+                    if is_free {
+                        chain.there(links, kinds, entered, packet.bytes);
+                    }
+                    at = chain.back(links, kinds, at, bytes);
+                }
+                None => at = cross_all(&mut lap.back, links, kinds, host, at, bytes),
             }
+            let link = &mut links[lap.down.link(host) as usize];
+            at = link.cross(&mut lap.down.pace, kinds, at, bytes);
 
             let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
             if at >= horizon || connection.sender.awaited > 0 || expires_before {
                 let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
-                if let Some(hop) = lap.back.last() {
-                    steps[lap.last as usize].hop = *hop; // should it wait, how long it took matters
-                }
+                steps[lap.last as usize].hop = lap.down; // should it wait, how long it took matters
                 return (left, now, Rare::Answer(at, ack));
             }
             let is_plain = connection.sender.goes_on(next) && !echo && sack == 0;
@@ -180,4 +191,18 @@ impl Simulation {
         }
         (0, 0, Rare::End)
     }
+}
+
+/// Cross the links of `hops` one after the other: when the packet is there.
+#[inline(never)]
+fn cross_all(
+    hops: &mut [Hop],
+    links: &mut [Link],
+    kinds: &mut [LinkKind],
+    host: u32,
+    at: u64,
+    bytes: u32,
+) -> u64 {
+    let cross = |at, hop: &mut Hop| links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, bytes);
+    hops.iter_mut().fold(at, cross)
 }

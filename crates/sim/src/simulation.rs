@@ -294,12 +294,19 @@ impl Simulation {
     #[inline]
     pub(crate) fn carry(&mut self, mut at: u64, mut packet: Packet) {
         loop {
-            let Network { steps, links, kinds, .. } = &mut self.network;
+            let Network { steps, links, kinds, chain, .. } = &mut self.network;
             let step = &mut steps[packet.step as usize];
             if let Some(port) = kinds[step.hop.pace.kind as usize].port {
                 return self.queue_up_far(at, port, &mut packet);
             }
+            let mut chain = chain.as_mut().filter(|_| step.chained);
+            if let Some(chain) = &mut chain {
+                chain.settle(links);
+            }
             at = links[step.link(packet.host) as usize].cross(&mut step.hop.pace, kinds, at, packet.bytes);
+            if let Some(chain) = chain {
+                chain.look_at(links);
+            }
             if step.ahead && !step.last {
                 packet.step += 1;
             } else if !self.leave(at, &mut packet) {

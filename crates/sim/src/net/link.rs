@@ -86,6 +86,12 @@ impl Pace {
         Pace { lasts: 0, beyond: 0, parts, bytes: 0, kind, delay, rank: Rank::default() }
     }
 
+    /// What packets of `bytes` take, if the rate does not change: whole nanoseconds, a fraction, and the delay.
+    pub(super) fn with_size(&mut self, kinds: &[LinkKind], bytes: u32) -> (u64, u32, u64) {
+        self.look_at_size(kinds[self.kind as usize].rate, bytes);
+        (self.lasts, self.beyond, self.delay)
+    }
+
     #[inline(never)]
     fn look_at_size(&mut self, rate: u64, bytes: u32) {
         let bits = u64::from(bytes) * BYTE;
@@ -164,6 +170,16 @@ impl Link {
         self.free = capacity.send(start, bytes, follows);
         pace.took(self.free - start);
         self.free
+    }
+
+    /// A link whose transmitter is taken so long, by a packet that it was idle for.
+    pub(super) fn taken(free: u64, fraction: u32) -> Link {
+        Link { free, fraction, place: 0 }
+    }
+
+    /// When the transmitter is done: whole nanoseconds, and a fraction.
+    pub(super) fn free(&self) -> (u64, u32) {
+        (self.free, self.fraction)
     }
 
     /// How many packets went before the one transmitted last since the link was idle.

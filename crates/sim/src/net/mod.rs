@@ -1,6 +1,7 @@
 //! The network: packets, links, queues, and the graph that joins them.
 
 mod capacity;
+mod chain;
 mod clerk;
 mod decider;
 mod fifo;
@@ -14,9 +15,10 @@ mod topology;
 mod ways;
 
 pub(crate) use capacity::Capacity;
+pub(crate) use chain::Chain;
 pub(crate) use clerk::Offer;
 pub(crate) use link::{Link, LinkKind, Pace};
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Port, Setting};
-pub(crate) use routes::{Lap, NOWHERE, Route, Step};
+pub(crate) use routes::{Hop, Lap, NOWHERE, Route, Step};
 pub(crate) use topology::Network;

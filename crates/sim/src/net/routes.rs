@@ -7,7 +7,7 @@
 //! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
 //! for its time.
 
-use super::{LinkKind, Pace};
+use super::{Chain, LinkKind, Pace};
 use crate::{error::PlanError, plan};
 use std::{collections::BTreeMap, ops::Range};
 
@@ -21,6 +21,12 @@ pub(crate) struct Hop {
 }
 
 impl Hop {
+    /// A link that belongs to no host.
+    #[cfg(test)]
+    pub(super) fn shared(link: u32, pace: Pace) -> Hop {
+        Hop { link, own: 0, pace }
+    }
+
     /// The number of the link for packets of `host`.
     #[inline(always)]
     pub(crate) fn link(&self, host: u32) -> u32 {
@@ -40,6 +46,8 @@ pub(crate) struct Step {
     pub(crate) queue: u32,
     /// The [`Lap`] that begins at its end, or [`NOWHERE`].
     pub(crate) lap: u32,
+    /// The link is one of the [`Chain`]'s.
+    pub(crate) chained: bool,
 }
 
 /// No queue, no lap.
@@ -49,10 +57,10 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 /// packet waits behind its first link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lap {
-    /// Up to the receiver, and back to the sender.
+    /// Up to the receiver, back to the last link, and that, with the last step of the way back.
     pub(crate) there: Box<[Hop]>,
     pub(crate) back: Box<[Hop]>,
-    /// The last step of the way back.
+    pub(crate) down: Hop,
     pub(crate) last: u32,
     /// The link on which the sender's next packet leaves.
     pub(crate) first: Hop,
@@ -197,7 +205,7 @@ impl Routes<'_> {
             let mut pace = Pace::default();
             pace.kind = self.kinds[*link as usize];
             let hop = Hop { link: *link, own: 0, pace };
-            self.steps.push(Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE });
+            self.steps.push(Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE, chained: false });
         }
     }
 
@@ -289,17 +297,48 @@ fn number_laps(steps: &mut [Step], first: usize, laps: &mut Vec<Lap>) {
     let backward = end(first);
     let behind = end(backward);
     let hops = |range: Range<usize>| steps[range].iter().map(|step| step.hop).collect();
-    let begins = (first..backward).filter(|i| steps[*i].lap != NOWHERE);
+    // Only what has waited in a queue makes a lap.
+    let begins = (first + 1..backward).filter(|i| steps[*i].lap != NOWHERE && steps[*i - 1].queue != NOWHERE);
     let new: Vec<_> = begins
         .map(|begin| {
-            let (there, back) = (hops(begin + 1..backward), hops(backward..behind));
-            (begin, Lap { there, back, last: behind as u32 - 1, first: steps[first].hop })
+            let (there, back) = (hops(begin + 1..backward), hops(backward..behind - 1));
+            let (down, last, first) = (steps[behind - 1].hop, behind as u32 - 1, steps[first].hop);
+            (begin, Lap { there, back, down, last, first })
         })
         .collect();
+    steps[first..backward].iter_mut().for_each(|step| step.lap = NOWHERE);
     for (begin, lap) in new {
         steps[begin].lap = laps.len() as u32;
         laps.push(lap);
     }
+}
+
+/// The chain of a dumbbell, if all laps have one in common: links that nobody else but the clock's packets cross, and
+/// at whose end nobody waits. `sizes`: of data and acknowledgements.
+pub(super) fn chain(
+    steps: &mut [Step],
+    laps: &[Lap],
+    sizes: (u32, u32),
+    kinds: &[LinkKind],
+) -> Option<Chain> {
+    let all = |lap: &Lap| lap.there.iter().chain(&lap.back).copied().collect::<Vec<Hop>>();
+    let links = |hops: &[Hop]| hops.iter().map(|hop| hop.link).collect::<Vec<u32>>();
+    let first = laps.first()?;
+    let (hops, turn) = (all(first), first.there.len());
+    let is_common = |lap: &Lap| lap.there.len() == turn && links(&all(lap)) == links(&hops);
+    if hops.iter().any(|hop| hop.own > 0 || kinds[hop.pace.kind as usize].varies())
+        || !laps.iter().all(is_common)
+    {
+        return None;
+    }
+    for step in &mut *steps {
+        step.chained = step.hop.own == 0 && links(&hops).contains(&step.hop.link);
+    }
+    if steps.iter().any(|step| step.chained && !step.ahead) {
+        steps.iter_mut().for_each(|step| step.chained = false);
+        return None;
+    }
+    Some(Chain::new(&first.there, &first.back, sizes, kinds))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
 
 use super::{
-    Capacity, Lap, Link, LinkKind, Port, Route, Setting, Step,
-    routes::{Answer, Routes},
+    Capacity, Chain, Lap, Link, LinkKind, Port, Route, Setting, Step,
+    routes::{self, Answer, Routes},
     ways::Ways,
 };
 use crate::{
@@ -19,6 +19,7 @@ pub(crate) struct Network {
     pub(crate) ports: Vec<Port>,
     pub(crate) steps: Vec<Step>,
     pub(crate) laps: Vec<Lap>,
+    pub(crate) chain: Option<Chain>,
     /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
     /// of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
@@ -302,12 +303,19 @@ impl Graph {
             let has_queue = |link: u32| kinds[self.kind_of[link as usize] as usize].port.is_some();
             laid.run_ahead(has_queue, plan.trace.cwnd);
         }
-        let (steps, laps, laid) = laid.share(&kinds);
+        let (mut steps, laps, laid) = laid.share(&kinds);
+        let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
+        let chain = match (&plan.topology, tcp) {
+            (Topology::Dumbbell(_), Some(tcp)) => {
+                routes::chain(&mut steps, &laps, (tcp.payload + tcp.header, tcp.ack), &kinds)
+            }
+            _ => None,
+        };
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
         let routes = routes.collect();
         let links = vec![Link::default(); self.ends.len()];
-        Ok(Network { links, kinds, ports, steps, laps, routes, senders: Vec::new() })
+        Ok(Network { links, kinds, ports, steps, laps, chain, routes, senders: Vec::new() })
     }
 
     fn ports(&self, plan: &Plan, kinds: &mut [LinkKind], seed: u64) -> Result<Vec<Port>, PlanError> {
