@@ -15,12 +15,13 @@ use std::{collections::VecDeque, num::NonZero};
 const LOOK: u64 = 250_000_000;
 
 /// Sender, receiver and their timers.
+#[repr(C)]
 pub(crate) struct Connection {
+    /// When the retransmission event is filed for: not after the deadline, perhaps before.
+    pub(crate) filed: Option<NonZero<u64>>,
     pub(crate) sender: Sender,
     /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
     pub(crate) receiver: Receiver<Box<Special>>,
-    /// When the retransmission event is filed for: not after the deadline, perhaps before.
-    pub(crate) filed: Option<NonZero<u64>>,
 }
 
 /// What only some connections have, from their start on.
@@ -122,10 +123,14 @@ impl Connection {
         self.receiver.kept().map_or(all_alike, |special| special.goodput)
     }
 
-    /// When to look at the retransmission timer, if nothing is filed for that or for earlier. It is `at`.
+    /// When to look at the retransmission timer, if nothing is filed for that or for earlier. It is `at`; `before`:
+    /// the deadline for which, or for earlier, something is filed.
     #[inline(always)]
-    pub(crate) fn look(&mut self, at: u64) -> Option<u64> {
+    pub(crate) fn look(&mut self, before: Option<u64>, at: u64) -> Option<u64> {
         let deadline = self.sender.deadline()?;
+        if before.is_some_and(|before| before <= deadline) {
+            return None;
+        }
         if self.filed.is_some_and(|filed| filed.get() <= deadline) {
             return None;
         }

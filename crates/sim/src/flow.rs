@@ -16,15 +16,17 @@ pub(crate) struct Row {
     pub(crate) start: u64,
 }
 
-/// One flow: three lines of a cache.
-#[repr(align(64))]
+/// One flow: three lines of a cache. The first has what is touched only when something goes wrong or once a round
+/// trip, up to the sender's estimate of that; a plain lap touches the other two.
+#[repr(C, align(64))]
 pub(crate) struct Flow {
+    pub(crate) fates: Fates,
+    pub(crate) agent: Agent,
+    pub(crate) counts: Counts,
     pub(crate) group: u32,
     /// Its row in the record: its own, or that of all flows of a session.
     pub(crate) row: u32,
     pub(crate) route: Route,
-    pub(crate) agent: Agent,
-    pub(crate) counts: Counts,
 }
 
 impl Flow {
@@ -34,6 +36,11 @@ impl Flow {
             Agent::Tcp(connection) => connection.sender.tally(),
             Agent::Udp(udp) => Tally { sent: udp.sent, ..Tally::default() },
         }
+    }
+
+    /// Forward packets that are not on their way any more.
+    pub(crate) fn settled(&self) -> u64 {
+        [self.counts.received, self.fates.outside, self.fates.dropped].map(u64::from).iter().sum()
     }
 
     /// Bytes that reached the receiver for the first time, in the window; `group` is its own.
@@ -101,8 +108,8 @@ pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     offered
 }
 
-/// What is counted per flow: totals for conservation, the rest over the window. Packets of a flow are numbered with
-/// 32 bits, so they are counted with as many.
+/// What is counted per flow, of the packets that make their way. Packets of a flow are numbered with 32 bits, so they
+/// are counted with as many.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// Of the packets received in the window: time from sender to receiver, in all and at most.
@@ -112,6 +119,12 @@ pub(crate) struct Counts {
     /// Packets that left the measured queue, sent or dropped, in the whole run: counted then, not at their arrival,
     /// since the flow is at hand then.
     pub(crate) queue_left: u32,
+}
+
+/// What is counted of the others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Fates {
+    /// At the measured queue in the window.
     pub(crate) queue_drops: u32,
     pub(crate) queue_marks: u32,
     /// Forward packets dropped anywhere, in the whole run.
@@ -123,20 +136,20 @@ pub(crate) struct Counts {
 impl Counts {
     /// A packet that was sent at `sent` is received at `at`; whether that is in the window, [`warmup`, `end`).
     #[inline]
-    pub(crate) fn receive(&mut self, at: u64, sent: u64, warmup: u64, end: u64) -> bool {
+    pub(crate) fn receive(
+        &mut self,
+        fates: &mut Fates,
+        (at, sent): (u64, u64),
+        (warmup, end): (u64, u64),
+    ) -> bool {
         if at >= end || at < warmup {
-            self.outside += 1;
+            fates.outside += 1;
             return false;
         }
         self.received += 1;
         self.delay += at - sent;
         self.delay_max = self.delay_max.max(at - sent);
         true
-    }
-
-    /// Forward packets that are not on their way any more.
-    pub(crate) fn settled(&self) -> u64 {
-        [self.received, self.outside, self.dropped].map(u64::from).iter().sum()
     }
 }
 

@@ -61,7 +61,7 @@ impl Simulation {
     #[inline]
     pub(crate) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
-        let in_window = flow.counts.receive(at, packet.stamp, self.warmup, self.end);
+        let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (self.warmup, self.end));
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
             if let Agent::Udp(udp) = &mut flow.agent {
@@ -149,7 +149,7 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        if let Some(due) = connection.look(now) {
+        if let Some(due) = connection.look(None, now) {
             self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
         }
         if let Some(due) = connection.sender.take_hold() {
@@ -218,7 +218,7 @@ impl Simulation {
         connection.filed = None;
         if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_out(now, number);
-        } else if let Some(due) = connection.look(now) {
+        } else if let Some(due) = connection.look(None, now) {
             self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
         }
     }
@@ -364,7 +364,14 @@ impl Simulation {
         let flow = self.flows.len() as u32;
         group.flows.push(flow);
         let row = self.add_row(number, index, start);
-        self.flows.push(Flow { group: number, row, route, agent, counts: Default::default() });
+        self.flows.push(Flow {
+            group: number,
+            row,
+            route,
+            agent,
+            counts: Default::default(),
+            fates: Default::default(),
+        });
         flow
     }
 

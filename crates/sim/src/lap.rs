@@ -125,7 +125,7 @@ impl Simulation {
                 Some(chain) => at = chain.there(links, kinds, at, packet.bytes),
                 None => at = cross_all(&mut lap.there, links, kinds, host, at, packet.bytes),
             }
-            let in_window = flow.counts.receive(at, packet.stamp, warmup, end);
+            let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
             let received =
                 connection.receiver.receive(&tcp.options, packet.number, packet.is_marked(), packet.flag);
             if in_window {
@@ -148,7 +148,8 @@ impl Simulation {
             let link = &mut links[lap.down.link(host) as usize];
             at = link.cross(&mut lap.down.pace, kinds, at, bytes);
 
-            let expires_before = connection.sender.deadline().is_some_and(|deadline| deadline <= at);
+            let before = connection.sender.deadline();
+            let expires_before = before.is_some_and(|deadline| deadline <= at);
             if at >= horizon || connection.sender.awaited > 0 || expires_before {
                 let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
                 steps[lap.last as usize].hop = lap.down; // should it wait, how long it took matters
@@ -182,7 +183,7 @@ impl Simulation {
                 calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
             }
             released.clear();
-            if let Some(due) = connection.look(at) {
+            if let Some(due) = connection.look(before, at) {
                 calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
             }
             if !port.clerk.fates.is_empty() {

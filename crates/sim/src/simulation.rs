@@ -432,12 +432,12 @@ impl Simulation {
         for (packet, offer) in queue.clerk.fates.drain(..) {
             let flow = &mut self.flows[packet.flow as usize];
             let Offer::Dropped(cause, arrival) = offer else {
-                flow.counts.queue_marks += counted;
+                flow.fates.queue_marks += counted;
                 continue;
             };
             flow.counts.queue_left += u32::from(is_measured);
-            flow.counts.dropped += u32::from(packet.is_forward());
-            flow.counts.queue_drops += counted;
+            flow.fates.dropped += u32::from(packet.is_forward());
+            flow.fates.queue_drops += counted;
             if packet.carries == Carries::Ack {
                 self.sacks.take(packet.stamp);
             }
@@ -467,7 +467,7 @@ impl Simulation {
         self.recorder.open_window(&mut self.network.ports);
         let before = |(flow, offered): (&Flow, u32)| Before {
             offered,
-            dropped: flow.counts.dropped,
+            dropped: flow.fates.dropped,
             tally: flow.tally(),
         };
         let offered = offered(&self.flows, &self.network.ports[self.measured as usize]);

@@ -186,8 +186,8 @@ impl Simulation {
             connection.replace_task(task);
             let marker = of.edge.as_ref().map(|edge| Box::new(edge.marker(own)));
             let (agent, route) = (Agent::Tcp(connection.marked_by(marker)), of.routes[route]);
-            let counts = Default::default();
-            self.flows.push(Flow { group, row: row_of_flows, route, agent, counts });
+            let (counts, fates) = (Default::default(), Default::default());
+            self.flows.push(Flow { group, row: row_of_flows, route, agent, counts, fates });
         }
         if let plan::Kind::Web(plan::Web { patience: Some(patience), .. }) = &self.groups[owner as usize].kind
         {

@@ -186,14 +186,14 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
         columns.queue_arrivals[row] += u64::from(offered - before.offered);
-        columns.queue_drops[row] += u64::from(counts.queue_drops);
-        columns.queue_marks[row] += u64::from(counts.queue_marks);
+        columns.queue_drops[row] += u64::from(flow.fates.queue_drops);
+        columns.queue_marks[row] += u64::from(flow.fates.queue_marks);
         let tally = flow.tally();
         columns.sent_packets[row] += tally.sent - before.tally.sent;
         columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
         columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
-        columns.dropped_packets[row] += u64::from(counts.dropped - before.dropped);
+        columns.dropped_packets[row] += u64::from(flow.fates.dropped - before.dropped);
         columns.received_packets[row] += u64::from(counts.received);
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
@@ -223,7 +223,7 @@ pub(crate) fn conserved<'a>(
             on_the_way[number] += connection.shaped() as u64;
         }
         let sent = flow.tally().sent;
-        let known = flow.counts.settled() + on_the_way[number];
+        let known = flow.settled() + on_the_way[number];
         if sent != known {
             return Err(RunError::Conservation(format!(
                 "flow {number}: {sent} sent, {known} received, dropped or on the way"

@@ -9,6 +9,7 @@ use std::num::NonZero;
 
 /// A TCP receiver.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Receiver<K = ()> {
     /// First packet still missing.
     next: u32,

@@ -5,19 +5,19 @@
 use super::options::{TcpOptions, Timer};
 use std::num::NonZero;
 
-/// Round-trip estimate and time-out of one flow.
+/// Round-trip estimate and time-out of one flow. What every acknowledgement touches comes last.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Rto {
-    /// The time-out that follows from the rest.
-    timeout: u64,
-    /// When the packet being timed was sent.
-    sent: u64,
-    /// One beyond that packet; 0: none is timed.
-    timed: u32,
+    estimate: Estimate,
     /// How often the time-out has been doubled.
     doubled: u8,
-    estimate: Estimate,
+    /// One beyond the packet that is timed; 0: none is.
+    timed: u32,
+    /// When that packet was sent.
+    sent: u64,
+    /// The time-out that follows from the rest.
+    timeout: u64,
 }
 
 /// There may be very many, so the two small ones are packed into words; which of them it is, the options know.

@@ -61,32 +61,32 @@ pub(crate) struct Tally {
     pub(crate) cuts: u64,
 }
 
-/// A TCP sender. There may be very many: what a plain acknowledgement touches comes first, and what is needed only
-/// while something is out of the ordinary is set aside.
+/// A TCP sender. There may be very many: what is needed only while something is out of the ordinary is set aside, and
+/// what a plain acknowledgement touches comes last (see [`crate::flow::Flow`]).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
+    retransmitted: u32,
+    timeouts: u32,
+    cuts: u32,
+    /// Losses do not start another recovery before this is acknowledged (0: at once).
+    gate: u32,
+    /// Marks and losses below this do not cut the window again.
+    cut_until: u32,
+    last_cut: Cut,
+    rto: Rto,
     /// First packet not acknowledged, and next one to send.
     una: u32,
     nxt: u32,
+    /// Number of packets to send in all, as far as is known.
+    end: u32,
+    /// Acknowledgements that come in their own time, though others need not.
+    pub(crate) awaited: u32,
     cwnd: f64,
     ssthresh: f64,
     deadline: Option<NonZero<u64>>,
     /// `None`: nothing is missing, marked or special, and what was sent last is the highest packet ever sent.
     aside: Option<Box<Aside>>,
-    rto: Rto,
-    /// Number of packets to send in all, as far as is known.
-    end: u32,
-    /// Acknowledgements that come in their own time, though others need not.
-    pub(crate) awaited: u32,
-    /// Losses do not start another recovery before this is acknowledged (0: at once).
-    gate: u32,
-    /// Marks and losses below this do not cut the window again.
-    cut_until: u32,
-    retransmitted: u32,
-    timeouts: u32,
-    cuts: u32,
-    last_cut: Cut,
 }
 
 impl Sender {
