@@ -134,6 +134,13 @@ impl<K> Receiver<K> {
             self.next += 1;
             return Received { is_new: true, in_order: true };
         }
+        if let Some(aside) = &mut self.aside
+            && !ce
+            && !aside.echo
+            && aside.blocks.grows_by(sequence)
+        {
+            return Received { is_new: true, in_order: false };
+        }
         self.receive_any(o, sequence, ce, cwr)
     }
 
@@ -204,6 +211,14 @@ struct Blocks {
 impl Blocks {
     fn is_empty(&self) -> bool {
         self.latest.1 == 0
+    }
+
+    /// Whether there is one block only, and `sequence` lengthens it; then it does.
+    #[inline]
+    fn grows_by(&mut self, sequence: u32) -> bool {
+        let grows = self.latest.1 == sequence && sequence > 0 && self.older.is_empty();
+        self.latest.1 += u32::from(grows);
+        grows
     }
 
     /// The first three.

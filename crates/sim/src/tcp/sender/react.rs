@@ -1,6 +1,6 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, Cut, Segment, Sender, Signal};
+use super::{Ack, Aside, Cut, Segment, Sender, Signal};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -48,8 +48,30 @@ impl Sender {
     }
 
     /// Any acknowledgement; `window`: the initial window for this packet size.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn on_any_ack(
+        &mut self,
+        o: &TcpOptions,
+        window: u32,
+        ack: Ack,
+        now: u64,
+        out: &mut Vec<Segment>,
+    ) {
+        // The most frequent of them: a duplicate while a hole is repaired.
+        if !o.sack && !ack.echo && ack.next == self.una && self.is_inflating() {
+            self.inflate(o, now, out);
+        } else {
+            self.on_unusual_ack(o, window, ack, now, out);
+        }
+    }
+
+    fn is_inflating(&self) -> bool {
+        let is_repairing = |aside: &Aside| aside.in_recovery && aside.special.is_none();
+        self.aside.as_deref().is_some_and(is_repairing) && self.una > 0 && self.una < self.end
+    }
+
+    #[inline(never)]
+    fn on_unusual_ack(
         &mut self,
         o: &TcpOptions,
         window: u32,

@@ -12,15 +12,12 @@ use crate::tcp::{
 impl Sender {
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
         if self.aside().in_recovery {
-            if o.sack {
-                self.board().counted -= 1;
-            } else {
-                self.keep().inflation += 1;
+            if !o.sack {
+                return self.inflate(o, now, out);
             }
+            self.board().counted -= 1;
             self.proportion(o, false);
-            let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
-            self.send_allowed(o, burst, now, out);
-            return;
+            return self.send_allowed(o, 0, now, out);
         }
         if !news {
             return;
@@ -44,6 +41,14 @@ impl Sender {
                 self.nxt += 1;
             }
         }
+    }
+
+    /// A packet more has left the network while a hole is repaired without selective acknowledgements.
+    #[inline(never)]
+    pub(super) fn inflate(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+        self.keep().inflation += 1;
+        let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
+        self.send(o, burst, now, out);
     }
 
     /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)

@@ -28,6 +28,7 @@ impl Sender {
         }
     }
 
+    #[inline]
     pub(super) fn send(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
         let window = (self.cwnd as u32).saturating_add(self.aside().inflation).min(o.receiver_window);
         let limit = self.una.saturating_add(window).min(self.end);
