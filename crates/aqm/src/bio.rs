@@ -228,7 +228,7 @@ impl Aqm for Bio {
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
         if self.drop_at_max && self.is_at_max {
             Verdict::Drop(Cause::Forced)
-        } else if rng.uniform() < self.p {
+        } else if rng.happens(self.p) {
             Verdict::signal(packet, self.ecn, Cause::Early)
         } else {
             Verdict::Pass

@@ -145,11 +145,8 @@ impl Aqm for Blue {
     }
 
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
-        let verdict = if rng.uniform() < self.p {
-            Verdict::signal(packet, self.ecn, Cause::Early)
-        } else {
-            Verdict::Pass
-        };
+        let verdict =
+            if rng.happens(self.p) { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass };
         self.is_idle &= matches!(verdict, Verdict::Drop(_));
         verdict
     }

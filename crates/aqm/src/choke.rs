@@ -122,7 +122,7 @@ impl Choke {
         self.count += 1;
         let scale = if self.thresholds.bytes { f64::from(packet.bytes) / self.max_packet } else { 1.0 };
         self.p_a = spread(self.base() * scale, self.count as f64, self.wait);
-        if rng.uniform() < self.p_a {
+        if rng.happens(self.p_a) {
             self.count = 0;
             Verdict::signal(packet, self.ecn, Cause::Early)
         } else {

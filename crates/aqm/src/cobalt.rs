@@ -189,7 +189,7 @@ impl Aqm for Cobalt {
             self.blue(now, self.p_inc);
         }
         let mut verdict = self.signal(now, packet);
-        if self.p > 0.0 && rng.uniform() < self.p {
+        if self.p > 0.0 && rng.happens(self.p) {
             verdict = Verdict::Drop(Cause::Early);
         }
         if self.count == 0 {

@@ -239,7 +239,7 @@ impl Fred {
             self.count += 1;
             if f64::from(flow.qlen) >= self.config.min_q.max(self.avgcq) {
                 self.p_a = spread(self.base(), self.count as f64, false);
-                if rng.uniform() < self.p_a {
+                if rng.happens(self.p_a) {
                     self.count = 0;
                     return Verdict::signal(packet, self.config.ecn, Cause::Early);
                 }

@@ -200,7 +200,7 @@ impl Aqm for Ldc {
     }
 
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
-        if rng.uniform() < self.p() {
+        if rng.happens(self.p()) {
             Verdict::signal(packet, self.config.ecn, Cause::Early)
         } else {
             Verdict::Pass

@@ -183,7 +183,7 @@ impl Draw {
     /// Something of probability p.
     pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
         match self {
-            Draw::Random => rng.uniform() < p,
+            Draw::Random => rng.happens(p),
             Draw::Counter(sum) => {
                 *sum += p;
                 let hit = *sum > 1.0;

@@ -314,10 +314,10 @@ impl Pie {
     /// The draw, or what stands in for it.
     fn hits(&mut self, rng: &mut dyn Random) -> bool {
         if !self.config.derandomize {
-            return rng.uniform() < self.p;
+            return rng.happens(self.p);
         }
         self.accu = if self.p == 0.0 { 0.0 } else { self.accu + self.p };
-        let hit = self.accu >= 8.5 || self.accu >= 0.85 && rng.uniform() < self.p;
+        let hit = self.accu >= 8.5 || self.accu >= 0.85 && rng.happens(self.p);
         if hit {
             self.accu = 0.0;
         }

@@ -199,7 +199,7 @@ impl Rem {
 
     /// Whether this packet is signalled.
     fn draw(&self, packet: &PacketView, rng: &mut dyn Random) -> bool {
-        rng.uniform() < self.config.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean)
+        rng.happens(self.config.byte_mode.map_or(self.p, |mean| self.p * f64::from(packet.bytes) / mean))
     }
 
     /// Whether this packet is left to the departure side.

@@ -319,7 +319,7 @@ impl Rio {
             return Verdict::signal(packet, config.ecn && config.mark_forced, Cause::Forced);
         }
         self.p_a = precedence.probability(packet, config);
-        if rng.uniform() < self.p_a {
+        if rng.happens(self.p_a) {
             precedence.restart_count();
             Verdict::signal(packet, config.ecn, Cause::Early)
         } else {

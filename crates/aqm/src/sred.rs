@@ -158,7 +158,7 @@ impl Sred {
         let hit = zombie.flow == flow;
         if hit {
             zombie.hits = zombie.hits.saturating_add(1);
-        } else if rng.uniform() < self.overwrite {
+        } else if rng.happens(self.overwrite) {
             *zombie = Zombie { flow, hits: 0 };
         }
         self.frequency += self.alpha * (f64::from(u8::from(hit)) - self.frequency);
@@ -206,7 +206,7 @@ impl Aqm for Sred {
         let hit = self.meet(packet.flow, rng);
         self.p_sred = self.by_queue(queue);
         self.p = hit.map_or(self.p_sred, |hit| self.by_flows(self.p_sred, hit));
-        if rng.uniform() < self.p { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }
+        if rng.happens(self.p) { Verdict::signal(packet, self.ecn, Cause::Early) } else { Verdict::Pass }
     }
 
     fn on_refused(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) {
