@@ -34,8 +34,8 @@ pub(crate) struct Group {
     is_request: bool,
     /// Nothing new is sent from here on.
     pub(crate) stop: u64,
-    /// Rows of this group's flows.
-    pub(crate) flows: Vec<u32>,
+    /// How many flows it has (web traffic: counted otherwise).
+    pub(crate) count: u32,
 }
 
 impl Group {
@@ -75,7 +75,7 @@ impl Group {
             demand,
             routes,
             stop: plan.stop.unwrap_or(u64::MAX),
-            flows: Vec::new(),
+            count: 0,
         })
     }
 

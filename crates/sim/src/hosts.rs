@@ -240,9 +240,13 @@ impl Simulation {
         }
         self.move_horizon(now);
         let group = number & !OF_GROUP;
-        for i in 0..self.groups[group as usize].flows.len() {
-            let flow = self.groups[group as usize].flows[i];
-            self.with_sender(flow, now, |sender, _, _| sender.stop());
+        if self.groups[group as usize].is_web() {
+            return; // nobody asks for anything more; what was asked for still comes
+        }
+        for flow in 0..self.flows.len() {
+            if self.flows[flow].group == group {
+                self.with_sender(flow as u32, now, |sender, _, _| sender.stop());
+            }
         }
     }
 
@@ -311,7 +315,7 @@ impl Simulation {
         if now >= group.stop {
             return;
         }
-        let index = group.flows.len() as u32;
+        let index = group.count;
         let draw = |purpose: &str, draw: plan::Draw| {
             draw.value(&mut group.demand.stream(purpose).indexed(u64::from(index)))
         };
@@ -336,7 +340,7 @@ impl Simulation {
     pub(crate) fn file_next_arrival(&mut self, number: u32, now: u64) {
         let group = &self.groups[number as usize];
         if let plan::Kind::TcpShort { arrivals, .. } = group.kind {
-            let mut gaps = group.demand.stream("arrival").indexed(group.flows.len() as u64);
+            let mut gaps = group.demand.stream("arrival").indexed(u64::from(group.count));
             let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
             self.calendar.push(Event::new(next, next - now, Kind::Source, OF_GROUP | number));
         }
@@ -362,7 +366,7 @@ impl Simulation {
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
         let flow = self.flows.len() as u32;
-        group.flows.push(flow);
+        group.count += 1;
         let row = self.add_row(number, index, start);
         self.flows.push(Flow {
             group: number,

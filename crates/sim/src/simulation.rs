@@ -246,6 +246,7 @@ impl Simulation {
                     }
                     self.calendar.push_timer(Event::new(first, first, Kind::Source, flow));
                 }
+                self.groups[group].routes = Vec::new(); // nobody else comes, and there may be very many
             }
             if let Some(stop) = traffic.stop {
                 self.calendar.push_timer(Event::new(stop, u64::MAX, Kind::Stop, OF_GROUP | group as u32));
