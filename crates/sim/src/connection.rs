@@ -12,7 +12,7 @@ use std::{collections::VecDeque, num::NonZero};
 
 /// A retransmission timer is looked at after this long at the latest: longer than usual time-outs. When a first, long
 /// time-out becomes a short one, as it does in every flow, no event is left over that was filed for the long one.
-const LOOK: u64 = 250_000_000;
+const LOOK: u64 = 200_000_000;
 
 /// Sender, receiver and their timers.
 #[repr(C)]

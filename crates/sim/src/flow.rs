@@ -8,7 +8,8 @@ use crate::{
     traffic::{Datagrams, EdgeMarker},
 };
 
-/// A row of the record: one source, all flows of which are counted together.
+/// A row of the record: one source, all flows of which are counted together. Sources that are there from the
+/// beginning come first, in order; what is written here follows from their groups.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) group: u32,

@@ -5,7 +5,7 @@ use crate::{
     error::PlanError,
     net::{Packet, Route},
     plan::{self, Draw, Kind, Tcp, Traffic, Web},
-    traffic::{Demand, Edge},
+    traffic::{Demand, Edge, Starts},
 };
 use sojourn_aqm::{Class, Ecn};
 
@@ -34,6 +34,9 @@ pub(crate) struct Group {
     is_request: bool,
     /// Nothing new is sent from here on.
     pub(crate) stop: u64,
+    /// When sources start, and the row of the first one in the record; the others follow.
+    pub(crate) starts: Starts,
+    pub(crate) first_row: u32,
     /// How many flows it has (web traffic: counted otherwise).
     pub(crate) count: u32,
 }
@@ -72,9 +75,11 @@ impl Group {
                 plan::Ecn::Ect1 => Ecn::Ect1,
             },
             edge: Edge::new(plan, &demand)?,
+            starts: Starts::new(plan, &demand),
             demand,
             routes,
             stop: plan.stop.unwrap_or(u64::MAX),
+            first_row: 0,
             count: 0,
         })
     }

@@ -262,7 +262,7 @@ impl Simulation {
         if let Agent::Udp(udp) = &mut flow.agent {
             let Udp { source, size, sent, .. } = &mut **udp;
             let bytes = group.sizes.map_or(*size, |sizes| {
-                let index = u64::from(self.rows[flow.row as usize].index);
+                let index = u64::from(flow.row - group.first_row);
                 let own = group.demand.stream("size").indexed(index);
                 sizes.count(&mut own.indexed(*sent)).min(LARGEST) as u32
             });
@@ -367,7 +367,11 @@ impl Simulation {
         };
         let flow = self.flows.len() as u32;
         group.count += 1;
-        let row = self.add_row(number, index, start);
+        let mut row = group.first_row + index;
+        if group.starts.sources() == 0 {
+            row = self.early_rows + self.late_rows.len() as u32;
+            self.late_rows.push(Row { group: number, index, start });
+        }
         self.flows.push(Flow {
             group: number,
             row,
@@ -377,11 +381,5 @@ impl Simulation {
             fates: Default::default(),
         });
         flow
-    }
-
-    /// A row for the flows of source `index` of a group.
-    pub(crate) fn add_row(&mut self, group: u32, index: u32, start: u64) -> u32 {
-        self.rows.push(Row { group, index, start });
-        self.rows.len() as u32 - 1
     }
 }

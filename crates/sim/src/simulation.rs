@@ -14,7 +14,6 @@ use crate::{
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
-    traffic::Steps,
     web::Visits,
 };
 use std::{
@@ -49,7 +48,9 @@ pub struct Simulation {
     pub(crate) flows: Vec<Flow>,
     /// Of those that were there when the window opened.
     before: Vec<Before>,
-    pub(crate) rows: Vec<Row>,
+    /// How many rows the record has for sources that are there from the beginning, and the rows of others.
+    pub(crate) early_rows: u32,
+    pub(crate) late_rows: Vec<Row>,
     pub(crate) visits: Visits,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,
@@ -98,11 +99,16 @@ impl Simulation {
             calendar: Calendar::new(),
             service: Service::NONE,
             recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
+            early_rows: groups
+                .iter()
+                .filter(|group| !group.is_requests())
+                .map(|group| group.starts.sources())
+                .sum(),
             network,
             groups,
             flows: Vec::new(),
             before: Vec::new(),
-            rows: Vec::new(),
+            late_rows: Vec::new(),
             visits: Visits::default(),
             objects: ObjectColumns::default(),
             measured,
@@ -205,7 +211,6 @@ impl Simulation {
     fn file_first_events(&mut self, plan: &Plan) {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         self.flows.reserve_exact(count);
-        self.rows.reserve_exact(count);
         self.calendar.reserve_timers(count);
         if self.warmup > 0 {
             self.calendar.push_timer(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
@@ -219,21 +224,17 @@ impl Simulation {
             }
         }
         for (group, traffic) in plan.traffic.iter().enumerate() {
-            let starts = self.groups[group].demand.stream("start");
-            let mut steps = Steps::new(traffic.stagger.as_ref(), &self.groups[group].demand);
+            let starts = (0..).zip(self.groups[group].starts.clone());
             if let plan::Kind::TcpShort { .. } = traffic.kind {
-                let start = traffic.start.value(&mut starts.indexed(0)) as u64;
+                let mut start = self.groups[group].demand.stream("start").indexed(0);
+                let start = traffic.start.value(&mut start) as u64;
                 self.file_next_arrival(group as u32, start);
             } else if let plan::Kind::Web(_) = traffic.kind {
-                for index in 0..traffic.count {
-                    let start =
-                        steps.before(index) + traffic.start.span(&mut starts.indexed(u64::from(index)));
+                for (index, start) in starts {
                     self.add_session(group as u32, index, start);
                 }
             } else {
-                for index in 0..traffic.count {
-                    let start =
-                        steps.before(index) + traffic.start.span(&mut starts.indexed(u64::from(index)));
+                for (index, start) in starts {
                     let flow = self.add_flow(group as u32, index, start, None);
                     let mut first = start;
                     match &mut self.flows[flow as usize].agent {
@@ -482,7 +483,7 @@ impl Simulation {
             groups: self.groups,
             flows: self.flows,
             before: self.before,
-            rows: self.rows,
+            late_rows: self.late_rows,
             pages: self.visits.columns,
             objects: self.objects,
             recorder: self.recorder,
@@ -506,8 +507,12 @@ impl Simulation {
 fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> Result<Vec<Group>, PlanError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut routes = routes.into_iter();
+    let mut rows = 0;
     for ((i, traffic), senders) in plan.traffic.iter().enumerate().zip(senders) {
-        groups.push(Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed)?);
+        let mut group = Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed)?;
+        group.first_row = rows;
+        rows += group.starts.sources();
+        groups.push(group);
     }
     for (i, traffic) in plan.traffic.iter().enumerate() {
         if let plan::Kind::Web(web) = &traffic.kind {
@@ -526,7 +531,7 @@ pub(crate) struct Parts {
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) before: Vec<Before>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) late_rows: Vec<Row>,
     pub(crate) pages: PageColumns,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,

@@ -86,7 +86,7 @@ impl Simulation {
         let of = &self.groups[group as usize];
         let clients = of.routes.len() as u32 / of.senders;
         let client = one_of(clients, of.demand.stream("client").indexed(u64::from(index)));
-        let row = self.add_row(group, index, start);
+        let row = of.first_row + index;
         let number = self.visits.sessions.len() as u32;
         self.visits.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
         self.calendar.push(Event::new(start, start, Kind::Page, number));

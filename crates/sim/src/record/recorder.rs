@@ -3,7 +3,7 @@
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
-    flow::{Agent, Flow, offered},
+    flow::{Agent, Flow, Row, offered},
     net::{LinkKind, Network, Packet, Port, Route},
     simulation::Parts,
 };
@@ -143,15 +143,26 @@ impl Parts {
     }
 }
 
+impl Parts {
+    /// The rows of all sources.
+    fn rows(&self) -> impl Iterator<Item = Row> {
+        let groups = self.groups.iter().zip(0..).filter(|(group, _)| !group.is_requests());
+        let early = groups.flat_map(|(of, group)| {
+            of.starts.clone().zip(0..).map(move |(start, index)| Row { group, index, start })
+        });
+        early.chain(self.late_rows.iter().copied())
+    }
+}
+
 fn flow_columns(parts: &Parts) -> FlowColumns {
     let network = &parts.network;
     let mut columns = FlowColumns::default();
-    for row in &parts.rows {
+    for row in parts.rows() {
         columns.traffic.push(parts.groups[row.group as usize].traffic);
         columns.index.push(row.index);
         columns.start_ns.push(row.start);
     }
-    let rows = parts.rows.len();
+    let rows = columns.index.len();
     columns.crosses.resize(rows, 0);
     for column in [
         &mut columns.queue_arrivals,
@@ -171,7 +182,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
     }
     let bottleneck = network.ports[parts.measured as usize].link;
     let crosses = |route: Route| network.way(route).any(|link| link == bottleneck);
-    for (crossing, row) in columns.crosses.iter_mut().zip(&parts.rows) {
+    for (crossing, row) in columns.crosses.iter_mut().zip(parts.rows()) {
         let group = &parts.groups[row.group as usize];
         if group.is_web() {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));

@@ -7,9 +7,10 @@ pub(crate) use edge::{Edge, EdgeMarker};
 
 use crate::{
     check::LONGEST,
-    plan::{Draw, Kind, Stagger},
+    plan::{Draw, Kind, Traffic},
 };
 use sojourn_aqm::{Random, Stream};
+use std::ops::Range;
 
 /// The next random numbers of a traffic group, by purpose.
 #[derive(Clone, Debug)]
@@ -56,30 +57,49 @@ impl Draw {
     }
 }
 
-/// When the steps of a ramp come.
-pub(crate) struct Steps {
+/// When those sources of a group start that are there from the beginning, one after the other: each at a time drawn
+/// for it, put off by the step of the ramp that it is in.
+#[derive(Clone, Debug)]
+pub(crate) struct Starts {
+    start: Draw,
+    starts: Stream,
+    /// The ramp; without one all sources are of the first step.
     every: Draw,
     by: u32,
     gaps: Stream,
     /// The step reached, and when it begins.
     step: u32,
     at: u64,
+    /// Sources that are left.
+    left: Range<u32>,
 }
 
-impl Steps {
-    /// The ramp of a group; without one all sources are of the first step.
-    pub(crate) fn new(stagger: Option<&Stagger>, demand: &Demand) -> Steps {
-        let (every, by) = stagger.map_or((Draw::Constant(0.0), u32::MAX), |s| (s.every, s.by));
-        Steps { every, by, gaps: demand.stream("stagger"), step: 0, at: 0 }
+impl Starts {
+    pub(crate) fn new(traffic: &Traffic, demand: &Demand) -> Starts {
+        let ramp = traffic.stagger.as_ref();
+        let (every, by) = ramp.map_or((Draw::Constant(0.0), u32::MAX), |ramp| (ramp.every, ramp.by));
+        let is_short = matches!(traffic.kind, Kind::TcpShort { .. }); // its flows come later
+        let left = if is_short { 0..0 } else { 0..traffic.count };
+        let [starts, gaps] = ["start", "stagger"].map(|purpose| demand.stream(purpose));
+        Starts { start: traffic.start, starts, every, by, gaps, step: 0, at: 0, left }
     }
 
-    /// What the start of source `index` is put off by; sources are asked for in order.
-    pub(crate) fn before(&mut self, index: u32) -> u64 {
+    /// How many there are.
+    pub(crate) fn sources(&self) -> u32 {
+        self.left.len() as u32
+    }
+}
+
+impl Iterator for Starts {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let index = self.left.next()?;
         while self.step < index / self.by {
             self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(LONGEST);
             self.step += 1;
         }
-        self.at
+        Some(self.at + self.start.span(&mut self.starts.indexed(u64::from(index))))
     }
 }
 
