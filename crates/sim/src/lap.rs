@@ -9,7 +9,7 @@
 use crate::{
     engine::{Event, Kind, Service},
     flow::Agent,
-    net::{Hop, Link, LinkKind, Network, Packet},
+    net::{Hop, Link, LinkKind, Network, Packet, Route},
     simulation::Simulation,
     tcp::{self, Ack},
 };
@@ -164,6 +164,7 @@ impl Simulation {
                 let window = tcp::initial_window(&tcp.options, tcp.payload);
                 connection.sender.on_any_ack(&tcp.options, window, ack, at, released);
             }
+            let route = Route { first: lap.begins, host };
             let mut others = 0;
             loop {
                 let segment = if is_plain {
@@ -173,7 +174,7 @@ impl Simulation {
                     released.get(others - 1).copied()
                 };
                 let Some(segment) = segment else { break };
-                let mut packet = connection.packet(number, flow.route, (&group.full, tcp), segment, at);
+                let mut packet = connection.packet(number, route, (&group.full, tcp), segment, at);
                 if let Some(marker) = connection.marker() {
                     packet.class = marker.mark(at, packet.bytes, packet.class);
                 }

@@ -37,8 +37,6 @@ pub(crate) struct Calendar<T> {
     /// The next event, or [`Event::NEVER`], and its place; none if it is among those beyond the year.
     top: Event,
     first: u32,
-    /// How many events this year has.
-    near: usize,
     /// Events that were beyond the year when they were filed.
     far: Heap<(Event, u32)>,
     /// Events that were filed as timers, if those are set apart.
@@ -59,7 +57,6 @@ impl<T: Copy + Default> Calendar<T> {
             today: 0,
             top: Event::NEVER,
             first: NONE,
-            near: 0,
             far: Heap::new(),
             timers: Heap::new(),
             sets_apart: false,
@@ -121,7 +118,7 @@ impl<T: Copy + Default> Calendar<T> {
         let place = self.nodes.len() as u32;
         self.nodes.push(Node { event, next: NONE, item });
         self.file(event, place);
-        if self.near > 2 * self.days.len() {
+        if self.nodes.len() > 2 * self.days.len() {
             self.adapt();
         }
     }
@@ -138,7 +135,6 @@ impl<T: Copy + Default> Calendar<T> {
         if day - self.today >= self.days.len() as u64 {
             return self.file_far(event, place);
         }
-        self.near += 1;
         let slot = day as usize & (self.days.len() - 1);
         let mut next = self.days[slot];
         let mut before = NONE;
@@ -177,7 +173,6 @@ impl<T: Copy + Default> Calendar<T> {
         let (item, next) = (node.item, node.next);
         node.next = self.free;
         self.free = place;
-        self.near -= 1;
         let slot = self.today as usize & (self.days.len() - 1);
         self.days[slot] = next;
         if next == NONE {
@@ -224,16 +219,22 @@ impl<T: Copy + Default> Calendar<T> {
     /// The first event of the first day that has one, from `slot` on and round the year.
     #[inline]
     fn first_from(&self, slot: usize) -> u32 {
-        if self.near == 0 {
-            return NONE;
-        }
-        let mut word = slot / WORD;
-        let mut bits = self.taken[word] & (!0 << (slot % WORD));
-        while bits == 0 {
-            word = (word + 1) & (self.taken.len() - 1);
-            bits = self.taken[word];
+        let word = slot / WORD;
+        let bits = self.taken[word] & (!0 << (slot % WORD));
+        if bits == 0 {
+            return self.first_behind(word);
         }
         self.days[word * WORD + bits.trailing_zeros() as usize]
+    }
+
+    /// The same from the bitmap word behind this one on.
+    #[inline(never)]
+    fn first_behind(&self, word: usize) -> u32 {
+        let words = (word + 1..self.taken.len()).chain(0..=word);
+        words
+            .map(|word| (word, self.taken[word]))
+            .find(|(_, bits)| *bits > 0)
+            .map_or(NONE, |(word, bits)| self.days[word * WORD + bits.trailing_zeros() as usize])
     }
 
     /// Everything that is pending but timers.
@@ -271,7 +272,7 @@ impl<T: Copy + Default> Calendar<T> {
             self.today = now >> self.shift;
             let days = (4 * all.len()).next_power_of_two().max(WORD);
             (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
-            (self.near, self.far) = (0, Heap::new());
+            self.far = Heap::new();
             self.far_top = self.first_far();
             (self.top, self.first) = (self.far_top, NONE);
             for place in &all {
