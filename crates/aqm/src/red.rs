@@ -264,7 +264,7 @@ impl Red {
     }
 
     /// The base probability p_b of the present average.
-    #[inline]
+    #[inline(always)]
     fn base(&self) -> f64 {
         let Config {
             thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, quadratic, ..
@@ -310,10 +310,13 @@ impl Red {
     #[inline]
     fn count_one(&mut self) -> f64 {
         let before = self.count;
-        if self.config.counting != Counting::Ns2 {
-            self.count += 1;
-        }
-        (if self.config.counting == Counting::After { before } else { self.count }) as f64
+        let found = match self.config.counting {
+            Counting::Ns2 => return before as f64,
+            Counting::Before => before + 1,
+            Counting::After => before,
+        };
+        self.count += 1;
+        found as f64
     }
 
     fn restart_count(&mut self) {

@@ -74,9 +74,9 @@ impl Fifo {
             let is_let_in = if let Decider::Red(red) = &mut self.decider {
                 desk.lets_in(red, now, packet, has_room, clerk)
             } else if let Decider::Pi(pi) = &mut self.decider {
-                desk.lets_in(pi, now, packet, has_room, clerk)
+                desk.lets_in_far(pi, now, packet, has_room, clerk)
             } else {
-                desk.lets_in(self.decider.aqm_mut(), now, packet, has_room, clerk)
+                desk.lets_in_far(self.decider.aqm_mut(), now, packet, has_room, clerk)
             };
             if !is_let_in {
                 if !clerk.busy && desk.line.len() == 0 {
@@ -124,7 +124,7 @@ impl Fifo {
 
 impl Desk {
     /// Whether an arriving packet may wait, for which there is room now or not.
-    #[inline(never)]
+    #[inline(always)]
     fn lets_in<A: Aqm + ?Sized>(
         &mut self,
         aqm: &mut A,
@@ -147,6 +147,18 @@ impl Desk {
             Verdict::Pass => true,
             verdict => self.carry_out(verdict, now, packet, clerk),
         }
+    }
+
+    #[inline(never)]
+    fn lets_in_far<A: Aqm + ?Sized>(
+        &mut self,
+        aqm: &mut A,
+        now: u64,
+        packet: &mut Packet,
+        has_room: bool,
+        clerk: &mut Clerk,
+    ) -> bool {
+        self.lets_in(aqm, now, packet, has_room, clerk)
     }
 
     /// The buffer is full: whether an arrival of which the estimators know may wait after all.
