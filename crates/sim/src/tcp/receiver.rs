@@ -127,13 +127,27 @@ impl<K> Receiver<K> {
         }
     }
 
+    /// Whether packet `sequence`, marked or not, is as nearly every one: the next one, while nothing is missing, marked
+    /// or special. Then it has arrived, and its acknowledgement says just that.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self, sequence: u32, ce: bool) -> bool {
+        let goes_on = sequence == self.next && !ce && self.aside.is_none();
+        self.next += u32::from(goes_on);
+        goes_on
+    }
+
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     #[inline(always)]
     pub(crate) fn receive(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        if sequence == self.next && !ce && self.aside.is_none() {
-            self.next += 1;
+        if self.goes_on(sequence, ce) {
             return Received { is_new: true, in_order: true };
         }
+        self.receive_other(o, sequence, ce, cwr)
+    }
+
+    /// As [`Receiver::receive`], after [`Receiver::goes_on`] has said no.
+    #[inline(always)]
+    pub(crate) fn receive_other(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
         if let Some(aside) = &mut self.aside
             && !ce
             && !aside.echo
