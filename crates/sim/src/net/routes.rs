@@ -130,11 +130,21 @@ impl Answer {
     }
 }
 
+/// A step while routes are laid: small, for there is one for each link of each route.
+#[derive(Clone, Copy, Debug)]
+struct Draft {
+    link: u32,
+    last: bool,
+    ahead: bool,
+    /// A lap may begin at its end.
+    laps: bool,
+}
+
 /// A route that was laid: where its way there begins, its way back, and what is behind that.
 struct Laid {
-    forward: usize,
-    backward: usize,
-    end: usize,
+    forward: u32,
+    backward: u32,
+    end: u32,
     answer: Answer,
     /// Its sender was declared after its receiver.
     is_later: bool,
@@ -144,7 +154,7 @@ struct Laid {
 pub(super) struct Routes<'a> {
     /// The kind of each link.
     kinds: &'a [u32],
-    steps: Vec<Step>,
+    steps: Vec<Draft>,
     laid: Vec<Laid>,
     /// Every distinct (from, to, how it is answered) is laid once.
     known: BTreeMap<(u32, u32, Answer), u32>,
@@ -175,14 +185,14 @@ impl Routes<'_> {
         ways: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
     ) -> Result<u32, PlanError> {
         if let Some(known) = self.known.get(&(ends.0, ends.1, answer)) {
-            self.senders[self.steps[self.laid[*known as usize].forward].hop.link as usize] += flows;
+            self.senders[self.steps[self.laid[*known as usize].forward as usize].link as usize] += flows;
             return Ok(*known);
         }
         let [there, back] = ways()?;
         self.senders[there[0] as usize] += flows;
-        let forward = self.steps.len();
+        let forward = self.steps.len() as u32;
         self.lay_steps(&there, Feed::Clock);
-        let backward = self.steps.len();
+        let backward = self.steps.len() as u32;
         match answer {
             Answer::None => {}
             Answer::AtOnce => self.lay_steps(&back, Feed::Link(there[there.len() - 1])),
@@ -193,7 +203,7 @@ impl Routes<'_> {
         }
         let number = self.laid.len() as u32;
         self.known.insert((ends.0, ends.1, answer), number);
-        let end = self.steps.len();
+        let end = self.steps.len() as u32;
         self.laid.push(Laid { forward, backward, end, answer, is_later: ends.0 > ends.1 });
         Ok(number)
     }
@@ -203,10 +213,7 @@ impl Routes<'_> {
             self.feeds[*link as usize].add(feed);
             feed = Feed::Link(*link);
             let last = i + 1 == links.len();
-            let mut pace = Pace::default();
-            pace.kind = self.kinds[*link as usize];
-            let hop = Hop { link: *link, own: 0, pace };
-            self.steps.push(Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE, chained: false });
+            self.steps.push(Draft { link: *link, last, ahead: false, laps: false });
         }
     }
 
@@ -217,17 +224,18 @@ impl Routes<'_> {
             |link: u32, next: u32| !has_queue(next) && feeds[next as usize] == Feeds::Only(Feed::Link(link));
         for i in 0..steps.len() {
             if !steps[i].last {
-                steps[i].ahead = follows(steps[i].hop.link, steps[i + 1].hop.link);
+                steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
             }
         }
         for &Laid { forward, backward, end, answer, .. } in &*laid {
+            let [forward, backward, end] = [forward, backward, end].map(|i| i as usize);
             let last = backward - 1;
             steps[last].ahead = match answer {
                 Answer::None => true,
-                Answer::AtOnce => follows(steps[last].hop.link, steps[backward].hop.link),
+                Answer::AtOnce => follows(steps[last].link, steps[backward].link),
                 Answer::Later => false,
             };
-            let first = steps[forward].hop.link;
+            let first = steps[forward].link;
             let is_alone = senders[first as usize] == 1 && feeds[first as usize] == Feeds::Only(Feed::Clock);
             // Else it would go round without end.
             let waits_somewhere = steps[forward..backward].iter().any(|step| !step.ahead);
@@ -240,7 +248,7 @@ impl Routes<'_> {
                 let mut laps = steps[backward..end].iter().all(|step| step.ahead);
                 for step in steps[forward..backward].iter_mut().rev() {
                     laps &= step.ahead;
-                    step.lap = if laps { 0 } else { NOWHERE }; // numbered once equal ways are one
+                    step.laps = laps;
                 }
             }
         }
@@ -252,8 +260,16 @@ impl Routes<'_> {
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let routes = self.laid.iter().map(|laid| {
-            let mut way = self.steps[laid.forward..laid.end].to_vec();
-            let (arrives, answers) = (laid.backward - laid.forward - 1, laid.backward - laid.forward);
+            let step = |&Draft { link, last, ahead, laps }: &Draft| {
+                let mut pace = Pace::default();
+                pace.kind = self.kinds[link as usize];
+                let lap = if laps { 0 } else { NOWHERE }; // numbered once equal ways are one
+                Step { hop: Hop { link, own: 0, pace }, last, ahead, queue: NOWHERE, lap, chained: false }
+            };
+            let drafts = &self.steps[laid.forward as usize..laid.end as usize];
+            let mut way: Vec<Step> = drafts.iter().map(step).collect();
+            let answers = (laid.backward - laid.forward) as usize;
+            let arrives = answers - 1;
             let own = match (laid.is_later, laid.answer) {
                 (true, Answer::None) => [0, 0],
                 (true, _) => [0, way.len() - 1],
