@@ -88,7 +88,10 @@ def measure(case: Case) -> str:
         f"instructions_per_packet={instructions(case, case.counted)} "
         f"ratio_ns2={ratio['ns2']} ratio_ns3={ratio['ns3']}"
     )
-    return line + (f" bytes_per_flow={memory(case)}" if case.memory else "")
+    if not case.memory:
+        return line
+    alone, with_packets = memory(case)
+    return f"{line} bytes_per_flow={alone} bytes_per_flow_with_packets={with_packets}"
 
 
 def twins(case: Case) -> list[str]:

@@ -35,8 +35,8 @@ class Case:
     #: Whether `--check` holds it.
     bounded: bool = False
 
-    def scenario(self, duration: str | None = None, part: int = 1) -> sojourn.Scenario:
-        """Return the scenario, or a `part`-th of its flows and rate."""
+    def scenario(self, duration: str | None = None, part: int = 1, times: int = 1) -> sojourn.Scenario:
+        """Return the scenario, or a `part`-th of its flows and rate, or `times` as many flows."""
         scenario = sojourn.load(HERE / self.file).with_(**{**self.changes, "warmup": "0s"})
         if duration is not None:
             scenario = scenario.with_(duration=duration)
@@ -44,7 +44,7 @@ class Case:
             data = scenario.model_dump(by_alias=True, exclude_none=True)
             number, unit = re.fullmatch(r"(\d+)(.*)", self.rate).groups()
             dumbbell = {**data["dumbbell"], "rate": f"{int(number) * 1000 // part}{unit}".replace("G", "M")}
-            traffic = [{**data["traffic"][0], "count": self.flows // part}]
+            traffic = [{**data["traffic"][0], "count": self.flows * times // part}]
             scenario = scenario.with_(dumbbell=dumbbell, traffic=traffic)
         return scenario
 

@@ -34,10 +34,10 @@ class Count:
 
 
 @contextmanager
-def plan(case: Case, duration: str | None = None, part: int = 1) -> Iterator[str]:
+def plan(case: Case, duration: str | None = None, part: int = 1, times: int = 1) -> Iterator[str]:
     """Write what the core is asked to do into a file, for a while."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(case.scenario(duration, part).plan(case.spec), file)
+        json.dump(case.scenario(duration, part, times).plan(case.spec), file)
         file.flush()
         yield file.name
 
@@ -90,13 +90,20 @@ def instructions(case: Case, duration: str | None) -> str:
     return f"{total / packets:.0f}"
 
 
-def memory(case: Case) -> int:
-    """Bytes that a flow costs: what all take more than a tenth of them on a tenth of the rate."""
-    peaks = []
-    for part in (1, 10):
-        with plan(case, part=part) as file:
-            peaks.append(int(re.search(r"peak_bytes=(\d+)", run(ours(file))[0])[1]))
-    return round((peaks[0] - peaks[1]) / (case.flows * 0.9))
+def memory(case: Case) -> tuple[int, int]:
+    """Return bytes that a flow adds, by the largest resident memory.
+
+    First at the same rate: twice as many flows less these. Then with its packets: these less a tenth of them
+    on a tenth of the rate.
+    """
+    all_, tenth, twice = (peak(case, part, times) for part, times in ((1, 1), (10, 1), (1, 2)))
+    return round((twice - all_) / case.flows), round((all_ - tenth) / (case.flows * 0.9))
+
+
+def peak(case: Case, part: int, times: int) -> int:
+    """Return the largest resident memory of a run, in bytes."""
+    with plan(case, part=part, times=times) as file:
+        return int(re.search(r"peak_bytes=(\d+)", run(ours(file))[0])[1])
 
 
 def build_ns3() -> None:
