@@ -305,7 +305,9 @@ pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
         });
     let flows =
         (any_tcp(), 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
-    let groups = vec(flows, 1..3).prop_map(|groups| {
+    // Somebody whom nobody answers crosses the same links now and then.
+    let datagrams = option::weighted(0.4, (select(vec![MBIT / 10, MBIT]), select(vec![40, 500, 1000])));
+    let groups = (vec(flows, 1..3), datagrams).prop_map(|(groups, datagrams)| {
         let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
             let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
             (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, 0, 0);
@@ -314,7 +316,11 @@ pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
             let name = format!("t{i}");
             Traffic { start, stop: stop.map(|ms| ms * MS), ..traffic(&name, count, Kind::Tcp(tcp)) }
         };
-        groups.into_iter().enumerate().map(group).collect::<Vec<_>>()
+        let datagrams = datagrams.map(|(rate, size)| {
+            let kind = Kind::UdpCbr { rate, size, jitter: 0.0 };
+            Traffic { start: Draw::Uniform(0.0, 0.2 * SECOND as f64), ..traffic("datagrams", 1, kind) }
+        });
+        groups.into_iter().enumerate().map(group).chain(datagrams).collect::<Vec<_>>()
     });
     (dumbbell, groups, any_plan()).prop_map(|(dumbbell, traffic, other)| Plan {
         topology: Topology::Dumbbell(dumbbell),

@@ -3,7 +3,9 @@
 //!
 //! Mutants seen to fail: a timer that expires before the acknowledgement comes is forgotten, in a lap and outside; the
 //! horizon is forgotten in a lap; an acknowledgement overtakes one that waits for the clock; a first link that several
-//! flows share counts as one's own.
+//! flows share counts as one's own; a packet that comes to an idle queue waits for others at the same time; an arrival
+//! and the end of a transmission at the same time are not told apart; a chain of links is not settled before datagrams
+//! cross one of them, or not looked at after that; an acknowledgement that waits has no rank.
 
 use crate::{
     plans::{any_plan, lapping_plan},
