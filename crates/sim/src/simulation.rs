@@ -31,7 +31,9 @@ pub struct Control {
 }
 
 /// Events between two looks at [`Control`].
-const PATIENCE: u64 = 16_384;
+const PATIENCE: u64 = 2048;
+/// So many events at least lie between two adaptations of the calendar, but at first, when what is pending changes.
+const ADAPTS: u64 = 32_768;
 /// In a `Source` or `Stop` event: the number is a group's, not a flow's.
 pub(crate) const OF_GROUP: u32 = 1 << 25;
 
@@ -138,7 +140,7 @@ impl Simulation {
     /// of.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let mut events = 0u64;
-        let mut until_adapted = 2 * PATIENCE;
+        let mut until_adapted = PATIENCE;
         while self.peek().time() < self.end {
             control.now_ns.store(self.peek().time(), Ordering::Relaxed);
             if control.cancel.load(Ordering::Relaxed) {
@@ -146,7 +148,7 @@ impl Simulation {
             }
             if events >= until_adapted {
                 self.calendar.adapt();
-                until_adapted = events + 2 * PATIENCE + 16 * self.calendar.capacity() as u64;
+                until_adapted = events + events.min(ADAPTS) + 16 * self.calendar.capacity() as u64;
             }
             events += self.run_some();
         }

@@ -257,16 +257,16 @@ impl<T: Copy + Default> Calendar<T> {
         all
     }
 
-    /// Make days as long as the events of the next quarter are apart, and the year several times as long as it
+    /// Make days as long as the next sixteenth of the events are apart (packets: timers are further away), and the year several times as long as it
     /// takes for all of them. To be called now and then.
     #[cold]
     pub(crate) fn adapt(&mut self) {
         let mut all = self.places();
         all.sort_by_key(|place| self.nodes[*place as usize].event);
-        let quarter = all.len() / 4;
-        if let (Some(first), Some(last)) = (all.first(), all.get(quarter)) {
+        let few = all.len() / 16;
+        if let (Some(first), Some(last)) = (all.first(), all.get(few)) {
             let [first, last] = [first, last].map(|place| self.nodes[*place as usize].event.time());
-            let gap = (last - first) / (quarter as u64).max(1);
+            let gap = (last - first) / (few as u64).max(1);
             let now = self.today << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.today = now >> self.shift;

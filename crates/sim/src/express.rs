@@ -1,10 +1,10 @@
 //! The express: how most packets go round, in straight code.
 //!
-//! Most simulated packets come to the measured queue, leave it, and make a lap ([`crate::net::Lap`]): over links that are told the
-//! time to the receiver, back as an acknowledgement, and what their sender answers is on its way to the queue. This
-//! loop does what [`Simulation::queue_up`], [`Simulation::depart`], [`Simulation::carry`], [`Simulation::receive`] and
-//! [`Simulation::react`] do one after the other, with queue and flow at hand all the time, and leaves to them whatever
-//! is out of the ordinary.
+//! Most simulated packets come to the measured queue, leave it, and make a lap ([`crate::net::Lap`]): over links that
+//! hold up nobody for long to the receiver, back as an acknowledgement, and what their sender answers is on its way to
+//! the queue. This loop does what [`Simulation::queue_up`], [`Simulation::depart`], [`Simulation::carry`],
+//! [`Simulation::receive`] and [`Simulation::react`] do one after the other, with queue and flow at hand all the time.
+//! Whatever is out of the ordinary it leaves to them.
 
 use crate::{
     engine::{Event, Kind, Service},
