@@ -257,8 +257,8 @@ impl<T: Copy + Default> Calendar<T> {
         all
     }
 
-    /// Make days as long as the next sixteenth of the events are apart (packets: timers are further away), and the year several times as long as it
-    /// takes for all of them. To be called now and then.
+    /// Make days as long as the next sixteenth of the events are apart (packets: timers are further away), and the
+    /// year several times as long as it takes for all of them. To be called now and then.
     #[cold]
     pub(crate) fn adapt(&mut self) {
         let mut all = self.places();
