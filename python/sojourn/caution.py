@@ -57,9 +57,10 @@ def _heavy(record: Record) -> list[str]:
 
     from sojourn.study.longrun import heavy_tail
 
-    found = []
-    objects = record.objects
-    for (name,), rows in objects.group_by("traffic", maintain_order=True):
+    found: list[str] = []
+    if not record.data["objects"]["bytes"]:
+        return found
+    for (name,), rows in record.objects.group_by("traffic", maintain_order=True):
         tail = heavy_tail(rows["bytes"].to_numpy().astype(np.float64))
         if tail is not None:
             share = f"the largest 1 % are {100 * tail.top_share:.0f} % of the bytes"
@@ -72,13 +73,12 @@ def _heavy(record: Record) -> list[str]:
 
 def _late(record: Record) -> str | None:
     """Return that the queue was still settling after the warm-up, if it matters for its mean."""
+    import numpy as np
+
     from sojourn.study.warmup import settled_after
 
-    series = record.series()
-    if series.is_empty():
-        return None
+    values = record.samples("mean_packets").astype(np.float64, copy=False)
     warmup, end = record.window
-    values = series["queue_mean"].to_numpy()
     settled = settled_after(values, end)
     if settled is None or settled <= warmup:
         return None

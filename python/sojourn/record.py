@@ -250,6 +250,12 @@ class Record:
             "traffic", "transport", "index", pl.exclude("traffic", "transport", "index")
         )
 
+    def samples(self, name: str) -> NDArray[np.generic]:
+        """Return a column of the measured queue's samples, named as in the core; empty without a series."""
+        series = self.data["series"]
+        column = series["queues"][0][name] if series["interval"] and series["queues"] else b""
+        return array(column, TYPES["series"][name])
+
     def series(self, queue: str | None = None) -> pl.DataFrame:
         """Return the samples of `queue` (the measured one if None), probes included.
 
