@@ -1,0 +1,53 @@
+//! Deficit round robin: vectors.
+
+use crate::queueing::{N, enqueue, order};
+use crate::schedulers::build;
+use crate::support::{context, packet};
+use sojourn_aqm::{Cause, Class, Context, Fate, Limit, PacketView, Stream, Time, Token};
+
+#[test]
+fn drr_shares_bytes_by_weight() {
+    let mut drr = build(
+        "drr classes 3 w_0 3 w_2 0.5 quantum 500B",
+        Context { limit: Limit::Packets(100_000), ..context() },
+    );
+    let mut rng = Stream::new(1, "drr");
+    let mut sizes = Vec::new();
+    let mut bytes = [0u64; 3];
+    for i in 0..9000u64 {
+        let class = (i % 3) as u8;
+        let view =
+            PacketView { class: Class(class), ..packet([300, 1500, 700][class as usize] + (i % 50) as u32) };
+        sizes.push((class, view.bytes));
+        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
+    }
+    for _ in 0..2000 {
+        let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
+        let (class, size) = sizes[token.0 as usize];
+        bytes[class as usize] += u64::from(size);
+    }
+    let share = |class: usize| bytes[class] as f64 / bytes.iter().sum::<u64>() as f64;
+    for (class, expected) in [(0, 3.0 / 4.5), (1, 1.0 / 4.5), (2, 0.5 / 4.5)] {
+        assert!((share(class) - expected).abs() < 0.005, "{class}: {}", share(class));
+    }
+}
+
+#[test]
+fn drr_keeps_deficits_and_steals_from_the_longest() {
+    // The paper's example: quantum 500; 600 has to wait for a second turn, 200 twice does not.
+    let mut drr = build("drr classes 2 quantum 500B", context());
+    enqueue(
+        &mut *drr,
+        0.0,
+        &[(0, 0, 600, N), (0, 0, 300, N), (1, 1, 200, N), (1, 1, 200, N), (1, 1, 600, N)],
+    );
+    assert_eq!(order(&mut *drr), [2, 3, 0, 1, 4]);
+    let mut drr = build("drr classes 2", Context { limit: Limit::Packets(3), ..context() });
+    let fates = enqueue(
+        &mut *drr,
+        0.0,
+        &[(0, 0, 600, N), (0, 0, 600, N), (1, 1, 100, N), (1, 1, 100, N), (0, 0, 900, N)],
+    );
+    // The second of class 0 leaves for class 1; class 0 is then the longest itself and is refused.
+    assert_eq!(fates, [(1, Fate::Dropped(Cause::Overflow)), (4, Fate::Dropped(Cause::Overflow))]);
+}

@@ -1,0 +1,111 @@
+//! fq_codel and fq_pie: vectors and options.
+
+use crate::queueing::{A, B, N, THIRD, dequeue, enqueue, lists, order};
+use crate::schedulers::build;
+use crate::support::{context, packet};
+use sojourn_aqm::{Cause, Context, Ecn, Fate, FlowId, Limit, PacketView, Span, Stream, Time, Token};
+use std::collections::BTreeMap;
+
+#[test]
+fn fq_v1_rounds_with_new_flows_first() {
+    for turn in ["zero", "below_zero"] {
+        let mut fq = build(&format!("fq_codel quantum 1500B turn {turn}"), context());
+        let arrivals = [
+            (A, 0, 1500, N),
+            (A, 0, 1500, N),
+            (A, 0, 1500, N),
+            (B, 0, 100, N),
+            (B, 0, 100, N),
+            (THIRD, 0, 3000, N),
+        ];
+        assert!(enqueue(&mut *fq, 0.0, &arrivals).is_empty());
+        assert_eq!(lists(&*fq), (3.0, 0.0));
+        if turn == "below_zero" {
+            // A's credit of 0 is still a turn: a second packet.
+            assert_eq!(order(&mut *fq), [0, 1, 3, 4, 5, 2]);
+            continue;
+        }
+        // Who, and how long the two lists are after it (new, old), as the vector's rows have it.
+        for (token, new, old) in
+            [(0, 3.0, 0.0), (3, 2.0, 1.0), (4, 2.0, 1.0), (5, 1.0, 2.0), (1, 0.0, 3.0), (2, 0.0, 2.0)]
+        {
+            assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(token));
+            assert_eq!(lists(&*fq), (new, old), "after {token}");
+        }
+        assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, None);
+        assert_eq!(lists(&*fq), (0.0, 0.0));
+    }
+}
+
+#[test]
+fn fq_v2_an_emptied_new_flow_passes_through_the_old_list() {
+    let mut fq = build("fq_codel", context());
+    enqueue(&mut *fq, 0.0, &[(A, 0, 100, N), (B, 0, 1000, N), (B, 0, 1000, N), (B, 0, 1000, N)]);
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(0));
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(1)); // A was found empty: old
+    assert_eq!(lists(&*fq), (1.0, 1.0));
+    // A comes back, but is not new again: B's turn first.
+    enqueue(&mut *fq, 0.0, &[(A, 0, 100, N)]);
+    assert_eq!(lists(&*fq), (1.0, 1.0));
+    assert_eq!(dequeue(&mut *fq, 0.0, &[]).0, Some(2));
+}
+
+#[test]
+fn fq_v3_the_longest_loses_from_its_head() {
+    let arrivals = [(A, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (THIRD, 0, 4500, N)];
+    let overflow = |token| (token, Fate::Dropped(Cause::Overflow));
+    let limit = Context { limit: Limit::Packets(4), ..context() };
+    // Half of B's 9000 bytes: two packets; one if the batch is 1.
+    for (options, gone) in [("", vec![overflow(1), overflow(2)]), ("drop_batch 1", vec![overflow(1)])] {
+        let mut fq = build(&format!("fq_codel {options}"), limit);
+        assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), gone);
+    }
+    let mut fq = build("fq_codel memory 16kB", Context { limit: Limit::Packets(10_240), ..context() });
+    assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(1), overflow(2)]);
+    let mut fq = build("fq_pie", limit);
+    assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
+}
+
+/// One flow in excess is signalled, the sparse one is not and waits for nobody.
+#[test]
+fn fq_signals_only_who_fills_the_queue() {
+    for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {
+        let mut scheduler = build(spec, Context { limit: Limit::Packets(10_240), ..context() });
+        let mut rng = Stream::new(1, spec);
+        let (mut drops, mut marks, mut longest) = (0, 0, Span::ZERO);
+        let mut sent = BTreeMap::new();
+        for step in 0..20_000u64 {
+            let now = Time(step * 800_000); // the time of 1000 bytes
+            if scheduler.next_timer().is_some_and(|due| due <= now) {
+                scheduler.on_timer(now);
+            }
+            let mut told = |token: Token, fate| {
+                assert_eq!(token.0 % 2, 0, "{spec}: the sparse flow loses nothing");
+                match fate {
+                    Fate::Dropped(cause) => {
+                        assert_eq!(cause, Cause::Early);
+                        drops += 1;
+                    }
+                    Fate::Marked(_) => marks += 1,
+                }
+            };
+            for copy in 0..(if step % 4 == 0 { 2 } else { 1 }) {
+                let view = PacketView { ecn, arrived: now, ..packet(1000) };
+                scheduler.enqueue(now, Token(4 * step + 2 * copy), &view, &mut rng, &mut told);
+            }
+            if step % 20 == 0 {
+                let view = PacketView { flow: FlowId(1), ecn, arrived: now, ..packet(100) };
+                scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut told);
+                sent.insert(4 * step + 1, now);
+            }
+            if let Some(arrived) =
+                scheduler.dequeue(now, &mut rng, &mut told).and_then(|(t, _)| sent.remove(&t.0))
+            {
+                longest = Span(longest.0.max(now.since(arrived).0));
+            }
+        }
+        assert!(longest.0 <= 2_000_000, "{spec}: {longest:?}");
+        assert_eq!(ecn == N, marks == 0, "{spec}: {marks} marks");
+        assert!(drops + marks > 100, "{spec}: {drops} drops, {marks} marks");
+    }
+}

@@ -1,0 +1,64 @@
+//! Schedulers on a class of another, and class numbers with precedences.
+
+use crate::queueing::{N, dequeue, enqueue, order, probe};
+use crate::schedulers::build;
+use crate::support::{at, context, packet};
+use sojourn_aqm::{Cause, Class, Context, Fate, Limit, PacketView, Stream, Token};
+
+/// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
+#[test]
+fn a_scheduler_may_stand_on_a_class() {
+    let roomy = Context { limit: Limit::Packets(10_000), ..context() };
+    for spec in ["drr classes 2 w_0 3 aqm_1 (fq_codel quantum 1000B)", "drr classes 2 w_0 3 aqm fq_codel"] {
+        let mut drr = build(spec, roomy);
+        // Class 0: one flow. Class 1: flow 1 sends four times as much as flow 2.
+        let arrivals: Vec<_> = (0..5000)
+            .map(|i| ([0, 0, 0, 0, 0, 1, 1, 1, 1, 2][i % 10], u8::from(i % 10 >= 5), 1000, N))
+            .collect();
+        enqueue(&mut *drr, 0.0, &arrivals);
+        let sent: Vec<_> = (0..800).filter_map(|_| dequeue(&mut *drr, 0.0, &[]).0).collect();
+        let of = |flow: u32| sent.iter().filter(|i| arrivals[**i as usize].0 == flow).count() as i64;
+        assert!((of(0) - 600).abs() <= 3, "{spec}: {} of class 0", of(0));
+        assert!((of(1) - 100).abs() <= 3 && (of(2) - 100).abs() <= 3, "{spec}: {} and {}", of(1), of(2));
+        let field = |name: &str| probe(&*drr, name);
+        assert_eq!((field("0.packets") + field("1.packets")) as u32, drr.packets());
+        assert_eq!(field("1.new") + field("1.old"), 2.0, "{spec}");
+    }
+}
+
+/// With no room left, who leaves is the last of a queue, and fq_codel's the head of its longest flow.
+#[test]
+fn a_scheduler_on_a_class_gives_room() {
+    let full = Context { limit: Limit::Packets(4), ..context() };
+    let arrivals = [(0, 1, 100, N), (1, 1, 500, N), (0, 1, 100, N), (1, 1, 500, N), (2, 0, 100, N)];
+    for (spec, gone) in [
+        ("prio evict lowest aqm_1 fq_codel", 1),
+        ("prio evict lowest aqm_1 fq_pie", 3),
+        ("prio evict lowest aqm_1 prio", 3),
+        ("prio evict lowest", 3),
+        ("prio aqm_1 fq_codel", 4),
+        ("drr classes 2 aqm_1 fq_codel", 1),
+        ("drr classes 2 aqm_1 drr", 3),
+        ("prio evict lowest aqm_1 dualpi2", 3),
+    ] {
+        let fates = enqueue(&mut *build(spec, full), 0.0, &arrivals);
+        assert_eq!(fates, [(gone, Fate::Dropped(Cause::Overflow))], "{spec}");
+    }
+}
+
+/// Six class numbers are two classes of three precedences: AF1 yellow is 1, AF2 green 3.
+#[test]
+fn class_numbers_hold_precedences() {
+    // Each green packet passes BIO; yellow ones and red ones are dropped once one waits.
+    let bio = "bio max_in 100p min_in 50p max_out 0.5p min_out 0.4p d_i_out 1";
+    let mut prio = build(&format!("prio classes 2 precedences 3 aqm ({bio})"), context());
+    let mut drops = Vec::new();
+    let mut rng = Stream::new(1, "prio");
+    for (i, class) in [0, 1, 3, 4, 2, 5, 0, 3, 9].into_iter().enumerate() {
+        let view = PacketView { class: Class(class), ..packet(100) };
+        prio.enqueue(at(0.0), Token(i as u64), &view, &mut rng, &mut |token, _| drops.push(token.0));
+    }
+    // The first of the others raises p, it meets 0 itself; 9 is one more of the last class, green.
+    assert_eq!(drops, [4, 5]);
+    assert_eq!(order(&mut *prio), [0, 1, 6, 2, 3, 7, 8]);
+}

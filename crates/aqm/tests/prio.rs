@@ -1,0 +1,24 @@
+//! Strict priority: vectors.
+
+use crate::queueing::{N, enqueue, order};
+use crate::schedulers::build;
+use crate::support::context;
+use sojourn_aqm::{Cause, Context, Fate, Limit};
+
+#[test]
+fn prio_is_strict() {
+    let mut prio = build("prio", context());
+    enqueue(
+        &mut *prio,
+        0.0,
+        &[(0, 7, 100, N), (0, 2, 100, N), (0, 1, 100, N), (0, 0, 100, N), (0, 1, 100, N)],
+    );
+    assert_eq!(order(&mut *prio), [3, 2, 4, 0, 1]);
+    let arrivals = [(0, 1, 100, N), (0, 2, 100, N), (0, 2, 100, N), (0, 1, 100, N), (0, 2, 100, N)];
+    let full = Context { limit: Limit::Packets(3), ..context() };
+    for (options, gone) in [("", [3, 4]), ("evict lowest", [2, 4])] {
+        let mut prio = build(&format!("prio {options}"), full);
+        let fates = enqueue(&mut *prio, 0.0, &arrivals);
+        assert_eq!(fates, gone.map(|token| (token, Fate::Dropped(Cause::Overflow))), "{options:?}");
+    }
+}
