@@ -10,14 +10,10 @@ use crate::{
 use sojourn_aqm::{Class, Ecn, Stream};
 use std::{collections::VecDeque, num::NonZero};
 
-/// A retransmission timer is looked at after this long at the latest: longer than usual time-outs. When a first, long
-/// time-out becomes a short one, as it does in every flow, no event is left over that was filed for the long one.
-const LOOK: u64 = 200_000_000;
-
 /// Sender, receiver and their timers.
 #[repr(C)]
 pub(crate) struct Connection {
-    /// When the retransmission event is filed for: not after the deadline, perhaps before.
+    /// What is done about its retransmission timer ([`crate::timers::Timers`]).
     pub(crate) filed: Option<NonZero<u64>>,
     pub(crate) sender: Sender,
     /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
@@ -121,22 +117,6 @@ impl Connection {
     pub(crate) fn goodput(&self, tcp: &Tcp, received: u32) -> u64 {
         let all_alike = u64::from(received - self.receiver.empty) * u64::from(tcp.payload);
         self.receiver.kept().map_or(all_alike, |special| special.goodput)
-    }
-
-    /// When to look at the retransmission timer, if nothing is filed for that or for earlier. It is `at`; `before`:
-    /// the deadline for which, or for earlier, something is filed.
-    #[inline(always)]
-    pub(crate) fn look(&mut self, before: Option<u64>, at: u64) -> Option<u64> {
-        let deadline = self.sender.deadline()?;
-        if before.is_some_and(|before| before <= deadline) {
-            return None;
-        }
-        if self.filed.is_some_and(|filed| filed.get() <= deadline) {
-            return None;
-        }
-        let due = deadline.min(at + LOOK);
-        self.filed = NonZero::new(due);
-        Some(due)
     }
 
     /// What waits for its end.

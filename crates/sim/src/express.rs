@@ -7,7 +7,7 @@
 //! Whatever is out of the ordinary it leaves to them.
 
 use crate::{
-    engine::{Event, Kind, Service},
+    engine::{Event, Service},
     flow::Agent,
     net::{Hop, Link, LinkKind, Network, Packet, Route},
     simulation::Simulation,
@@ -56,7 +56,7 @@ impl Simulation {
     #[inline(never)]
     fn go_round(&mut self, mut left: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
-        let Simulation { calendar, service, network, groups, flows, released, sacks, .. } = self;
+        let Simulation { calendar, service, network, groups, flows, timers, released, sacks, .. } = self;
         let Network { links, kinds, ports, steps, laps, chain, .. } = network;
         let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
         let (flows, groups) = (&mut flows[..], &groups[..]);
@@ -188,9 +188,7 @@ impl Simulation {
                 calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
             }
             released.clear();
-            if let Some(due) = connection.look(before, at) {
-                calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
-            }
+            timers.watch(calendar, (connection, number), before, at);
             if !port.clerk.fates.is_empty() {
                 return (left, now, Rare::Told);
             }

@@ -11,6 +11,7 @@ use crate::{
     plan,
     simulation::{OF_GROUP, Simulation},
     tcp::{self, Ack, Segment},
+    timers::Timers,
     traffic::{Datagrams, exponential},
 };
 use std::num::NonZero;
@@ -130,9 +131,9 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         debug_assert!(self.released.is_empty(), "one sender at a time");
-        let before = connection.sender.cwnd();
+        let (before, cwnd) = (connection.sender.deadline(), connection.sender.cwnd());
         act(&mut connection.sender, tcp, &mut self.released);
-        if self.trace_cwnd && connection.sender.cwnd() != before {
+        if self.trace_cwnd && connection.sender.cwnd() != cwnd {
             self.cwnd.time_ns.push(now);
             self.cwnd.flow.push(flow.row);
             self.cwnd.cwnd.push(connection.sender.cwnd());
@@ -149,9 +150,7 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        if let Some(due) = connection.look(None, now) {
-            self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
-        }
+        self.timers.watch(&mut self.calendar, (connection, number), before, now);
         if let Some(due) = connection.sender.take_hold() {
             self.calendar.push(Event::new(due, due - now, Kind::Release, number));
         }
@@ -212,14 +211,14 @@ impl Simulation {
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
         let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return };
-        if connection.filed != NonZero::new(now) {
-            return; // an earlier one was filed since
+        if !Timers::takes(connection, now) {
+            return;
         }
-        connection.filed = None;
         if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_out(now, number);
-        } else if let Some(due) = connection.look(None, now) {
-            self.calendar.push_timer(Event::new(due, u64::MAX, Kind::Retransmit, number));
+        }
+        if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent {
+            self.timers.watch(&mut self.calendar, (connection, number), None, now);
         }
     }
 

@@ -20,6 +20,7 @@ pub mod queues;
 mod record;
 mod simulation;
 pub mod tcp;
+mod timers;
 mod traffic;
 mod web;
 

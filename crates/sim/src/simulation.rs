@@ -14,6 +14,7 @@ use crate::{
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
+    timers::Timers,
     web::Visits,
 };
 use std::{
@@ -48,6 +49,7 @@ pub struct Simulation {
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) timers: Timers,
     /// Of those that were there when the window opened.
     before: Vec<Before>,
     /// How many rows the record has for sources that are there from the beginning, and the rows of others.
@@ -109,6 +111,7 @@ impl Simulation {
             network,
             groups,
             flows: Vec::new(),
+            timers: Timers::default(),
             before: Vec::new(),
             late_rows: Vec::new(),
             visits: Visits::default(),
@@ -271,6 +274,7 @@ impl Simulation {
                 }
             }
             Kind::Retransmit => self.on_retransmission_event(now, number),
+            Kind::Timers => self.timers.look(&mut self.calendar, &mut self.flows, now),
             Kind::DelayedAck => {
                 if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent
                     && connection.receiver.held() == NonZero::new(now)

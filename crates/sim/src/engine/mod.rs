@@ -45,9 +45,11 @@ pub(crate) enum Kind {
     Arrival = 11,
     /// Queues are sampled.
     Sample = 12,
+    /// Retransmission timers are looked at.
+    Timers = 13,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 14] = [
     Kind::Warmup,
     Kind::Departure,
     Kind::AqmTimer,
@@ -61,6 +63,7 @@ const KINDS: [Kind; 13] = [
     Kind::Paced,
     Kind::Arrival,
     Kind::Sample,
+    Kind::Timers,
 ];
 
 /// How long an event was certain before it happens; beyond a second all are alike.
