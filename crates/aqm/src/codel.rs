@@ -120,15 +120,18 @@ impl Newton {
     }
 }
 
-/// What was just dropped, so that the next head, at the same moment, is judged as the RFC's loop does.
+/// Whether it drops, and what became of the packet before, since the next head, at the same moment, is judged as the
+/// RFC's loop does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Dropped {
-    /// Nothing: the head is the first of its departure.
-    No,
-    /// The packet on which dropping began: the next one goes.
-    First,
-    /// A packet of the loop: `drop_next` is still to be moved.
-    Another,
+enum State {
+    /// It does not drop.
+    Resting,
+    /// In the dropping state; the head is the first of its departure.
+    Dropping,
+    /// Dropping began with the packet before: this one goes.
+    Begun,
+    /// The loop dropped the packet before: `drop_next` is still to be moved.
+    Dropped,
 }
 
 /// The state of CoDel, with the RFC's names.
@@ -149,10 +152,7 @@ pub struct CoDel {
     count: u32,
     /// Count when dropping last began.
     lastcount: u32,
-    /// In the dropping state.
-    dropping: bool,
-    /// What was dropped before this head.
-    dropped: Dropped,
+    state: State,
 }
 
 impl CoDel {
@@ -168,8 +168,7 @@ impl CoDel {
             drop_next: Time::ZERO,
             count: 0,
             lastcount: 0,
-            dropping: false,
-            dropped: Dropped::No,
+            state: State::Resting,
         })
     }
 
@@ -200,29 +199,30 @@ impl CoDel {
 
     /// A head that is ok to drop or not; most need not come here.
     #[inline(never)]
-    fn judge(&mut self, now: Time, packet: &PacketView, ok: bool) -> Verdict {
-        match core::mem::replace(&mut self.dropped, Dropped::No) {
-            Dropped::First => Verdict::Pass,
-            Dropped::No if !self.dropping => {
-                if ok {
-                    self.begin(now, packet)
-                } else {
-                    Verdict::Pass
-                }
+    fn judge(&mut self, now: Time, packet: PacketView, ok: bool) -> Verdict {
+        match self.state {
+            State::Begun => {
+                self.state = State::Dropping;
+                Verdict::Pass
             }
-            dropped => {
-                self.dropping = ok;
-                if ok && dropped == Dropped::Another {
+            _ if !ok => {
+                self.state = State::Resting;
+                Verdict::Pass
+            }
+            State::Resting => self.begin(now, &packet),
+            before => {
+                self.state = State::Dropping;
+                if before == State::Dropped {
                     self.schedule(self.drop_next);
                 }
-                self.proceed(now, packet)
+                self.proceed(now, &packet)
             }
         }
     }
 
     /// Dropping begins with this packet.
     fn begin(&mut self, now: Time, packet: &PacketView) -> Verdict {
-        self.dropping = true;
+        self.state = State::Dropping;
         let recent = now.since(self.drop_next).0 < self.interval.0.saturating_mul(16);
         let again = if self.less_two {
             self.count.saturating_sub(2)
@@ -237,14 +237,14 @@ impl CoDel {
         self.lastcount = self.count;
         let verdict = Verdict::signal(packet, self.ecn, Cause::Early);
         if matches!(verdict, Verdict::Drop(_)) {
-            self.dropped = Dropped::First;
+            self.state = State::Begun;
         }
         verdict
     }
 
     /// The body of the RFC's loop: this packet goes if its time has come.
     fn proceed(&mut self, now: Time, packet: &PacketView) -> Verdict {
-        if !self.dropping || now < self.drop_next {
+        if now < self.drop_next {
             return Verdict::Pass;
         }
         self.count = self.count.saturating_add(1);
@@ -255,7 +255,7 @@ impl CoDel {
         if matches!(verdict, Verdict::Mark(_)) {
             self.schedule(self.drop_next);
         } else {
-            self.dropped = Dropped::Another;
+            self.state = State::Dropped;
         }
         verdict
     }
@@ -276,18 +276,21 @@ impl Aqm for CoDel {
         _: &mut dyn Random,
     ) -> Verdict {
         let ok = self.ok_to_drop(now, packet, queue);
-        let nothing_due = ok == self.dropping && (!ok || now < self.drop_next);
-        if nothing_due && self.dropped == Dropped::No { Verdict::Pass } else { self.judge(now, packet, ok) }
+        let nothing_due = if ok {
+            self.state == State::Dropping && now < self.drop_next
+        } else {
+            self.state == State::Resting
+        };
+        if nothing_due { Verdict::Pass } else { self.judge(now, *packet, ok) }
     }
 
     fn on_idle(&mut self, _: Time) {
         self.first_above_time = None;
-        self.dropping = false;
-        self.dropped = Dropped::No;
+        self.state = State::Resting;
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
-        field("dropping", f64::from(u8::from(self.dropping)));
+        field("dropping", f64::from(u8::from(self.state != State::Resting)));
         field("count", f64::from(self.count));
         field("lastcount", f64::from(self.lastcount));
         field("first_above_time", self.first_above_time.unwrap_or_default().as_secs_f64());

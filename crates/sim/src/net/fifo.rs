@@ -99,7 +99,7 @@ impl Fifo {
                 let may_go = if let Decider::CoDel(codel) = &mut self.decider {
                     desk.lets_go(codel, now, packet, arrived, number, clerk)
                 } else {
-                    desk.lets_go(self.decider.aqm_mut(), now, packet, arrived, number, clerk)
+                    desk.lets_go_far(&mut self.decider, now, packet, arrived, number, clerk)
                 };
                 if !may_go {
                     continue;
@@ -226,6 +226,19 @@ impl Desk {
                 false
             }
         }
+    }
+
+    #[inline(never)]
+    fn lets_go_far(
+        &mut self,
+        decider: &mut Decider,
+        now: u64,
+        packet: &mut Packet,
+        arrived: u64,
+        number: u64,
+        clerk: &mut Clerk,
+    ) -> bool {
+        self.lets_go(decider.aqm_mut(), now, packet, arrived, number, clerk)
     }
 
     /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
