@@ -33,7 +33,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
 
 /// No state: the queue's limit is all there is.
 #[derive(Clone, Debug)]
-pub(crate) struct DropTail;
+pub struct DropTail;
 
 fn build(_settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
     Ok(Box::new(DropTail))

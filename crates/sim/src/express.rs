@@ -7,17 +7,19 @@
 //! Whatever is out of the ordinary it leaves to them.
 
 use crate::{
-    engine::{Event, Service},
+    engine::{Event, Kind, Service},
     flow::Agent,
-    net::{Hop, Link, LinkKind, Network, Packet, Route},
+    net::{Clerk, Gate, Hop, Link, LinkKind, Network, Packet, Port, Route},
     simulation::Simulation,
     tcp::{self, Ack},
 };
+use sojourn_aqm::{Aqm, codel::CoDel, droptail::DropTail, red::Red};
+use std::marker::PhantomData;
 
 /// What is out of the ordinary, at some time.
 enum Rare {
-    /// As many events as were asked for, or the end.
-    End,
+    /// As many packets left the queue as were asked for.
+    Enough,
     /// An event that is not of this way, and the packet that comes with it.
     Event(Event, Packet),
     /// The measured queue has something to tell.
@@ -28,20 +30,59 @@ enum Rare {
     Answer(u64, Packet),
 }
 
+/// The measured queue as the loop sees it.
+trait Queue {
+    fn offer(&mut self, now: u64, packet: &mut Packet);
+    fn take(&mut self, now: u64, packet: &mut Packet) -> bool;
+    fn on_idle(&mut self, now: u64);
+    fn clerk(&self) -> &Clerk;
+    /// Packets that wait.
+    fn len(&self) -> u32;
+    /// Whether departures may leave something to tell.
+    fn drops_late(&self) -> bool;
+}
+
+/// Which kind of queue it is: there is a loop for each, so that what nearly everybody simulates is settled when that is
+/// compiled.
+trait Which {
+    type Queue<'a>: Queue;
+    fn of(port: &mut Port) -> Option<Self::Queue<'_>>;
+}
+
+/// One line with this algorithm, which must not look at who waits.
+struct One<A>(PhantomData<A>);
+
+/// Any.
+struct Any;
+
 impl Simulation {
-    /// Handle the next `many` events before the end; how many there were.
+    /// Handle the next events before the end, about `many`; how many there were.
     pub(crate) fn run_express(&mut self, many: u64) -> u64 {
-        let mut left = many;
-        loop {
-            let (now, rare);
-            (left, now, rare) = self.go_round(left);
+        let port = &mut self.network.ports[self.measured as usize];
+        let go_round = if One::<Red>::of(port).is_some() {
+            Simulation::go_round::<One<Red>>
+        } else if One::<DropTail>::of(port).is_some() {
+            Simulation::go_round::<One<DropTail>>
+        } else if One::<CoDel>::of(port).is_some() {
+            Simulation::go_round::<One<CoDel>>
+        } else {
+            Simulation::go_round::<Any>
+        };
+        let mut events = 0;
+        while events < many {
+            let arrivals = self.arrivals();
+            let (departures, now, rare) = go_round(self, many - events);
+            events += departures + (self.arrivals() - arrivals);
             if !self.network.ports[self.measured as usize].clerk.fates.is_empty() {
                 self.tell(self.measured, now);
             }
             match rare {
-                Rare::End => return many - left,
-                Rare::Told => {}
-                Rare::Event(event, packet) => self.on_event(event, packet),
+                Rare::Enough | Rare::Told => {}
+                Rare::Event(event, _) if event.kind() == Kind::End => break,
+                Rare::Event(event, packet) => {
+                    events += 1;
+                    self.on_event(event, packet);
+                }
                 Rare::Left(at, mut packet) => {
                     if self.leave(at, &mut packet) {
                         self.carry(at, packet);
@@ -50,71 +91,75 @@ impl Simulation {
                 Rare::Answer(at, packet) => self.react(at, &packet),
             }
         }
+        events
     }
 
-    /// Take packets round until `left` events are handled or something rare happens: how many are left, when, what.
+    /// How many packets have come to the measured queue.
+    fn arrivals(&self) -> u64 {
+        self.network.ports[self.measured as usize].clerk.counters.arrivals
+    }
+
+    /// Take packets round until `many` have left the queue or something rare happens: how many have, when, what.
     #[inline(never)]
-    fn go_round(&mut self, mut left: u64) -> (u64, u64, Rare) {
+    fn go_round<W: Which>(&mut self, many: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation { calendar, service, network, groups, flows, timers, released, sacks, .. } = self;
         let Network { links, kinds, ports, steps, laps, chain, .. } = network;
         let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
         let (flows, groups) = (&mut flows[..], &groups[..]);
         let port = &mut ports[measured as usize];
+        let out = port.link as usize;
+        let mut queue = W::of(port).expect("looked up before");
         let mut packet = Packet::default();
-        while left > 0 {
+        let mut departures = 0;
+        loop {
             let event = calendar.peek();
             if event.time() < service.time || event.time() == service.time && event < service.event(measured)
             {
                 let now = event.time();
-                if now >= end {
-                    return (left, now, Rare::End);
-                }
-                left -= 1;
                 packet = calendar.pop();
                 if !event.is_arrival() || steps[packet.step as usize].queue != measured {
-                    return (left, now, Rare::Event(event, packet));
+                    return (departures, now, Rare::Event(event, packet));
                 }
                 packet.step += 1;
-                port.offer(now, &mut packet);
-                if !port.clerk.busy && port.backlog().0 > 0 {
+                queue.offer(now, &mut packet);
+                if !queue.clerk().busy && queue.len() > 0 {
                     *service = Service { time: now, age: u64::MAX }; // before anything else
-                    left += 1;
                 }
-                if !port.clerk.fates.is_empty() {
-                    return (left, now, Rare::Told);
+                if !queue.clerk().fates.is_empty() {
+                    return (departures, now, Rare::Told);
                 }
                 continue;
             }
             let now = service.time;
-            if now >= end {
-                return (left, now, Rare::End);
+            if departures == many {
+                return (departures, now, Rare::Enough);
             }
-            left -= 1;
             *service = Service::NONE;
-            let was_busy = port.clerk.busy;
-            if !port.take(now, &mut packet) {
+            let was_busy = queue.clerk().busy;
+            departures += u64::from(was_busy);
+            if !queue.take(now, &mut packet) {
                 if was_busy {
-                    port.on_idle(now);
+                    queue.on_idle(now);
                 }
-                if !port.clerk.fates.is_empty() {
-                    return (left, now, Rare::Told);
+                if queue.drops_late() && !queue.clerk().fates.is_empty() {
+                    return (departures, now, Rare::Told);
                 }
                 continue;
             }
             let step = &mut steps[packet.step as usize];
-            let sent = links[port.link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
+            let sent = links[out].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
             let mut at = step.hop.pace.arrival(sent);
             *service = Service { time: sent, age: sent - now };
             let number = packet.flow;
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
             let Some(lap) = laps.get_mut(step.lap as usize) else {
-                return (left, now, Rare::Left(at, packet));
+                return (departures, now, Rare::Left(at, packet));
             };
             let group = &groups[flow.group as usize];
             let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
-                return (left, now, Rare::Left(at, packet));
+                return (departures, now, Rare::Left(at, packet));
             };
 
             let host = packet.host;
@@ -157,7 +202,7 @@ impl Simulation {
             if at >= horizon || connection.sender.awaited > 0 || expires_before {
                 let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
                 steps[lap.last as usize].hop = lap.down; // should it wait, how long it took matters
-                return (left, now, Rare::Answer(at, ack));
+                return (departures, now, Rare::Answer(at, ack));
             }
             let is_plain = connection.sender.goes_on(next) && !echo && sack == 0;
             let mut limit = 0;
@@ -189,11 +234,10 @@ impl Simulation {
             }
             released.clear();
             timers.watch(calendar, (connection, number), before, at);
-            if !port.clerk.fates.is_empty() {
-                return (left, now, Rare::Told);
+            if queue.drops_late() && !queue.clerk().fates.is_empty() {
+                return (departures, now, Rare::Told);
             }
         }
-        (0, 0, Rare::End)
     }
 }
 
@@ -209,4 +253,64 @@ fn cross_all(
 ) -> u64 {
     let cross = |at, hop: &mut Hop| links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, bytes);
     hops.iter_mut().fold(at, cross)
+}
+
+impl<A: Aqm> Queue for Gate<'_, A> {
+    #[inline(always)]
+    fn offer(&mut self, now: u64, packet: &mut Packet) {
+        self.offer(now, packet);
+    }
+    #[inline(always)]
+    fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
+        self.take(now, packet)
+    }
+    fn on_idle(&mut self, now: u64) {
+        self.on_idle(now);
+    }
+    fn clerk(&self) -> &Clerk {
+        self.clerk
+    }
+    fn len(&self) -> u32 {
+        self.len()
+    }
+    fn drops_late(&self) -> bool {
+        self.drops_late()
+    }
+}
+
+impl Queue for &mut Port {
+    #[inline(always)]
+    fn offer(&mut self, now: u64, packet: &mut Packet) {
+        (**self).offer(now, packet);
+    }
+    #[inline(always)]
+    fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
+        (**self).take(now, packet)
+    }
+    fn on_idle(&mut self, now: u64) {
+        (**self).on_idle(now);
+    }
+    fn clerk(&self) -> &Clerk {
+        &self.clerk
+    }
+    fn len(&self) -> u32 {
+        self.backlog().0
+    }
+    fn drops_late(&self) -> bool {
+        true
+    }
+}
+
+impl<A: Aqm> Which for One<A> {
+    type Queue<'a> = Gate<'a, A>;
+    fn of(port: &mut Port) -> Option<Gate<'_, A>> {
+        port.gate_of()
+    }
+}
+
+impl Which for Any {
+    type Queue<'a> = &'a mut Port;
+    fn of(port: &mut Port) -> Option<&mut Port> {
+        Some(port)
+    }
 }

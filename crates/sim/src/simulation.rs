@@ -217,6 +217,7 @@ impl Simulation {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         self.flows.reserve_exact(count);
         self.calendar.reserve_timers(count);
+        self.calendar.push_timer(Event::new(self.end, u64::MAX, Kind::End, 0));
         if self.warmup > 0 {
             self.calendar.push_timer(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }
@@ -263,7 +264,7 @@ impl Simulation {
     fn handle(&mut self, event: Event) {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
-            Kind::Arrival => unreachable!("comes with a packet"),
+            Kind::End | Kind::Arrival => unreachable!("nothing to handle, or with a packet"),
             Kind::Departure => self.depart_far(now, number),
             Kind::AqmTimer => {
                 let port = self.queue_at(number, now);

@@ -165,7 +165,7 @@ impl<T: Copy + Default> Calendar<T> {
     }
 
     /// Take the event that [`Calendar::peek`] showed, of which there must be one: what it is about.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> T {
         self.today = self.day(self.top);
         let place = self.first;

@@ -19,37 +19,40 @@ use heap::Heap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
+    /// The run ends.
+    End = 0,
     /// The window of statistics opens.
-    Warmup = 0,
+    Warmup,
     /// A queue's transmitter has finished a packet.
-    Departure = 1,
+    Departure,
     /// An algorithm's own timer.
-    AqmTimer = 2,
+    AqmTimer,
     /// A retransmission timer.
-    Retransmit = 3,
+    Retransmit,
     /// A receiver's delayed acknowledgement.
-    DelayedAck = 4,
+    DelayedAck,
     /// A flow has nothing new to send from now on.
-    Stop = 5,
+    Stop,
     /// A sender has waited long enough.
-    Release = 6,
+    Release,
     /// A source starts, or emits.
-    Source = 7,
+    Source,
     /// Somebody asks for a page, or for the next object of one.
-    Page = 8,
+    Page,
     /// An object of a page has come.
-    Object = 9,
+    Object,
     /// A connection whose rate is capped may send again.
-    Paced = 10,
+    Paced,
     /// The first packet on a link reaches its end.
-    Arrival = 11,
+    Arrival,
     /// Queues are sampled.
-    Sample = 12,
+    Sample,
     /// Retransmission timers are looked at.
-    Timers = 13,
+    Timers,
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
+    Kind::End,
     Kind::Warmup,
     Kind::Departure,
     Kind::AqmTimer,

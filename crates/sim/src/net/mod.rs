@@ -3,8 +3,8 @@
 mod capacity;
 mod chain;
 mod clerk;
-mod decider;
 mod fifo;
+mod gate;
 mod line;
 mod link;
 mod packet;
@@ -16,7 +16,8 @@ mod ways;
 
 pub(crate) use capacity::Capacity;
 pub(crate) use chain::Chain;
-pub(crate) use clerk::Offer;
+pub(crate) use clerk::{Clerk, Offer};
+pub(crate) use gate::Gate;
 pub(crate) use link::{Link, LinkKind, Pace};
 pub(crate) use packet::{Carries, Packet, Sack, Sacks};
 pub(crate) use port::{Port, Setting};

@@ -3,7 +3,7 @@
 //!
 //! The packet in transmission has left the queue.
 
-use super::{Packet, clerk::Clerk, fifo::Fifo, scheduled::Scheduled};
+use super::{Packet, clerk::Clerk, fifo::Fifo, gate::Gate, scheduled::Scheduled};
 use crate::{error::PlanError, plan};
 use sojourn_aqm::{Algorithm, Aqm, Context, Limit, Overflow, Scheduler, Spec, Time, units};
 
@@ -148,7 +148,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
         match &mut self.queue {
-            Queue::One(fifo) => fifo.offer(now, packet, &mut self.clerk),
+            Queue::One(fifo) => fifo.gate(&mut self.clerk).offer(now, packet),
             Queue::Several(scheduled) => scheduled.offer(now, packet, &mut self.clerk),
         }
     }
@@ -157,7 +157,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
         match &mut self.queue {
-            Queue::One(fifo) => fifo.take(now, packet, &mut self.clerk),
+            Queue::One(fifo) => fifo.gate(&mut self.clerk).take(now, packet),
             Queue::Several(scheduled) => scheduled.take(now, packet, &mut self.clerk),
         }
     }
@@ -165,7 +165,15 @@ impl Port {
     /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
     pub(crate) fn on_idle(&mut self, now: u64) {
         if let Queue::One(fifo) = &mut self.queue {
-            fifo.on_idle(now);
+            fifo.gate(&mut self.clerk).on_idle(now);
+        }
+    }
+
+    /// The way in and out, if this is one line with an algorithm `A`, which must be one that never looks at who waits.
+    pub(crate) fn gate_of<A: Aqm>(&mut self) -> Option<Gate<'_, A>> {
+        match &mut self.queue {
+            Queue::One(fifo) => fifo.gate_of(&mut self.clerk),
+            Queue::Several(_) => None,
         }
     }
 

@@ -1,0 +1,183 @@
+//! The way into a line and out of it, past its algorithm.
+//!
+//! The order for an arriving packet: the algorithm's estimators see it, then it must fit (else somebody
+//! is dropped with cause `overflow`), then the algorithm decides, then it waits. At the head the algorithm is
+//! asked again, until it lets one go.
+
+use super::{
+    Packet,
+    clerk::{Clerk, Waiting},
+    line::Line,
+};
+use sojourn_aqm::{Aqm, Asked, Cause, Limit, Overflow, Random, Stream, Time, Verdict};
+
+/// Who waits, who goes when there is no room, and chance: what does not depend on the algorithm.
+pub(super) struct Desk {
+    pub(super) line: Line,
+    pub(super) overflow: Overflow,
+    pub(super) rng: Stream,
+    pub(super) victims: Stream,
+}
+
+/// A line, its notes and its algorithm at hand. Where that is known by its type, so is when it is asked and whether it
+/// looks at who waits: nothing of it is looked up for a packet.
+pub(crate) struct Gate<'a, A: ?Sized> {
+    pub(super) desk: &'a mut Desk,
+    pub(crate) clerk: &'a mut Clerk,
+    pub(super) aqm: &'a mut A,
+    pub(super) asked: Asked,
+    pub(super) looks: bool,
+}
+
+impl<A: Aqm + ?Sized> Gate<'_, A> {
+    /// A packet arrives.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
+        self.clerk.arrival(now, packet);
+        if !self.lets_in(now, packet) {
+            if !self.clerk.busy && self.desk.line.len() == 0 {
+                self.on_idle(now); // it came and did not stay: the idle time goes on
+            }
+            return;
+        }
+        self.clerk.counters.enter(now, self.desk.line.len(), packet.bytes);
+        self.desk.line.push(packet, now, self.clerk.latest(), self.looks);
+    }
+
+    /// Take the next packet to send; whether there is one.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
+        while let Some((arrived, number)) = self.desk.line.pop(packet, self.looks) {
+            self.clerk.counters.leave(now, self.desk.line.len(), packet.bytes);
+            if self.asked.departures && !self.lets_go(now, packet, arrived, number) {
+                continue;
+            }
+            self.clerk.departure(now, packet, arrived);
+            return true;
+        }
+        self.clerk.rest(now);
+        false
+    }
+
+    /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
+    #[inline(never)]
+    pub(crate) fn on_idle(&mut self, now: u64) {
+        self.aqm.on_idle(Time(now));
+    }
+
+    /// Packets that wait.
+    pub(crate) fn len(&self) -> u32 {
+        self.desk.line.len()
+    }
+
+    /// Whether packets may be dropped or marked when they leave.
+    #[inline(always)]
+    pub(crate) fn drops_late(&self) -> bool {
+        self.asked.departures
+    }
+
+    /// Whether an arriving packet may wait.
+    #[inline(always)]
+    fn lets_in(&mut self, now: u64, packet: &mut Packet) -> bool {
+        if self.asked.arrivals {
+            self.aqm.on_offered(Time(now), &packet.view(now), &self.desk.line.view());
+        }
+        if !self.desk.line.has_room(packet.bytes) {
+            return self.finds_room(now, packet);
+        }
+        !self.asked.arrivals || self.may_enter(now, packet)
+    }
+
+    /// The buffer is full: whether an arrival of which the estimators know may wait after all.
+    #[inline(never)]
+    fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
+        self.make_room(now, packet) && (!self.asked.arrivals || self.may_enter(now, packet))
+    }
+
+    /// Whether an arriving packet that fits may wait.
+    #[inline(always)]
+    fn may_enter(&mut self, now: u64, packet: &mut Packet) -> bool {
+        let Desk { line, rng, .. } = &mut *self.desk;
+        match self.aqm.on_arrival(Time(now), &packet.view(now), &line.view(), rng) {
+            Verdict::Pass => true,
+            verdict => self.carry_out(verdict, now, packet),
+        }
+    }
+
+    /// The algorithm does not just let an arrival pass; whether it may wait.
+    #[inline(never)]
+    fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
+        let number = self.clerk.latest();
+        match verdict {
+            Verdict::Pass => true,
+            Verdict::Mark(cause) => {
+                self.clerk.mark(now, packet, cause);
+                true
+            }
+            Verdict::Drop(cause) => {
+                self.clerk.discard(now, packet, cause, number);
+                false
+            }
+            Verdict::DropBoth { victim, cause } => {
+                if let Some(other) = self.remove(now, victim as usize) {
+                    self.clerk.discard(now, &other.packet, cause, other.number);
+                }
+                self.clerk.discard(now, packet, cause, number);
+                false
+            }
+        }
+    }
+
+    /// Whether the packet at the head, which waits no longer, may be sent.
+    #[inline(always)]
+    fn lets_go(&mut self, now: u64, packet: &mut Packet, arrived: u64, number: u64) -> bool {
+        let Desk { line, rng, .. } = &mut *self.desk;
+        match self.aqm.on_departure(Time(now), &packet.view(arrived), &line.view(), rng) {
+            Verdict::Pass => true,
+            Verdict::Mark(cause) => {
+                self.clerk.mark(now, packet, cause);
+                true
+            }
+            Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                self.clerk.discard(now, packet, cause, number);
+                false
+            }
+        }
+    }
+
+    /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
+    #[inline(never)]
+    fn make_room(&mut self, now: u64, packet: &Packet) -> bool {
+        let number = self.clerk.latest();
+        let limit = self.desk.line.limit();
+        let hopeless = matches!(limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
+        while !self.desk.line.has_room(packet.bytes) {
+            let position = match self.desk.overflow {
+                Overflow::Head if !hopeless => 0,
+                Overflow::Random if !hopeless => {
+                    (self.desk.victims.uniform() * f64::from(self.desk.line.len())) as usize
+                }
+                _ => usize::MAX,
+            };
+            let (victim, is_arrival) = match self.remove(now, position) {
+                Some(one) => (one, false),
+                None => (Waiting { packet: *packet, arrived: now, number }, true),
+            };
+            self.clerk.discard(now, &victim.packet, Cause::Overflow, victim.number);
+            let (line, view) = (&self.desk.line, victim.packet.view(victim.arrived));
+            self.aqm.on_drop(Time(now), &view, Cause::Overflow, &line.view());
+            if is_arrival {
+                self.aqm.on_refused(Time(now), &view, &line.view(), &mut self.desk.rng);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A packet gives up its place.
+    fn remove(&mut self, now: u64, position: usize) -> Option<Waiting> {
+        let one = self.desk.line.remove(position)?;
+        self.clerk.counters.leave(now, self.desk.line.len(), one.packet.bytes);
+        Some(one)
+    }
+}
