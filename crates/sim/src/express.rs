@@ -7,11 +7,13 @@
 //! Whatever is out of the ordinary it leaves to them.
 
 use crate::{
-    engine::{Event, Kind, Service},
+    connection::Connection,
+    engine::{Calendar, Event, Kind, Service},
     flow::Agent,
-    net::{Clerk, Gate, Hop, Link, LinkKind, Network, Packet, Port, Route},
+    net::{Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route},
+    plan::Tcp,
     simulation::Simulation,
-    tcp::{self, Ack},
+    tcp::{self, Ack, Segment},
 };
 use sojourn_aqm::{Aqm, codel::CoDel, droptail::DropTail, red::Red};
 use std::marker::PhantomData;
@@ -204,40 +206,68 @@ impl Simulation {
                 steps[lap.last as usize].hop = lap.down; // should it wait, how long it took matters
                 return (departures, now, Rare::Answer(at, ack));
             }
-            let is_plain = connection.sender.goes_on(next) && !echo && sack == 0;
-            let mut limit = 0;
-            if is_plain {
-                limit = connection.sender.on_plain(&tcp.options, next, at);
+            let mut limit = None;
+            if !echo && sack == 0 {
+                limit = connection.sender.on_usual_ack(&tcp.options, next, at);
+            }
+            let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
+            if let Some(limit) = limit {
+                while let Some(segment) = connection.sender.emit_next(limit, at) {
+                    outbound.send(connection, (&group.full, tcp), segment, at);
+                }
             } else {
                 let ack = Ack { next, echo, sack: sacks.take(sack) };
                 let window = tcp::initial_window(&tcp.options, tcp.payload);
-                connection.sender.on_any_ack(&tcp.options, window, ack, at, released);
+                connection.sender.on_other_ack(&tcp.options, window, ack, at, released);
+                outbound.send_all(connection, (&group.full, tcp), released, at);
             }
-            let route = Route { first: lap.begins, host };
-            let mut others = 0;
-            loop {
-                let segment = if is_plain {
-                    connection.sender.emit_next(limit, at)
-                } else {
-                    others += 1;
-                    released.get(others - 1).copied()
-                };
-                let Some(segment) = segment else { break };
-                let mut packet = connection.packet(number, route, (&group.full, tcp), segment, at);
-                if let Some(marker) = connection.marker() {
-                    packet.class = marker.mark(at, packet.bytes, packet.class);
-                }
-                let first = lap.first.link(host);
-                let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
-                let arrival = link.cross(pace, kinds, at, packet.bytes);
-                calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
-            }
-            released.clear();
             timers.watch(calendar, (connection, number), before, at);
             if queue.drops_late() && !queue.clerk().fates.is_empty() {
                 return (departures, now, Rare::Told);
             }
         }
+    }
+}
+
+/// Where the packets of a sender go: over its own first link to the queue.
+struct Outbound<'a> {
+    number: u32,
+    host: u32,
+    lap: &'a mut Lap,
+    links: &'a mut [Link],
+    kinds: &'a mut [LinkKind],
+    calendar: &'a mut Calendar<Packet>,
+}
+
+impl Outbound<'_> {
+    /// A packet goes.
+    #[inline(always)]
+    fn send(&mut self, connection: &mut Connection, full: (&Packet, &Tcp), segment: Segment, at: u64) {
+        let Outbound { number, host, lap, links, kinds, calendar } = self;
+        let route = Route { first: lap.begins, host: *host };
+        let mut packet = connection.packet(*number, route, full, segment, at);
+        if let Some(marker) = connection.marker() {
+            packet.class = marker.mark(at, packet.bytes, packet.class);
+        }
+        let first = lap.first.link(*host);
+        let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
+        let arrival = link.cross(pace, kinds, at, packet.bytes);
+        calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
+    }
+
+    /// What an unusual acknowledgement has released.
+    #[inline(never)]
+    fn send_all(
+        &mut self,
+        connection: &mut Connection,
+        full: (&Packet, &Tcp),
+        released: &mut Vec<Segment>,
+        at: u64,
+    ) {
+        for segment in &*released {
+            self.send(connection, full, *segment, at);
+        }
+        released.clear();
     }
 }
 

@@ -53,6 +53,13 @@ static NOTHING: Aside = Aside {
     deaf: false,
 };
 
+impl Aside {
+    #[inline(never)]
+    fn new(top: u32) -> Box<Aside> {
+        Box::new(Aside { top, ..Aside::default() })
+    }
+}
+
 impl Sender {
     /// How things stand out of the ordinary; not for `top`.
     pub(super) fn aside(&self) -> &Aside {
@@ -60,9 +67,10 @@ impl Sender {
     }
 
     /// The same to be changed.
+    #[inline]
     pub(super) fn keep(&mut self) -> &mut Aside {
         let top = self.nxt;
-        self.aside.get_or_insert_with(|| Box::new(Aside { top, ..Aside::default() }))
+        self.aside.get_or_insert_with(|| Aside::new(top))
     }
 
     /// If all is as usual again, there is nothing to be kept.

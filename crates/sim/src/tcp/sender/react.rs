@@ -1,6 +1,6 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, Aside, Cut, Segment, Sender, Signal};
+use super::{Ack, Cut, Segment, Sender, Signal};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -18,27 +18,31 @@ impl Sender {
         now: u64,
         out: &mut Vec<Segment>,
     ) {
-        if self.goes_on(ack.next) && !ack.echo && ack.sack[0].1 == 0 {
-            let limit = self.on_plain(o, ack.next, now);
+        let is_bare = !ack.echo && ack.sack[0].1 == 0;
+        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now)).flatten() {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
         } else {
-            self.on_any_ack(o, window(), ack, now, out);
+            self.on_other_ack(o, window(), ack, now, out);
         }
     }
 
-    /// Whether an acknowledgement of all below `next` is what nearly every one is: of something new, while nothing
-    /// is missing. One that neither echoes a mark nor reports blocks is then for [`Sender::on_plain`].
+    /// An acknowledgement of all below `next`, which neither echoes a mark nor reports blocks. If it is what nearly
+    /// every one is, of something new while nothing is missing, or a duplicate that releases nothing but new packets,
+    /// it is dealt with, up to the sending: what [`Sender::emit_next`] gives until there is no more below the limit
+    /// returned. If not, it is for [`Sender::on_other_ack`].
     #[inline(always)]
-    pub(crate) fn goes_on(&self, next: u32) -> bool {
-        self.aside.is_none() && next > self.una && self.una > 0
+    pub(crate) fn on_usual_ack(&mut self, o: &TcpOptions, next: u32, now: u64) -> Option<u32> {
+        if next == self.una {
+            return self.on_usual_duplicate(o);
+        }
+        (self.aside.is_none() && next > self.una && self.una > 0).then(|| self.on_plain(o, next, now))
     }
 
-    /// The same as [`Sender::on_any_ack`] without asking for what does not happen, up to the sending: what
-    /// [`Sender::emit_next`] gives until there is no more below the limit returned.
+    /// Of something new, while nothing is missing.
     #[inline(always)]
-    pub(crate) fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64) -> u32 {
+    fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64) -> u32 {
         self.una = next;
         self.rto.acknowledged(o, next, now, false);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
@@ -48,30 +52,8 @@ impl Sender {
     }
 
     /// Any acknowledgement; `window`: the initial window for this packet size.
-    #[inline]
-    pub(crate) fn on_any_ack(
-        &mut self,
-        o: &TcpOptions,
-        window: u32,
-        ack: Ack,
-        now: u64,
-        out: &mut Vec<Segment>,
-    ) {
-        // The most frequent of them: a duplicate while a hole is repaired.
-        if !o.sack && !ack.echo && ack.next == self.una && self.is_inflating() {
-            self.inflate(o, now, out);
-        } else {
-            self.on_unusual_ack(o, window, ack, now, out);
-        }
-    }
-
-    fn is_inflating(&self) -> bool {
-        let is_repairing = |aside: &Aside| aside.in_recovery && aside.special.is_none();
-        self.aside.as_deref().is_some_and(is_repairing) && self.una > 0 && self.una < self.end
-    }
-
     #[inline(never)]
-    fn on_unusual_ack(
+    pub(crate) fn on_other_ack(
         &mut self,
         o: &TcpOptions,
         window: u32,

@@ -13,7 +13,8 @@ impl Sender {
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
         if self.aside().in_recovery {
             if !o.sack {
-                return self.inflate(o, now, out);
+                let limit = self.inflate(o);
+                return self.send_below(o, limit, now, out);
             }
             self.board().counted -= 1;
             self.proportion(o, false);
@@ -22,33 +23,70 @@ impl Sender {
         if !news {
             return;
         }
-        self.keep().dupacks += 1;
-        let dupacks = self.aside().dupacks;
+        let aside = self.keep();
+        aside.dupacks += 1;
+        let dupacks = aside.dupacks;
         let lost = match (o.sack, o.scoreboard) {
             (true, Scoreboard::Rfc6675) => dupacks >= THRESHOLD || self.board().first_is_lost(),
             _ => dupacks == THRESHOLD,
         };
         if lost && self.is_past_gate(o) {
             self.enter_recovery(o, now, out);
-        } else if dupacks < THRESHOLD
-            && o.limited_transmit
-            && (o.limited_retransmit || self.nxt == self.top())
-        {
-            let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
-            if self.nxt < self.una.saturating_add(most) && self.nxt < self.end {
-                self.keep().limited += 1;
-                self.emit(o, self.nxt, now, out);
-                self.nxt += 1;
-            }
+        } else if self.nxt < self.limited_transmit(o) {
+            self.emit(o, self.nxt, now, out);
+            self.nxt += 1;
         }
     }
 
-    /// A packet more has left the network while a hole is repaired without selective acknowledgements.
+    /// A duplicate without selective acknowledgements that repairs nothing, and lets nothing go but packets never sent
+    /// before: the limit below which these are.
     #[inline(never)]
-    pub(super) fn inflate(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions) -> Option<u32> {
+        if self.is_done() {
+            return None;
+        }
+        self.keep();
+        let Sender { una, nxt, deadline, .. } = *self;
+        let aside = self.keep();
+        let has_more = o.sack || aside.special.is_some() || aside.cwr || nxt < aside.top;
+        if has_more || una == 0 || una >= nxt || deadline.is_none() {
+            return None;
+        }
+        let limit = if aside.in_recovery {
+            self.inflate(o)
+        } else if aside.dupacks + 1 == THRESHOLD {
+            return None;
+        } else {
+            aside.dupacks += 1;
+            self.limited_transmit(o)
+        };
+        self.keep().top = limit.max(nxt);
+        Some(limit)
+    }
+
+    /// A packet more has left the network while a hole is repaired without selective acknowledgements: the limit of
+    /// what may be sent.
+    #[inline(always)]
+    fn inflate(&mut self, o: &TcpOptions) -> u32 {
         self.keep().inflation += 1;
         let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
-        self.send(o, burst, now, out);
+        self.limit(o, burst)
+    }
+
+    /// Two packets have left the network, perhaps because of a loss: each lets a new one go (RFC 3042). The limit of
+    /// what may be sent.
+    #[inline(always)]
+    fn limited_transmit(&mut self, o: &TcpOptions) -> u32 {
+        let nxt = self.nxt;
+        let (dupacks, top) = (self.aside().dupacks, self.top());
+        if dupacks < THRESHOLD && o.limited_transmit && (o.limited_retransmit || nxt == top) {
+            let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
+            if nxt < self.una.saturating_add(most).min(self.end) {
+                self.keep().limited += 1;
+                return nxt + 1;
+            }
+        }
+        nxt
     }
 
     /// Whether a loss here is news: RFC 6582 asks for more than `gate` to be acknowledged, RFC 6675 (5.1)

@@ -28,11 +28,22 @@ impl Sender {
         }
     }
 
+    /// Send what the window allows, at most `burst` packets unless that is 0.
     #[inline]
     pub(super) fn send(&mut self, o: &TcpOptions, burst: u32, now: u64, out: &mut Vec<Segment>) {
+        let limit = self.limit(o, burst);
+        self.send_below(o, limit, now, out);
+    }
+
+    /// The number below which it allows to send.
+    #[inline]
+    pub(super) fn limit(&self, o: &TcpOptions, burst: u32) -> u32 {
         let window = (self.cwnd as u32).saturating_add(self.aside().inflation).min(o.receiver_window);
         let limit = self.una.saturating_add(window).min(self.end);
-        let limit = if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit };
+        if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit }
+    }
+
+    pub(super) fn send_below(&mut self, o: &TcpOptions, limit: u32, now: u64, out: &mut Vec<Segment>) {
         if self.nxt < limit && self.holds_back(o, now) {
             return;
         }
@@ -96,8 +107,8 @@ impl Sender {
         }
     }
 
-    /// After [`Sender::on_plain`], which has set the timer: the next packet, if it is below `limit`. It was never
-    /// sent before.
+    /// After [`Sender::on_usual_ack`]: the next packet, if it is below `limit`. It was never sent before, and the timer
+    /// runs.
     #[inline(always)]
     pub(crate) fn emit_next(&mut self, limit: u32, now: u64) -> Option<Segment> {
         let sequence = self.nxt;
