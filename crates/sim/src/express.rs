@@ -173,19 +173,18 @@ impl Simulation {
                 None => at = cross_all(&mut lap.there, links, kinds, host, at, packet.bytes),
             }
             let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
-            let (mut next, mut echo, mut bytes, mut sack) = (packet.number + 1, false, tcp.ack, 0);
-            if !connection.receiver.goes_on(packet.number, packet.is_marked()) {
-                let (o, receiver) = (&tcp.options, &mut connection.receiver);
-                let received = receiver.receive_other(o, packet.number, packet.is_marked(), packet.flag);
-                receiver.acknowledges();
-                (next, echo) = (receiver.next(), receiver.echo() && o.ecn);
+            let (mut echo, mut bytes, mut sack) = (false, tcp.ack, 0);
+            let (o, is_marked) = (&tcp.options, packet.is_marked());
+            let usual = connection.receiver.receive_usual(o, packet.number, is_marked);
+            let next = usual.unwrap_or_else(|| {
+                let received = connection.receiver.receive_any(o, packet.number, is_marked, packet.flag);
+                echo = connection.receiver.echo() && o.ecn;
                 (bytes, sack) = connection.report(tcp, sacks);
                 if in_window {
                     connection.count(tcp, packet.number, received.is_new);
                 }
-            } else if packet.number == 0 && in_window {
-                connection.count(tcp, 0, true);
-            }
+                connection.receiver.next()
+            });
             match chain {
                 Some(chain) if is_free && bytes == chain.ack => at = chain.pass(entered),
                 Some(chain) => {

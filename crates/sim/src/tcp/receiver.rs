@@ -127,40 +127,38 @@ impl<K> Receiver<K> {
         }
     }
 
-    /// Whether packet `sequence`, marked or not, is as nearly every one: the next one, while nothing is missing, marked
-    /// or special. Then it has arrived, and its acknowledgement says just that.
+    /// Packet `sequence` arrives, marked or not, at a receiver that holds nothing back. If it is as nearly every one, the
+    /// next one while nothing is missing, or the next one above what is missing: up to where all have arrived, and the
+    /// acknowledgement says just that. If not, it is for [`Receiver::receive_any`].
     #[inline(always)]
-    pub(crate) fn goes_on(&mut self, sequence: u32, ce: bool) -> bool {
-        let goes_on = sequence == self.next && !ce && self.aside.is_none();
-        self.next += u32::from(goes_on);
-        goes_on
+    pub(crate) fn receive_usual(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> Option<u32> {
+        let next = self.next;
+        match &mut self.aside {
+            _ if ce || sequence == 0 => None,
+            None if sequence == next => {
+                self.next = next + 1;
+                Some(next + 1)
+            }
+            Some(aside) if !o.sack && !aside.echo && aside.kept.is_none() => {
+                aside.blocks.grows_by(sequence).then_some(next)
+            }
+            _ => None,
+        }
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     #[inline(always)]
     pub(crate) fn receive(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        if self.goes_on(sequence, ce) {
+        if sequence == self.next && !ce && self.aside.is_none() {
+            self.next += 1;
             return Received { is_new: true, in_order: true };
-        }
-        self.receive_other(o, sequence, ce, cwr)
-    }
-
-    /// As [`Receiver::receive`], after [`Receiver::goes_on`] has said no.
-    #[inline(always)]
-    pub(crate) fn receive_other(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        if let Some(aside) = &mut self.aside
-            && !ce
-            && !aside.echo
-            && aside.blocks.grows_by(sequence)
-        {
-            return Received { is_new: true, in_order: false };
         }
         self.receive_any(o, sequence, ce, cwr)
     }
 
     /// As [`Receiver::receive`], where something is missing, marked, kept or comes again.
     #[inline(never)]
-    fn receive_any(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
+    pub(crate) fn receive_any(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
         let aside = self.aside();
         if o.variant == Variant::Dctcp {
             aside.echo = ce;
@@ -231,7 +229,9 @@ impl Blocks {
     #[inline]
     fn grows_by(&mut self, sequence: u32) -> bool {
         let grows = self.latest.1 == sequence && sequence > 0 && self.older.is_empty();
-        self.latest.1 += u32::from(grows);
+        if grows {
+            self.latest.1 += 1;
+        }
         grows
     }
 
