@@ -35,7 +35,7 @@ enum Rare {
 /// The measured queue as the loop sees it.
 trait Queue {
     fn offer(&mut self, now: u64, packet: &mut Packet);
-    fn take(&mut self, now: u64, packet: &mut Packet) -> bool;
+    fn take(&mut self, now: u64) -> Option<&Packet>;
     fn on_idle(&mut self, now: u64);
     fn clerk(&self) -> &Clerk;
     /// Packets that wait.
@@ -112,19 +112,18 @@ impl Simulation {
         let port = &mut ports[measured as usize];
         let out = port.link as usize;
         let mut queue = W::of(port).expect("looked up before");
-        let mut packet = Packet::default();
         let mut departures = 0;
         loop {
             let event = calendar.peek();
             if event.time() < service.time || event.time() == service.time && event < service.event(measured)
             {
                 let now = event.time();
-                packet = calendar.pop();
+                let packet = calendar.pop();
                 if !event.is_arrival() || steps[packet.step as usize].queue != measured {
-                    return (departures, now, Rare::Event(event, packet));
+                    return (departures, now, Rare::Event(event, *packet));
                 }
                 packet.step += 1;
-                queue.offer(now, &mut packet);
+                queue.offer(now, packet);
                 if !queue.clerk().busy && queue.len() > 0 {
                     *service = Service { time: now, age: u64::MAX }; // before anything else
                 }
@@ -140,7 +139,7 @@ impl Simulation {
             *service = Service::NONE;
             let was_busy = queue.clerk().busy;
             departures += u64::from(was_busy);
-            if !queue.take(now, &mut packet) {
+            let Some(packet) = queue.take(now) else {
                 if was_busy {
                     queue.on_idle(now);
                 }
@@ -148,7 +147,7 @@ impl Simulation {
                     return (departures, now, Rare::Told);
                 }
                 continue;
-            }
+            };
             let step = &mut steps[packet.step as usize];
             let sent = links[out].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
             let mut at = step.hop.pace.arrival(sent);
@@ -157,11 +156,11 @@ impl Simulation {
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
             let Some(lap) = laps.get_mut(step.lap as usize) else {
-                return (departures, now, Rare::Left(at, packet));
+                return (departures, now, Rare::Left(at, *packet));
             };
             let group = &groups[flow.group as usize];
             let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
-                return (departures, now, Rare::Left(at, packet));
+                return (departures, now, Rare::Left(at, *packet));
             };
 
             let host = packet.host;
@@ -244,14 +243,19 @@ impl Outbound<'_> {
     fn send(&mut self, connection: &mut Connection, full: (&Packet, &Tcp), segment: Segment, at: u64) {
         let Outbound { number, host, lap, links, kinds, calendar } = self;
         let route = Route { first: lap.begins, host: *host };
-        let mut packet = connection.packet(*number, route, full, segment, at);
-        if let Some(marker) = connection.marker() {
-            packet.class = marker.mark(at, packet.bytes, packet.class);
-        }
         let first = lap.first.link(*host);
         let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
-        let arrival = link.cross(pace, kinds, at, packet.bytes);
-        calendar.push_with(Event::arrival(arrival, pace.rank(), link.place(), first), packet);
+        calendar.push_with(
+            #[inline(always)]
+            |packet| {
+                *packet = connection.packet(*number, route, full, segment, at);
+                if let Some(marker) = connection.marker() {
+                    packet.class = marker.mark(at, packet.bytes, packet.class);
+                }
+                let arrival = link.cross(pace, kinds, at, packet.bytes);
+                Event::arrival(arrival, pace.rank(), link.place(), first)
+            },
+        );
     }
 
     /// What an unusual acknowledgement has released.
@@ -290,8 +294,8 @@ impl<A: Aqm> Queue for Gate<'_, A> {
         self.offer(now, packet);
     }
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
-        self.take(now, packet)
+    fn take(&mut self, now: u64) -> Option<&Packet> {
+        self.take(now)
     }
     fn on_idle(&mut self, now: u64) {
         self.on_idle(now);
@@ -313,8 +317,8 @@ impl Queue for &mut Port {
         (**self).offer(now, packet);
     }
     #[inline(always)]
-    fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
-        (**self).take(now, packet)
+    fn take(&mut self, now: u64) -> Option<&Packet> {
+        (**self).take(now)
     }
     fn on_idle(&mut self, now: u64) {
         (**self).on_idle(now);

@@ -176,15 +176,14 @@ impl Queues {
     pub fn serve(&mut self, link: usize, now: u64, told: &mut impl FnMut(u32, Fate)) -> Option<Sending> {
         self.note_rate(link, now);
         let was_busy = self.ports[link].clerk.busy;
-        let mut packet = Packet::default();
-        let is_sent = self.ports[link].take(now, &mut packet);
+        let sent = self.ports[link].take(now).copied();
         self.tell(link, told);
-        if !is_sent {
+        let Some(packet) = sent else {
             if was_busy {
                 self.ports[link].on_idle(now);
             }
             return None;
-        }
+        };
         let (link, pace) = &mut self.links[link];
         let end = link.transmit(pace, &mut self.kinds, now, packet.bytes);
         let parcel = Parcel {

@@ -187,7 +187,7 @@ impl Simulation {
                 self.service = Service::NONE;
                 self.depart(event.time(), self.measured);
             } else {
-                let packet = self.calendar.pop();
+                let packet = *self.calendar.pop();
                 self.on_event(event, packet);
             }
         }
@@ -350,7 +350,10 @@ impl Simulation {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
         let place = self.network.links[link as usize].place();
-        self.calendar.push_with(Event::arrival(arrival, step.hop.pace.rank(), place, link), *packet);
+        self.calendar.push_with(|waiting| {
+            *waiting = *packet;
+            Event::arrival(arrival, step.hop.pace.rank(), place, link)
+        });
     }
 
     /// `packet` comes to a queue, and goes right through if nothing is in its way.
@@ -401,15 +404,12 @@ impl Simulation {
     #[inline(always)]
     fn serve(&mut self, port: u32, now: u64) -> bool {
         let queue = self.queue_at(port, now);
-        let mut packet = Packet::default();
-        let is_sent = queue.take(now, &mut packet);
+        let sent = queue.take(now).copied();
         let link = queue.link;
         if !queue.clerk.fates.is_empty() {
             self.tell(port, now);
         }
-        if !is_sent {
-            return false;
-        }
+        let Some(mut packet) = sent else { return false };
         let Network { steps, links, kinds, .. } = &mut self.network;
         let step = &mut steps[packet.step as usize];
         let sent = links[link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);

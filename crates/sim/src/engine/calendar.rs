@@ -44,6 +44,8 @@ pub(crate) struct Calendar<T> {
     sets_apart: bool,
     /// The first of these and those.
     far_top: Event,
+    /// What timers are about.
+    nothing: T,
 }
 
 impl<T: Copy + Default> Calendar<T> {
@@ -61,6 +63,7 @@ impl<T: Copy + Default> Calendar<T> {
             timers: Heap::new(),
             sets_apart: false,
             far_top: Event::NEVER,
+            nothing: T::default(),
         }
     }
 
@@ -73,7 +76,10 @@ impl<T: Copy + Default> Calendar<T> {
     /// File an event that is not before the one taken last.
     #[inline(never)]
     pub(crate) fn push(&mut self, event: Event) {
-        self.push_with(event, T::default());
+        self.push_with(|item| {
+            *item = T::default();
+            event
+        });
     }
 
     /// File an event that is about nothing, comes seldom and mostly long after it was filed.
@@ -99,28 +105,28 @@ impl<T: Copy + Default> Calendar<T> {
         }
     }
 
-    /// File an event, and what it is about.
+    /// File the event that `make` says, when it has written down what that is about.
     #[inline(always)]
-    pub(crate) fn push_with(&mut self, event: Event, item: T) {
-        let place = self.free;
-        match self.nodes.get_mut(place as usize) {
-            Some(node) => {
-                self.free = node.next;
-                (node.event, node.item) = (event, item);
-                self.file(event, place);
-            }
-            None => self.push_new(event, item),
+    pub(crate) fn push_with(&mut self, make: impl FnOnce(&mut T) -> Event) {
+        if self.free == NONE {
+            self.grow();
         }
+        let place = self.free;
+        let node = &mut self.nodes[place as usize];
+        self.free = node.next;
+        let event = make(&mut node.item);
+        node.event = event;
+        self.file(event, place);
     }
 
+    /// One free node more.
     #[cold]
-    fn push_new(&mut self, event: Event, item: T) {
-        let place = self.nodes.len() as u32;
-        self.nodes.push(Node { event, next: NONE, item });
-        self.file(event, place);
+    fn grow(&mut self) {
         if self.nodes.len() > 2 * self.days.len() {
             self.adapt();
         }
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(Node { event: Event::NEVER, next: NONE, item: T::default() });
     }
 
     /// The day of an event.
@@ -164,13 +170,14 @@ impl<T: Copy + Default> Calendar<T> {
         }
     }
 
-    /// Take the event that [`Calendar::peek`] showed, of which there must be one: what it is about.
+    /// Take the event that [`Calendar::peek`] showed, of which there must be one: what it is about, which lies there
+    /// until the next is filed.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> T {
+    pub(crate) fn pop(&mut self) -> &mut T {
         self.today = self.day(self.top);
         let place = self.first;
         let Some(node) = self.nodes.get_mut(place as usize) else { return self.pop_far() };
-        let (item, next) = (node.item, node.next);
+        let next = node.next;
         node.next = self.free;
         self.free = place;
         let slot = self.today as usize & (self.days.len() - 1);
@@ -179,24 +186,23 @@ impl<T: Copy + Default> Calendar<T> {
             self.taken[slot / WORD] &= !(1 << (slot % WORD));
         }
         self.find_next(if next == NONE { self.first_from(slot) } else { next });
-        item
+        &mut self.nodes[place as usize].item
     }
 
     #[inline(never)]
-    fn pop_far(&mut self) -> T {
-        let mut item = T::default();
-        if self.timers.peek() == Some(self.top) {
+    fn pop_far(&mut self) -> &mut T {
+        let place = if self.timers.peek() == Some(self.top) {
             self.timers.pop();
+            NONE
         } else {
-            let (_, place) = self.far.pop().expect("an event is pending");
-            let node = &mut self.nodes[place as usize];
-            item = node.item;
-            node.next = self.free;
-            self.free = place;
-        }
+            self.far.pop().expect("an event is pending").1
+        };
         self.far_top = self.first_far();
         self.find_next(self.first_from(self.today as usize & (self.days.len() - 1)));
-        item
+        let Some(node) = self.nodes.get_mut(place as usize) else { return &mut self.nothing };
+        node.next = self.free;
+        self.free = place;
+        &mut node.item
     }
 
     /// The first of the events that are in no day.
@@ -208,12 +214,10 @@ impl<T: Copy + Default> Calendar<T> {
     /// The next event is the one at `near`, the first of this year if there is one, or the first beyond.
     #[inline(always)]
     fn find_next(&mut self, near: u32) {
-        (self.top, self.first) = (self.far_top, NONE);
-        if let Some(node) = self.nodes.get(near as usize)
-            && node.event <= self.far_top
-        {
-            (self.top, self.first) = (node.event, near);
-        }
+        (self.top, self.first) = match self.nodes.get(near as usize) {
+            Some(node) if node.event <= self.far_top => (node.event, near),
+            _ => (self.far_top, NONE),
+        };
     }
 
     /// The first event of the first day that has one, from `slot` on and round the year.
@@ -311,13 +315,17 @@ mod tests {
                     let expected = model.pop_first();
                     prop_assert_eq!(ours.peek(), expected.map_or(Event::NEVER, |(event, _)| event));
                     if let Some((event, number)) = expected {
-                        prop_assert_eq!(ours.pop(), number);
+                        prop_assert_eq!(*ours.pop(), number);
                         now = event.time();
                     }
                 } else {
                     let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, number as u32);
                     let is_timer = ahead % 3 == 0;
-                    if is_timer { ours.push_timer(event) } else { ours.push_with(event, number) }
+                    if is_timer {
+                        ours.push_timer(event);
+                    } else {
+                        ours.push_with(|item| { *item = number; event });
+                    }
                     model.insert(event, if is_timer { 0 } else { number });
                 }
                 if number % patience == 0 {

@@ -66,6 +66,12 @@ impl Fifo {
         Some(Gate { desk: &mut self.desk, clerk, aqm, asked, looks: false })
     }
 
+    /// The packet taken last: it lies there until the next arrives.
+    #[inline(always)]
+    pub(super) fn popped(&mut self) -> &Packet {
+        &self.desk.line.popped().packet
+    }
+
     pub(super) fn on_timer(&mut self, now: u64) {
         self.aqm.on_timer(Time(now), &self.desk.line.view());
     }

@@ -44,19 +44,22 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
         self.desk.line.push(packet, now, self.clerk.latest(), self.looks);
     }
 
-    /// Take the next packet to send; whether there is one.
+    /// Take the next packet to send, if there is one: it lies there until the next arrives.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
-        while let Some((arrived, number)) = self.desk.line.pop(packet, self.looks) {
-            self.clerk.counters.leave(now, self.desk.line.len(), packet.bytes);
-            if self.asked.departures && !self.lets_go(now, packet, arrived, number) {
+    pub(crate) fn take(&mut self, now: u64) -> Option<&Packet> {
+        while let Some(others) = self.desk.line.len().checked_sub(1) {
+            let Waiting { packet, arrived, number } = self.desk.line.pop(self.looks);
+            let (arrived, number) = (*arrived, *number);
+            self.clerk.counters.leave(now, others, packet.bytes);
+            if self.asked.departures && !self.lets_go(now, arrived, number) {
                 continue;
             }
+            let packet = &self.desk.line.popped().packet;
             self.clerk.departure(now, packet, arrived);
-            return true;
+            return Some(packet);
         }
         self.clerk.rest(now);
-        false
+        None
     }
 
     /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
@@ -128,11 +131,14 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
         }
     }
 
-    /// Whether the packet at the head, which waits no longer, may be sent.
+    /// Whether the packet that was at the head may be sent.
     #[inline(always)]
-    fn lets_go(&mut self, now: u64, packet: &mut Packet, arrived: u64, number: u64) -> bool {
+    fn lets_go(&mut self, now: u64, arrived: u64, number: u64) -> bool {
         let Desk { line, rng, .. } = &mut *self.desk;
-        match self.aqm.on_departure(Time(now), &packet.view(arrived), &line.view(), rng) {
+        let view = line.popped().packet.view(arrived);
+        let verdict = self.aqm.on_departure(Time(now), &view, &line.view(), rng);
+        let packet = &mut line.popped().packet;
+        match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
                 self.clerk.mark(now, packet, cause);

@@ -153,12 +153,15 @@ impl Port {
         }
     }
 
-    /// Take the next packet to send; whether there is one.
+    /// Take the next packet to send, if there is one: it lies there until the next arrives.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: u64, packet: &mut Packet) -> bool {
+    pub(crate) fn take(&mut self, now: u64) -> Option<&Packet> {
         match &mut self.queue {
-            Queue::One(fifo) => fifo.gate(&mut self.clerk).take(now, packet),
-            Queue::Several(scheduled) => scheduled.take(now, packet, &mut self.clerk),
+            Queue::One(fifo) => {
+                fifo.gate(&mut self.clerk).take(now)?;
+                Some(fifo.popped())
+            }
+            Queue::Several(scheduled) => scheduled.take(now, &mut self.clerk),
         }
     }
 

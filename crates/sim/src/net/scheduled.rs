@@ -12,6 +12,8 @@ pub(super) struct Scheduled {
     scheduler: Box<dyn Scheduler>,
     shelf: Shelf,
     rng: Stream,
+    /// The packet taken last.
+    taken: Packet,
 }
 
 /// Packets by token; places are used again.
@@ -55,7 +57,7 @@ impl Shelf {
 impl Scheduled {
     pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Scheduled {
         let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
-        Scheduled { scheduler, shelf: Shelf::default(), rng }
+        Scheduled { scheduler, shelf: Shelf::default(), rng, taken: Packet::default() }
     }
 
     /// Packets and bytes that wait.
@@ -82,9 +84,9 @@ impl Scheduled {
         clerk.counters.change(now, before, self.backlog());
     }
 
-    /// Take the next packet to send; whether there is one.
+    /// Take the next packet to send, if there is one.
     #[inline(never)]
-    pub(super) fn take(&mut self, now: u64, packet: &mut Packet, clerk: &mut Clerk) -> bool {
+    pub(super) fn take(&mut self, now: u64, clerk: &mut Clerk) -> Option<&Packet> {
         let (before, shelf) = (self.backlog(), &mut self.shelf);
         let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             shelf.settle(now, token, fate, clerk);
@@ -92,12 +94,12 @@ impl Scheduled {
         clerk.counters.change(now, before, self.backlog());
         let Some((token, _)) = next else {
             clerk.rest(now);
-            return false;
+            return None;
         };
         let one = self.shelf.take(token);
-        *packet = one.packet;
-        clerk.departure(now, packet, one.arrived);
-        true
+        self.taken = one.packet;
+        clerk.departure(now, &self.taken, one.arrived);
+        Some(&self.taken)
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
