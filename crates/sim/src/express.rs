@@ -208,8 +208,8 @@ impl Simulation {
             if !echo && sack == 0 {
                 limit = connection.sender.on_usual_ack(&tcp.options, next, at);
             }
-            let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
             if let Some(limit) = limit {
+                let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
                 while let Some(segment) = connection.sender.emit_next(limit, at) {
                     outbound.send(connection, (&group.full, tcp), segment, at);
                 }
@@ -217,6 +217,7 @@ impl Simulation {
                 let ack = Ack { next, echo, sack: sacks.take(sack) };
                 let window = tcp::initial_window(&tcp.options, tcp.payload);
                 connection.sender.on_other_ack(&tcp.options, window, ack, at, released);
+                let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
                 outbound.send_all(connection, (&group.full, tcp), released, at);
             }
             timers.watch(calendar, (connection, number), before, at);
