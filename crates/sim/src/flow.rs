@@ -143,13 +143,16 @@ impl Counts {
         (at, sent): (u64, u64),
         (warmup, end): (u64, u64),
     ) -> bool {
-        if at >= end || at < warmup {
+        if at.wrapping_sub(warmup) >= end - warmup {
             fates.outside += 1;
             return false;
         }
+        let delay = at - sent;
         self.received += 1;
-        self.delay += at - sent;
-        self.delay_max = self.delay_max.max(at - sent);
+        self.delay += delay;
+        if delay > self.delay_max {
+            self.delay_max = delay;
+        }
         true
     }
 }

@@ -170,7 +170,7 @@ impl TcpOptions {
     #[inline]
     pub(crate) fn expiry(&self, now: u64, delay: u64) -> u64 {
         if self.timer != Timer::Linux {
-            return now.saturating_add(delay);
+            return now + delay;
         }
         let tick = self.granularity.max(1);
         (now / tick).saturating_add(delay.div_ceil(tick)).saturating_mul(tick).max(now + 1)
