@@ -181,10 +181,10 @@ impl World {
     pub fn arrive(&mut self, packet: PacketView) {
         let packet = PacketView { arrived: self.now, ..packet };
         let asked = self.aqm.asked();
-        if asked.arrivals {
-            self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
-        }
         if !self.fits(&packet) {
+            if asked.arrivals {
+                self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
+            }
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
             self.ask(|aqm, now, queue, rng| aqm.on_refused(now, &packet, queue, rng));
             self.log.push(Event::Overflow);
@@ -192,7 +192,7 @@ impl World {
         }
         let mut verdict = Verdict::Pass;
         if asked.arrivals {
-            verdict = self.ask(|aqm, now, queue, rng| aqm.on_arrival(now, &packet, queue, rng));
+            verdict = self.ask(|aqm, now, queue, rng| aqm.on_fit(now, &packet, queue, rng));
         }
         self.check_verdict(&packet, verdict);
         match verdict {

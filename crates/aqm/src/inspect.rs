@@ -248,10 +248,10 @@ fn arrival_at_queue(
     queue: &QueueView,
     rng: &mut dyn Random,
 ) -> Verdict {
-    aqm.on_offered(now, packet, queue);
     if fits {
-        return aqm.on_arrival(now, packet, queue, rng);
+        return aqm.on_fit(now, packet, queue, rng);
     }
+    aqm.on_offered(now, packet, queue);
     aqm.on_drop(now, packet, Cause::Overflow, queue);
     aqm.on_refused(now, packet, queue, rng);
     Verdict::Drop(Cause::Overflow)

@@ -46,7 +46,7 @@ impl Random for Stream {
     }
 
     /// The number of what cannot happen is passed over, but not worked out.
-    #[inline]
+    #[inline(always)]
     fn happens(&mut self, p: f64) -> bool {
         if p == 0.0 {
             self.0 = self.0.wrapping_add(GOLDEN);

@@ -39,6 +39,9 @@ use crate::{
     red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
 };
 use alloc::boxed::Box;
+use variant::{Counting, FJ93, NS2, Usual, Variant};
+
+mod variant;
 
 pub(crate) const GENTLE: Param = Param::new(
     "gentle",
@@ -118,37 +121,17 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |settings| build(settings, settings.flag("gentle")),
 };
 
-/// Which packets the counter counts, and when.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Counting {
-    /// Tested packets, this one included.
-    Before,
-    /// Tested packets, this one not included.
-    After,
-    /// Every arrival, as ns-2.
-    Ns2,
-}
-
-impl Counting {
-    /// The counter below min_th: the first packet tested then meets p_a = p_b.
-    fn start(self) -> i64 {
-        if self == Counting::Before { -1 } else { 0 }
-    }
-}
-
 /// What was configured.
 #[derive(Clone, Debug)]
 struct Config {
+    variant: Variant,
+    usual: Usual,
     thresholds: Thresholds,
     /// Average from which every packet is signalled.
     certain: f64,
     max_p: f64,
     /// Where the gentle line begins, if not at the present max_p.
     gentle_start: Option<f64>,
-    /// NLRED: up to max_th the probability rises with the square.
-    quadratic: bool,
-    wait: bool,
-    counting: Counting,
     max_packet: f64,
     mean_packet: f64,
     ecn: bool,
@@ -199,14 +182,15 @@ impl Red {
             _ => Counting::Before,
         };
         let average = Average::new(settings, thresholds.bytes, counting == Counting::Ns2)?;
+        let variant =
+            Variant { counting, bytes: thresholds.bytes, wait: settings.flag("wait"), quadratic: false };
         let config = Config {
+            variant,
+            usual: Usual::of(variant),
             thresholds,
             certain,
             max_p: settings.number("max_p"),
             gentle_start: None,
-            quadratic: false,
-            wait: settings.flag("wait"),
-            counting,
             max_packet: common::packet_bytes(settings, "max_packet")?,
             mean_packet,
             ecn: settings.ecn(),
@@ -220,7 +204,8 @@ impl Red {
     /// The curve of NLRED, with this end below max_th.
     pub(crate) fn bent(mut self, end: f64) -> Red {
         self.config.max_p = end;
-        self.config.quadratic = true;
+        self.config.variant.quadratic = true;
+        self.config.usual = Usual::Neither;
         self
     }
 
@@ -245,13 +230,25 @@ impl Red {
         &mut self.config.max_p
     }
 
+    /// An arrival moves the average, whether or not it fits.
+    #[inline(always)]
+    fn see(&mut self, variant: Variant, now: Time, packet: &PacketView, queue: &QueueView) {
+        let queue = if variant.bytes { queue.bytes as f64 } else { f64::from(queue.packets) };
+        self.average.update(now, queue);
+        if variant.counting == Counting::Ns2 {
+            self.count_as_ns2(variant, packet, queue);
+        }
+    }
+
     /// ns-2 counts every arrival, and exempts from the test an arrival that finds at most one
     /// packet (byte) and the first one above min_th.
-    #[inline]
-    fn count_as_ns2(&mut self, packet: &PacketView, queue: f64) {
+    #[inline(always)]
+    fn count_as_ns2(&mut self, variant: Variant, packet: &PacketView, queue: f64) {
         self.count += 1;
-        self.count_bytes += u64::from(packet.bytes);
-        let above = self.average.avg >= self.config.thresholds.min && queue > 1.0;
+        if variant.bytes {
+            self.count_bytes += u64::from(packet.bytes);
+        }
+        let above = !self.is_below() && queue > 1.0;
         self.untested = !above;
         if !above {
             self.crossed = false;
@@ -263,54 +260,103 @@ impl Red {
         }
     }
 
-    /// The base probability p_b of the present average.
+    /// The verdict on an arrival that fits.
     #[inline(always)]
-    fn base(&self) -> f64 {
-        let Config {
-            thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, quadratic, ..
-        } = self.config;
-        let avg = self.average.avg;
-        if avg < min {
-            0.0
-        } else if avg < max {
-            let linear = max_p * (avg - min) / (max - min);
-            if quadratic { linear * (avg - min) / (max - min) } else { linear }
-        } else if avg < certain {
-            let start = gentle_start.unwrap_or(max_p);
-            start + (1.0 - start) * (avg - max) / (certain - max)
+    fn decide(&mut self, variant: Variant, packet: &PacketView, rng: &mut dyn Random) -> Verdict {
+        if variant.counting == Counting::Ns2 {
+            if self.untested {
+                self.p_a = 0.0;
+                return Verdict::Pass;
+            }
+        } else if self.is_below() {
+            self.p_a = 0.0;
+            self.count = variant.counting.start();
+            return Verdict::Pass;
+        }
+        let Some(p_b) = self.base(variant) else {
+            self.p_a = 1.0;
+            self.restart_count();
+            return Verdict::signal(packet, self.config.ecn && self.config.mark_forced, Cause::Forced);
+        };
+        self.p_a = self.probability(variant, p_b, packet.bytes);
+        if rng.happens(self.p_a) {
+            self.restart_count();
+            Verdict::signal(packet, self.config.ecn, Cause::Early)
         } else {
-            1.0
+            Verdict::Pass
         }
     }
 
-    /// The probability that this packet meets between min_th and the certain region; counts it.
+    /// An arrival that fits.
     #[inline(always)]
-    fn probability(&mut self, packet: &PacketView) -> f64 {
-        if self.config.thresholds.bytes {
-            return self.probability_by_size(packet.bytes);
-        }
-        let count = self.count_one();
-        spread(self.base(), count, self.config.wait)
+    fn arrive(
+        &mut self,
+        variant: Variant,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        self.see(variant, now, packet, queue);
+        self.decide(variant, packet, rng)
     }
 
     #[inline(never)]
-    fn probability_by_size(&mut self, bytes: u32) -> f64 {
-        let Config { wait, counting, max_packet, mean_packet, .. } = self.config;
+    fn arrive_any(
+        &mut self,
+        now: Time,
+        packet: PacketView,
+        queue: QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        self.arrive(self.config.variant, now, &packet, &queue, rng)
+    }
+
+    /// Whether the average is in the region where nothing is signalled.
+    #[inline]
+    fn is_below(&self) -> bool {
+        self.average.avg < self.config.thresholds.min
+    }
+
+    /// The base probability p_b of the present average, unless that lies in the certain region.
+    #[inline(always)]
+    fn base(&self, variant: Variant) -> Option<f64> {
+        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, .. } =
+            self.config;
+        let avg = self.average.avg;
+        if self.is_below() {
+            Some(0.0)
+        } else if avg < max {
+            let linear = max_p * (avg - min) / (max - min);
+            Some(if variant.quadratic { linear * (avg - min) / (max - min) } else { linear })
+        } else if avg < certain {
+            let start = gentle_start.unwrap_or(max_p);
+            Some(start + (1.0 - start) * (avg - max) / (certain - max))
+        } else {
+            None
+        }
+    }
+
+    /// The probability p_a that a packet meets between min_th and the certain region; counts it.
+    #[inline(always)]
+    fn probability(&mut self, variant: Variant, p_b: f64, bytes: u32) -> f64 {
+        let Config { max_packet, mean_packet, .. } = self.config;
+        let Variant { wait, counting, .. } = variant;
         let size = f64::from(bytes);
-        if counting == Counting::Ns2 {
+        if variant.bytes && counting == Counting::Ns2 {
             let count = libm::floor(self.count_bytes as f64 / mean_packet);
-            let p_a = spread(self.base(), count, wait);
+            let p_a = spread(p_b, count, wait);
             return if p_a < 1.0 { (p_a * size / mean_packet).min(1.0) } else { 1.0 };
         }
-        let count = self.count_one();
-        spread(self.base() * size / max_packet, count, wait)
+        let count = self.count_one(counting);
+        spread(if variant.bytes { p_b * size / max_packet } else { p_b }, count, wait)
     }
 
     /// Count a tested packet, unless every arrival is counted; what it finds on the counter.
     #[inline]
-    fn count_one(&mut self) -> f64 {
+    fn count_one(&mut self, counting: Counting) -> f64 {
         let before = self.count;
-        let found = match self.config.counting {
+        let found = match counting {
             Counting::Ns2 => return before as f64,
             Counting::Before => before + 1,
             Counting::After => before,
@@ -331,37 +377,21 @@ impl Aqm for Red {
         Asked::ARRIVALS
     }
 
-    #[inline]
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
-        let queue = self.average.amount(queue);
-        self.average.update(now, queue);
-        if self.config.counting == Counting::Ns2 {
-            self.count_as_ns2(packet, queue);
-        }
+        self.see(self.config.variant, now, packet, queue);
     }
 
-    #[inline(always)]
     fn on_arrival(&mut self, _: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {
-        if self.untested {
-            self.p_a = 0.0;
-            return Verdict::Pass;
-        }
-        if self.average.avg < self.config.thresholds.min {
-            self.p_a = 0.0;
-            self.count = self.config.counting.start();
-            return Verdict::Pass;
-        }
-        if self.average.avg >= self.config.certain {
-            self.p_a = 1.0;
-            self.restart_count();
-            return Verdict::signal(packet, self.config.ecn && self.config.mark_forced, Cause::Forced);
-        }
-        self.p_a = self.probability(packet);
-        if rng.happens(self.p_a) {
-            self.restart_count();
-            Verdict::signal(packet, self.config.ecn, Cause::Early)
-        } else {
-            Verdict::Pass
+        self.decide(self.config.variant, packet, rng)
+    }
+
+    /// Compiled for the usual variants, which then ask for no option on their way.
+    #[inline(always)]
+    fn on_fit(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
+        match self.config.usual {
+            Usual::Ns2 => self.arrive(NS2, now, packet, queue, rng),
+            Usual::Fj93 => self.arrive(FJ93, now, packet, queue, rng),
+            Usual::Neither => self.arrive_any(now, *packet, *queue, rng),
         }
     }
 
@@ -375,7 +405,7 @@ impl Aqm for Red {
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
         field("avg", self.average.avg);
-        field("p", self.base());
+        field("p", self.base(self.config.variant).unwrap_or(1.0));
         field("p_a", self.p_a);
         field("count", self.count as f64);
     }

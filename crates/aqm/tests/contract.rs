@@ -96,7 +96,7 @@ fn time_may_stand_still_or_jump(spec: &str, world: &World) {
     unbroken(spec, &world);
 }
 
-/// An algorithm that is asked about every packet, whatever it says.
+/// An algorithm that is asked about every packet, whatever it says, and never in one call.
 struct AskedAlways(Box<dyn Aqm>);
 
 impl Aqm for AskedAlways {
@@ -174,6 +174,7 @@ fn documented_examples_hold_the_contract() {
         "red min_th 15p max_th 45p max_p 0.1 w_q 0.002",
         "red min_th 10kB max_th 30kB gentle wait ecn",
         "red min_th 10kB max_th 30kB listing ns2 wait",
+        "red min_th 2p max_th 10p w_q 0.1 listing ns2 wait",
         "red min_th 15 max_th 30 w_q 1 max_p 1",
         "gred min_th 1p w_q 1 gentle_end limit limit 200p overflow random",
         "pi a 0.05 b 0.01 q_ref 22kB f_s 100",

@@ -111,8 +111,7 @@ impl Bench {
         numbers: &[f64],
     ) -> Verdict {
         let mut rng = Scripted::new(numbers);
-        self.aqm.on_offered(now, packet, queue);
-        let verdict = self.aqm.on_arrival(now, packet, queue, &mut rng);
+        let verdict = self.aqm.on_fit(now, packet, queue, &mut rng);
         rng.assert_used("arrival");
         verdict
     }

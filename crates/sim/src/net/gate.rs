@@ -82,29 +82,34 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     /// Whether an arriving packet may wait.
     #[inline(always)]
     fn lets_in(&mut self, now: u64, packet: &mut Packet) -> bool {
-        if self.asked.arrivals {
-            self.aqm.on_offered(Time(now), &packet.view(now), &self.desk.line.view());
-        }
         if !self.desk.line.has_room(packet.bytes) {
             return self.finds_room(now, packet);
         }
-        !self.asked.arrivals || self.may_enter(now, packet)
-    }
-
-    /// The buffer is full: whether an arrival of which the estimators know may wait after all.
-    #[inline(never)]
-    fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
-        self.make_room(now, packet) && (!self.asked.arrivals || self.may_enter(now, packet))
-    }
-
-    /// Whether an arriving packet that fits may wait.
-    #[inline(always)]
-    fn may_enter(&mut self, now: u64, packet: &mut Packet) -> bool {
+        if !self.asked.arrivals {
+            return true;
+        }
         let Desk { line, rng, .. } = &mut *self.desk;
-        match self.aqm.on_arrival(Time(now), &packet.view(now), &line.view(), rng) {
+        match self.aqm.on_fit(Time(now), &packet.view(now), &line.view(), rng) {
             Verdict::Pass => true,
             verdict => self.carry_out(verdict, now, packet),
         }
+    }
+
+    /// The buffer is full: whether an arriving packet may wait after all.
+    #[inline(never)]
+    fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
+        if self.asked.arrivals {
+            self.aqm.on_offered(Time(now), &packet.view(now), &self.desk.line.view());
+        }
+        if !self.make_room(now, packet) {
+            return false;
+        }
+        if !self.asked.arrivals {
+            return true;
+        }
+        let Desk { line, rng, .. } = &mut *self.desk;
+        let verdict = self.aqm.on_arrival(Time(now), &packet.view(now), &line.view(), rng);
+        self.carry_out(verdict, now, packet)
     }
 
     /// The algorithm does not just let an arrival pass; whether it may wait.

@@ -1,0 +1,53 @@
+//! Which RED: what the settings say that matters for every packet.
+
+/// Which packets the counter counts, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Counting {
+    /// Tested packets, this one included.
+    Before,
+    /// Tested packets, this one not included.
+    After,
+    /// Every arrival, as ns-2.
+    Ns2,
+}
+
+impl Counting {
+    /// The counter below min_th: the first packet tested then meets p_a = p_b.
+    pub(super) fn start(self) -> i64 {
+        if self == Counting::Before { -1 } else { 0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Variant {
+    pub(super) counting: Counting,
+    /// Thresholds in bytes.
+    pub(super) bytes: bool,
+    pub(super) wait: bool,
+    /// NLRED: up to max_th the probability rises with the square.
+    pub(super) quadratic: bool,
+}
+
+/// The paper's.
+pub(super) const FJ93: Variant =
+    Variant { counting: Counting::Before, bytes: false, wait: false, quadratic: false };
+/// ns-2's.
+pub(super) const NS2: Variant = Variant { counting: Counting::Ns2, wait: true, ..FJ93 };
+
+/// Whether it is one of the two that nearly everybody asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Usual {
+    Ns2,
+    Fj93,
+    Neither,
+}
+
+impl Usual {
+    pub(super) fn of(variant: Variant) -> Usual {
+        match variant {
+            NS2 => Usual::Ns2,
+            FJ93 => Usual::Fj93,
+            _ => Usual::Neither,
+        }
+    }
+}
