@@ -192,39 +192,54 @@ impl Connection {
     #[inline(always)]
     pub(crate) fn packet(
         &self,
-        flow: u32,
-        route: Route,
+        (flow, route): (u32, Route),
         (full, tcp): (&Packet, &Tcp),
         segment: Segment,
         now: u64,
     ) -> Packet {
-        let (mut bytes, mut ecn) = (full.bytes, full.ecn);
-        if segment.sequence == 0 || segment.is_retransmission || self.receiver.kept().is_some() {
-            (bytes, ecn) = self.unlike_others(full, tcp, segment);
+        let mut packet = plain_packet((flow, route), full, segment, now);
+        if self.is_unlike_others(segment) {
+            self.change(&mut packet, tcp, segment);
         }
-        Packet {
-            stamp: now,
-            flow,
-            step: route.first,
-            host: route.host,
-            bytes,
-            number: segment.sequence,
-            carries: Carries::Data,
-            flag: segment.cwr,
-            ecn,
-            class: full.class,
+        packet
+    }
+
+    /// Make `packet` the same, marked by what stands between the connection and the network.
+    #[inline(always)]
+    pub(crate) fn write_marked(
+        &mut self,
+        packet: &mut Packet,
+        (flow, route): (u32, Route),
+        (full, tcp): (&Packet, &Tcp),
+        segment: Segment,
+        now: u64,
+    ) {
+        *packet = plain_packet((flow, route), full, segment, now);
+        if self.is_unlike_others(segment) {
+            self.change(packet, tcp, segment);
+            if let Some(marker) = self.marker() {
+                packet.class = marker.mark(now, packet.bytes, packet.class);
+            }
         }
     }
 
-    /// Size and ECN field of a packet that is perhaps not as all others.
+    /// Whether its packet is perhaps not as all others, or does not go as all others.
+    #[inline(always)]
+    fn is_unlike_others(&self, segment: Segment) -> bool {
+        segment.sequence == 0 || segment.is_retransmission || segment.cwr || self.receiver.kept().is_some()
+    }
+
+    /// Give it the size, the ECN field and the flag that it should have.
     #[inline(never)]
-    fn unlike_others(&self, full: &Packet, tcp: &Tcp, segment: Segment) -> (u32, Ecn) {
+    fn change(&self, packet: &mut Packet, tcp: &Tcp, segment: Segment) {
         let o = &tcp.options;
         let is_syn = o.syn && segment.sequence == 0;
-        let bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) };
+        packet.bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) };
+        packet.flag = segment.cwr;
         let may_again = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
-        let may_mark = !is_syn && (!segment.is_retransmission || may_again);
-        (bytes, if may_mark { full.ecn } else { Ecn::NotEct })
+        if is_syn || segment.is_retransmission && !may_again {
+            packet.ecn = Ecn::NotEct;
+        }
     }
 
     /// The acknowledgement of what has arrived so far, at a step for a host.
@@ -280,6 +295,12 @@ impl Connection {
             class,
         }
     }
+}
+
+/// What it is as long as nothing is special about it.
+#[inline(always)]
+fn plain_packet((flow, route): (u32, Route), full: &Packet, segment: Segment, now: u64) -> Packet {
+    Packet { stamp: now, flow, step: route.first, host: route.host, number: segment.sequence, ..*full }
 }
 
 impl Special {
@@ -376,7 +397,7 @@ mod tests {
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
         let full = Connection::full_packet(tcp, Class(2));
-        connection(tcp, Some(5000)).packet(7, Route { first: 3, host: 5 }, (&full, tcp), segment, 0)
+        connection(tcp, Some(5000)).packet((7, Route { first: 3, host: 5 }), (&full, tcp), segment, 0)
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.

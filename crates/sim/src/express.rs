@@ -249,10 +249,7 @@ impl Outbound<'_> {
         calendar.push_with(
             #[inline(always)]
             |packet| {
-                *packet = connection.packet(*number, route, full, segment, at);
-                if let Some(marker) = connection.marker() {
-                    packet.class = marker.mark(at, packet.bytes, packet.class);
-                }
+                connection.write_marked(packet, (*number, route), full, segment, at);
                 let arrival = link.cross(pace, kinds, at, packet.bytes);
                 Event::arrival(arrival, pace.rank(), link.place(), first)
             },

@@ -176,7 +176,7 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
-        let mut packet = connection.packet(number, flow.route, (&group.full, tcp), segment, now);
+        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
         if let Some(shaper) = connection.shaper() {
             if !shaper.is_free(now) {
                 if let Some(due) = shaper.wait(segment) {
@@ -198,7 +198,7 @@ impl Simulation {
         let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
-        let mut packet = connection.packet(number, flow.route, (&group.full, tcp), segment, now);
+        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
         if let Some(shaper) = connection.shaper() {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
