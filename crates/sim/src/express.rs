@@ -10,10 +10,11 @@ use crate::{
     connection::Connection,
     engine::{Calendar, Event, Kind, Service},
     flow::Agent,
-    net::{Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route},
+    group::Group,
+    net::{Chain, Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route, Sack, Sacks, Step},
     plan::Tcp,
     simulation::Simulation,
-    tcp::{self, Ack, Segment},
+    tcp::{self, Ack, Segment, Sender},
 };
 use sojourn_aqm::{Aqm, codel::CoDel, droptail::DropTail, red::Red};
 use std::marker::PhantomData;
@@ -164,61 +165,60 @@ impl Simulation {
             };
 
             let host = packet.host;
-            let (entered, is_free) =
-                (at, chain.as_ref().is_some_and(|chain| chain.is_free(at, packet.bytes)));
-            match chain {
-                Some(chain) if is_free => at += chain.to_receiver,
-                Some(chain) => at = chain.there(links, kinds, at, packet.bytes),
-                None => at = cross_all(&mut lap.there, links, kinds, host, at, packet.bytes),
-            }
-            let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
-            let (mut echo, mut bytes, mut sack) = (false, tcp.ack, 0);
-            let (o, is_marked) = (&tcp.options, packet.is_marked());
-            let usual = connection.receiver.receive_usual(o, packet.number, is_marked);
-            let next = usual.unwrap_or_else(|| {
-                let received = connection.receiver.receive_any(o, packet.number, is_marked, packet.flag);
-                echo = connection.receiver.echo() && o.ecn;
-                (bytes, sack) = connection.report(tcp, sacks);
-                if in_window {
-                    connection.count(tcp, packet.number, received.is_new);
-                }
-                connection.receiver.next()
-            });
-            match chain {
-                Some(chain) if is_free && bytes == chain.ack => at = chain.pass(entered),
-                Some(chain) => {
-                    if is_free {
-                        chain.there(links, kinds, entered, packet.bytes);
+            // Made anew wherever it is used: where it is used in line, nothing of it need be in memory then.
+            macro_rules! way {
+                () => {
+                    Way {
+                        number,
+                        host,
+                        lap: &mut *lap,
+                        links: &mut *links,
+                        kinds: &mut *kinds,
+                        chain: &mut *chain,
                     }
-                    at = chain.back(links, kinds, at, bytes);
-                }
-                None => at = cross_all(&mut lap.back, links, kinds, host, at, bytes),
+                };
             }
-            let link = &mut links[lap.down.link(host) as usize];
-            at = link.cross(&mut lap.down.pace, kinds, at, bytes);
-
+            let (entered, is_free) = (at, chain.is_free(at, packet.bytes));
+            at = if is_free { at + chain.to_receiver } else { way!().there(at, packet.bytes) };
+            let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
             let before = connection.sender.deadline();
-            let expires_before = before.is_some_and(|deadline| deadline <= at);
-            if at >= horizon || connection.sender.awaited > 0 || expires_before {
-                let ack = connection.answer_with((bytes, sack), number, (lap.last, host), group.class, tcp);
-                steps[lap.last as usize].hop = lap.down; // should it wait, how long it took matters
-                return (departures, now, Rare::Answer(at, ack));
-            }
-            let mut limit = None;
-            if !echo && sack == 0 {
-                limit = connection.sender.on_usual_ack(&tcp.options, next, at);
-            }
-            if let Some(limit) = limit {
-                let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
-                while let Some(segment) = connection.sender.emit_next(limit, at) {
-                    outbound.send(connection, (&group.full, tcp), segment, at);
+            let is_late = |at, sender: &Sender| {
+                at >= horizon || sender.awaited > 0 || before.is_some_and(|deadline| deadline <= at)
+            };
+            let (o, is_marked) = (&tcp.options, packet.is_marked());
+            if let Some(next) = connection.receiver.receive_usual(o, packet.number, is_marked) {
+                at = if is_free && tcp.ack == chain.ack {
+                    chain.pass(entered)
+                } else {
+                    way!().back(is_free.then_some((entered, packet.bytes)), at, tcp.ack)
+                };
+                at = way!().down(at, tcp.ack);
+                if is_late(at, &connection.sender) {
+                    let ack = way!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
+                    return (departures, now, Rare::Answer(at, ack));
+                }
+                if let Some(limit) = connection.sender.on_usual_ack(o, next, at) {
+                    while let Some(segment) = connection.sender.emit_next(limit, at) {
+                        way!().send(calendar, (connection, group, tcp), segment, at);
+                    }
+                } else {
+                    let ack = Ack { next, echo: false, sack: Sack::default() };
+                    way!().react(calendar, (connection, group, tcp), ack, at, released);
                 }
             } else {
-                let ack = Ack { next, echo, sack: sacks.take(sack) };
-                let window = tcp::initial_window(&tcp.options, tcp.payload);
-                connection.sender.on_other_ack(&tcp.options, window, ack, at, released);
-                let mut outbound = Outbound { number, host, lap, links, kinds, calendar };
-                outbound.send_all(connection, (&group.full, tcp), released, at);
+                let (mut ack, bytes, sack) = receive(connection, tcp, packet, in_window, sacks);
+                at = if is_free && bytes == chain.ack {
+                    chain.pass(entered)
+                } else {
+                    way!().back(is_free.then_some((entered, packet.bytes)), at, bytes)
+                };
+                at = way!().down(at, bytes);
+                if is_late(at, &connection.sender) {
+                    let ack = way!().acknowledgement((connection, group, tcp), (bytes, sack), steps);
+                    return (departures, now, Rare::Answer(at, ack));
+                }
+                ack.sack = sacks.take(sack);
+                way!().react(calendar, (connection, group, tcp), ack, at, released);
             }
             timers.watch(calendar, (connection, number), before, at);
             if queue.drops_late() && !queue.clerk().fates.is_empty() {
@@ -228,52 +228,121 @@ impl Simulation {
     }
 }
 
-/// Where the packets of a sender go: over its own first link to the queue.
-struct Outbound<'a> {
+/// The way of a packet from the measured queue on, round to it again.
+struct Way<'a> {
     number: u32,
     host: u32,
     lap: &'a mut Lap,
     links: &'a mut [Link],
     kinds: &'a mut [LinkKind],
-    calendar: &'a mut Calendar<Packet>,
+    chain: &'a mut Chain,
 }
 
-impl Outbound<'_> {
-    /// A packet goes.
+impl Way<'_> {
+    /// When a packet of `bytes` is at the receiver.
+    #[inline(never)]
+    fn there(&mut self, at: u64, bytes: u32) -> u64 {
+        if self.chain.is_there() {
+            return self.chain.there(self.links, self.kinds, at, bytes);
+        }
+        cross_all(&mut self.lap.there, self.links, self.kinds, self.host, at, bytes)
+    }
+
+    /// When an acknowledgement of `bytes` is at the sender's own link; `untold`: when a packet entered the chain that this
+    /// does not know of yet, and its size.
+    #[inline(never)]
+    fn back(&mut self, untold: Option<(u64, u32)>, at: u64, bytes: u32) -> u64 {
+        if let Some((entered, bytes)) = untold {
+            self.chain.there(self.links, self.kinds, entered, bytes);
+        }
+        if self.chain.is_there() {
+            return self.chain.back(self.links, self.kinds, at, bytes);
+        }
+        cross_all(&mut self.lap.back, self.links, self.kinds, self.host, at, bytes)
+    }
+
+    /// When an acknowledgement of `bytes` is at the sender.
     #[inline(always)]
-    fn send(&mut self, connection: &mut Connection, full: (&Packet, &Tcp), segment: Segment, at: u64) {
-        let Outbound { number, host, lap, links, kinds, calendar } = self;
+    fn down(&mut self, at: u64, bytes: u32) -> u64 {
+        let link = &mut self.links[self.lap.down.link(self.host) as usize];
+        link.cross(&mut self.lap.down.pace, self.kinds, at, bytes)
+    }
+
+    /// The acknowledgement, for a sender that cannot answer it yet; `report`: its size and blocks.
+    #[inline(never)]
+    fn acknowledgement(
+        &self,
+        (connection, group, tcp): (&Connection, &Group, &Tcp),
+        report: (u32, u64),
+        steps: &mut [Step],
+    ) -> Packet {
+        let Lap { last, down, .. } = *self.lap;
+        steps[last as usize].hop = down; // should it wait, how long it took matters
+        connection.answer_with(report, self.number, (last, self.host), group.class, tcp)
+    }
+
+    /// A packet leaves the sender for its first link, and is filed for the queue.
+    #[inline(always)]
+    fn send(
+        &mut self,
+        calendar: &mut Calendar<Packet>,
+        (connection, group, tcp): (&mut Connection, &Group, &Tcp),
+        segment: Segment,
+        at: u64,
+    ) {
+        let Way { number, host, lap, links, kinds, .. } = self;
         let route = Route { first: lap.begins, host: *host };
         let first = lap.first.link(*host);
         let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
         calendar.push_with(
             #[inline(always)]
             |packet| {
-                connection.write_marked(packet, (*number, route), full, segment, at);
+                connection.write_marked(packet, (*number, route), (&group.full, tcp), segment, at);
                 let arrival = link.cross(pace, kinds, at, packet.bytes);
                 Event::arrival(arrival, pace.rank(), link.place(), first)
             },
         );
     }
 
-    /// What an unusual acknowledgement has released.
+    /// An acknowledgement reaches the sender, which may have much to do.
     #[inline(never)]
-    fn send_all(
+    fn react(
         &mut self,
-        connection: &mut Connection,
-        full: (&Packet, &Tcp),
-        released: &mut Vec<Segment>,
+        calendar: &mut Calendar<Packet>,
+        (connection, group, tcp): (&mut Connection, &Group, &Tcp),
+        ack: Ack,
         at: u64,
+        released: &mut Vec<Segment>,
     ) {
-        for segment in &*released {
-            self.send(connection, full, *segment, at);
+        let window = || tcp::initial_window(&tcp.options, tcp.payload);
+        connection.sender.on_ack(&tcp.options, window, ack, at, released);
+        for segment in released.drain(..) {
+            self.send(calendar, (connection, group, tcp), segment, at);
         }
-        released.clear();
     }
 }
 
-/// Cross the links of `hops` one after the other: when the packet is there.
+/// A packet that is not as nearly all are reaches the receiver: its acknowledgement but for the blocks, the size of that,
+/// and where the blocks are.
 #[inline(never)]
+fn receive(
+    connection: &mut Connection,
+    tcp: &Tcp,
+    packet: &Packet,
+    in_window: bool,
+    sacks: &mut Sacks,
+) -> (Ack, u32, u64) {
+    let o = &tcp.options;
+    let received = connection.receiver.receive_any(o, packet.number, packet.is_marked(), packet.flag);
+    if in_window {
+        connection.count(tcp, packet.number, received.is_new);
+    }
+    let (bytes, sack) = connection.report(tcp, sacks);
+    let (next, echo) = (connection.receiver.next(), connection.receiver.echo() && o.ecn);
+    (Ack { next, echo, sack: Sack::default() }, bytes, sack)
+}
+
+/// Cross the links of `hops` one after the other: when the packet is there.
 fn cross_all(
     hops: &mut [Hop],
     links: &mut [Link],

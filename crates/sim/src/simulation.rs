@@ -308,12 +308,11 @@ impl Simulation {
             if let Some(port) = kinds[step.hop.pace.kind as usize].port {
                 return self.queue_up_far(at, port, &mut packet);
             }
-            let mut chain = chain.as_mut().filter(|_| step.chained);
-            if let Some(chain) = &mut chain {
+            if step.chained {
                 chain.settle(links);
             }
             at = links[step.link(packet.host) as usize].cross(&mut step.hop.pace, kinds, at, packet.bytes);
-            if let Some(chain) = chain {
+            if step.chained {
                 chain.look_at(links);
             }
             if step.ahead && !step.last {

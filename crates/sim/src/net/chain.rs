@@ -59,6 +59,15 @@ impl Chain {
         Chain { stages, turn, data, ack, to_receiver, through: before, slowest, ready: 1, entered: NEVER }
     }
 
+    /// No chain: nobody goes that way.
+    pub(super) fn none() -> Chain {
+        Chain { ready: u64::MAX, ..Chain::new(&[], &[], (0, 0), &[]) }
+    }
+
+    pub(crate) fn is_there(&self) -> bool {
+        !self.stages.is_empty()
+    }
+
     /// Whether a packet of `bytes` that enters at `at` is held up nowhere up to the receiver, nor is an
     /// acknowledgement of the usual size from there on.
     #[inline(always)]

@@ -19,7 +19,7 @@ pub(crate) struct Network {
     pub(crate) ports: Vec<Port>,
     pub(crate) steps: Vec<Step>,
     pub(crate) laps: Vec<Lap>,
-    pub(crate) chain: Option<Chain>,
+    pub(crate) chain: Chain,
     /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
     /// of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
@@ -311,6 +311,7 @@ impl Graph {
             }
             _ => None,
         };
+        let chain = chain.unwrap_or_else(Chain::none);
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
         let routes = routes.collect();
