@@ -197,10 +197,10 @@ impl Port {
     }
 
     /// Report the state worth plotting.
-    pub(crate) fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
+    pub(crate) fn probe(&self, mut field: impl FnMut(&str, f64)) {
         match &self.queue {
             Queue::One(fifo) => fifo.aqm().probe(&mut |name, value| field(name, value)),
-            Queue::Several(scheduled) => scheduled.scheduler().probe(field),
+            Queue::Several(scheduled) => scheduled.scheduler().probe(&mut field),
         }
     }
 }

@@ -25,6 +25,72 @@ struct Watched {
     departed_bytes: u64,
 }
 
+impl Watched {
+    /// It is `now`, and the last sample was taken `span` ns ago.
+    fn sample(&mut self, now: u64, span: f64, port: &mut Port) {
+        port.pass(now);
+        let (waiting, bytes) = port.backlog();
+        let counters = &port.clerk.counters;
+        let (packets, squared) = counters.integrals();
+        let (arrivals, drops, departed_bytes) =
+            (counters.arrivals, counters.total_drops(), counters.departed_bytes);
+        let series = &mut self.series;
+        series.packets.push(waiting);
+        series.bytes.push(bytes);
+        series.mean_packets.push(float(packets - self.integrals.0) / span);
+        series.mean_square_packets.push(float(squared - self.integrals.1) / span);
+        series.arrivals.push((arrivals - self.arrivals) as u32);
+        series.drops.push((drops - self.drops) as u32);
+        series.departed_bytes.push(departed_bytes - self.departed_bytes);
+        for (class, waiting) in counters.waiting_by_class(waiting) {
+            let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
+                Some(column) => column,
+                None => {
+                    // Until its first packet nothing of a class waited; class 0 was all there was.
+                    let mut before = series.packets.clone();
+                    before.pop();
+                    if class > 0 {
+                        before.fill(0);
+                    }
+                    series.class_packets.push((class, before));
+                    series.class_packets.len() - 1
+                }
+            };
+            series.class_packets[column].1.push(waiting);
+        }
+        self.integrals = (packets, squared);
+        (self.arrivals, self.drops, self.departed_bytes) = (arrivals, drops, departed_bytes);
+        let mut column = 0;
+        port.probe(|name, value| {
+            match series.probes.get_mut(column) {
+                Some((_, values)) => values.push(value),
+                None => begin(&mut series.probes, name, value),
+            }
+            column += 1;
+        });
+    }
+}
+
+/// A probe is seen for the first time.
+#[cold]
+#[inline(never)]
+fn begin(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64) {
+    probes.push((name.to_owned(), vec![value]));
+}
+
+/// The nearest number. Most integrals over the time between two samples have 64 bits, which is quicker.
+fn float(integral: u128) -> f64 {
+    #[cold]
+    #[inline(never)]
+    fn long(integral: u128) -> f64 {
+        integral as f64
+    }
+    match u64::try_from(integral) {
+        Ok(short) => short as f64,
+        Err(_) => long(integral),
+    }
+}
+
 impl Recorder {
     /// Samples every `interval` (0: never) of so many queues.
     pub(crate) fn new(interval: u64, queues: usize) -> Recorder {
@@ -49,47 +115,9 @@ impl Recorder {
     }
 
     pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {
+        let span = self.interval as f64;
         for (watched, port) in self.queues.iter_mut().zip(ports) {
-            port.pass(now);
-            let series = &mut watched.series;
-            let (packets, squared) = port.clerk.counters.integrals();
-            let span = self.interval as f64;
-            let (waiting, bytes) = port.backlog();
-            series.packets.push(waiting);
-            series.bytes.push(bytes);
-            series.mean_packets.push((packets - watched.integrals.0) as f64 / span);
-            series.mean_square_packets.push((squared - watched.integrals.1) as f64 / span);
-            series.arrivals.push((port.clerk.counters.arrivals - watched.arrivals) as u32);
-            series.drops.push((port.clerk.counters.total_drops() - watched.drops) as u32);
-            series.departed_bytes.push(port.clerk.counters.departed_bytes - watched.departed_bytes);
-            for (class, waiting) in port.clerk.counters.waiting_by_class(waiting) {
-                let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
-                    Some(column) => column,
-                    None => {
-                        // Until its first packet nothing of a class waited; class 0 was all there was.
-                        let mut before = series.packets.clone();
-                        before.pop();
-                        if class > 0 {
-                            before.fill(0);
-                        }
-                        series.class_packets.push((class, before));
-                        series.class_packets.len() - 1
-                    }
-                };
-                series.class_packets[column].1.push(waiting);
-            }
-            watched.integrals = (packets, squared);
-            watched.arrivals = port.clerk.counters.arrivals;
-            watched.drops = port.clerk.counters.total_drops();
-            watched.departed_bytes = port.clerk.counters.departed_bytes;
-            let mut column = 0;
-            port.probe(&mut |name, value| {
-                if column == series.probes.len() {
-                    series.probes.push((name.to_owned(), Vec::new()));
-                }
-                series.probes[column].1.push(value);
-                column += 1;
-            });
+            watched.sample(now, span, port);
         }
     }
 
