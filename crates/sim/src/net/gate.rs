@@ -141,8 +141,16 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     fn lets_go(&mut self, now: u64, arrived: u64, number: u64) -> bool {
         let Desk { line, rng, .. } = &mut *self.desk;
         let view = line.popped().packet.view(arrived);
-        let verdict = self.aqm.on_departure(Time(now), &view, &line.view(), rng);
-        let packet = &mut line.popped().packet;
+        match self.aqm.on_departure(Time(now), &view, &line.view(), rng) {
+            Verdict::Pass => true,
+            verdict => self.carry_out_late(verdict, now, number),
+        }
+    }
+
+    /// The algorithm does not just let go the packet that was at the head; whether it may be sent.
+    #[inline(never)]
+    fn carry_out_late(&mut self, verdict: Verdict, now: u64, number: u64) -> bool {
+        let packet = &mut self.desk.line.popped().packet;
         match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
