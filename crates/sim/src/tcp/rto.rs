@@ -246,6 +246,7 @@ impl Rto {
     }
 
     /// Take a sample; the time-out before back-off that follows from it.
+    #[inline(always)]
     fn sample(&mut self, o: &TcpOptions, sent: u64, now: u64) -> u64 {
         let tick = o.granularity.max(1);
         match (&mut self.estimate, o.timer) {
