@@ -16,6 +16,8 @@ pub(crate) struct Board {
     base: u32,
     flags: VecDeque<u8>,
     sacked: u32,
+    /// What was reported last: most blocks are reported again and again.
+    reported: Sack,
     /// Packets on their way, as Sack1 counts them.
     pub(crate) counted: i64,
     /// RescueRxt: once more than this is acknowledged, the last packet may be sent again (RFC 6675).
@@ -25,7 +27,7 @@ pub(crate) struct Board {
 impl Board {
     /// Of packets from `base` on.
     pub(crate) fn new(base: u32) -> Board {
-        Board { base, flags: VecDeque::new(), sacked: 0, counted: 0, rescue: 0 }
+        Board { base, flags: VecDeque::new(), sacked: 0, reported: Sack::default(), counted: 0, rescue: 0 }
     }
 
     /// Whether nothing is known of any packet.
@@ -53,8 +55,15 @@ impl Board {
     /// Note what an acknowledgement reports; whether it was news.
     pub(crate) fn report(&mut self, sack: &Sack) -> bool {
         let mut news = false;
-        for &(first, end) in sack.iter().filter(|(first, end)| first < end) {
-            for sequence in first.max(self.base)..end {
+        let reported = std::mem::replace(&mut self.reported, *sack);
+        for &(first, end) in sack.iter().take_while(|(first, end)| first < end) {
+            let mut first = first.max(self.base);
+            for (from, to) in reported {
+                if (from..to).contains(&first) {
+                    first = to;
+                }
+            }
+            for sequence in first..end {
                 let flag = self.flag(sequence);
                 if *flag & SACKED == 0 {
                     *flag |= SACKED;
@@ -91,7 +100,7 @@ impl Board {
     /// Forget everything (after a time-out).
     pub(crate) fn clear(&mut self) {
         self.flags.clear();
-        self.sacked = 0;
+        (self.sacked, self.reported) = (0, Sack::default());
     }
 
     /// Whether so many packets above the first missing one have arrived that it must be lost.
