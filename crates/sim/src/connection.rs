@@ -4,7 +4,7 @@ use crate::{
     check::LARGEST,
     net::{Carries, Packet, Route, Sacks},
     plan::{Draw, Tcp},
-    tcp::{self, Receiver, Segment, Sender},
+    tcp::{self, Receiver, Segment, Sender, SpareAsides, SpareReceivers},
     traffic::{Datagrams, Demand, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Stream};
@@ -37,6 +37,13 @@ pub(crate) struct Special {
     marker: Option<Box<EdgeMarker>>,
     /// Payload that reached the receiver for the first time, in the window.
     goodput: u64,
+}
+
+/// What connections have set aside in trouble and need no more: the next that does takes it.
+#[derive(Default)]
+pub(crate) struct Spare {
+    pub(crate) senders: SpareAsides,
+    pub(crate) receivers: SpareReceivers<Box<Special>>,
 }
 
 /// What it means that a connection has sent everything.
@@ -463,7 +470,8 @@ mod tests {
         let tcp = tcp("default", &[("variant", "sack"), ("ecn", "on")]);
         let mut connection = connection(&tcp, None);
         for sequence in [0, 2, 4] {
-            connection.receiver.receive(&tcp.options, sequence, sequence == 4, false);
+            let spare = &mut SpareReceivers::default();
+            connection.receiver.receive(&tcp.options, sequence, (sequence == 4, false), spare);
         }
         let mut sacks = Sacks::default();
         let answer = connection.answer(7, (9, 5), Class(0), &tcp, &mut sacks);

@@ -7,14 +7,14 @@
 //! Whatever is out of the ordinary it leaves to them.
 
 use crate::{
-    connection::Connection,
+    connection::{Connection, Special},
     engine::{Calendar, Event, Kind, Service},
     flow::Agent,
     group::Group,
     net::{Chain, Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route, Sack, Sacks, Step},
     plan::Tcp,
     simulation::Simulation,
-    tcp::{self, Ack, Segment, Sender},
+    tcp::{self, Ack, Segment, Sender, SpareAsides, SpareReceivers},
 };
 use sojourn_aqm::{Aqm, codel::CoDel, droptail::DropTail, red::Red};
 use std::marker::PhantomData;
@@ -106,7 +106,8 @@ impl Simulation {
     #[inline(never)]
     fn go_round<W: Which>(&mut self, many: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
-        let Simulation { calendar, service, network, groups, flows, timers, released, sacks, .. } = self;
+        let Simulation { calendar, service, network, groups, flows, timers, released, sacks, spare, .. } =
+            self;
         let Network { links, kinds, ports, steps, laps, chain, .. } = network;
         let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
         let (flows, groups) = (&mut flows[..], &groups[..]);
@@ -203,10 +204,11 @@ impl Simulation {
                     }
                 } else {
                     let ack = Ack { next, echo: false, sack: Sack::default() };
-                    way!().react(calendar, (connection, group, tcp), ack, at, released);
+                    way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
                 }
             } else {
-                let (mut ack, bytes, sack) = receive(connection, tcp, packet, in_window, sacks);
+                let (mut ack, bytes, sack) =
+                    receive((connection, tcp), packet, in_window, sacks, &mut spare.receivers);
                 at = if is_free && bytes == chain.ack {
                     chain.pass(entered)
                 } else {
@@ -218,7 +220,7 @@ impl Simulation {
                     return (departures, now, Rare::Answer(at, ack));
                 }
                 ack.sack = sacks.take(sack);
-                way!().react(calendar, (connection, group, tcp), ack, at, released);
+                way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
             }
             timers.watch(calendar, (connection, number), before, at);
             if queue.drops_late() && !queue.clerk().fates.is_empty() {
@@ -312,10 +314,10 @@ impl Way<'_> {
         (connection, group, tcp): (&mut Connection, &Group, &Tcp),
         ack: Ack,
         at: u64,
-        released: &mut Vec<Segment>,
+        (released, spare): (&mut Vec<Segment>, &mut SpareAsides),
     ) {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        connection.sender.on_ack(&tcp.options, window, ack, at, released);
+        connection.sender.on_ack(&tcp.options, window, ack, at, (released, spare));
         for segment in released.drain(..) {
             self.send(calendar, (connection, group, tcp), segment, at);
         }
@@ -326,14 +328,15 @@ impl Way<'_> {
 /// and where the blocks are.
 #[inline(never)]
 fn receive(
-    connection: &mut Connection,
-    tcp: &Tcp,
+    (connection, tcp): (&mut Connection, &Tcp),
     packet: &Packet,
     in_window: bool,
     sacks: &mut Sacks,
+    spare: &mut SpareReceivers<Box<Special>>,
 ) -> (Ack, u32, u64) {
     let o = &tcp.options;
-    let received = connection.receiver.receive_any(o, packet.number, packet.is_marked(), packet.flag);
+    let signals = (packet.is_marked(), packet.flag);
+    let received = connection.receiver.receive_any(o, packet.number, signals, spare);
     if in_window {
         connection.count(tcp, packet.number, received.is_new);
     }

@@ -10,7 +10,7 @@ use crate::{
     net::{Carries, Packet},
     plan,
     simulation::{OF_GROUP, Simulation},
-    tcp::{self, Ack, Segment},
+    tcp::{self, Ack, Segment, SpareAsides},
     timers::Timers,
     traffic::{Datagrams, exponential},
 };
@@ -77,7 +77,8 @@ impl Simulation {
         let was_held = connection.receiver.held().is_some();
         let earlier = (turns && was_held)
             .then(|| connection.answer(number, backward, group.class, tcp, &mut self.sacks));
-        let received = connection.receiver.receive(&tcp.options, sequence, is_marked, cwr);
+        let received =
+            connection.receiver.receive(&tcp.options, sequence, (is_marked, cwr), &mut self.spare.receivers);
         if in_window {
             connection.count(tcp, sequence, received.is_new);
         }
@@ -125,14 +126,14 @@ impl Simulation {
         &mut self,
         number: u32,
         now: u64,
-        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, &mut Vec<Segment>),
+        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut SpareAsides)),
     ) {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         debug_assert!(self.released.is_empty(), "one sender at a time");
         let (before, cwnd) = (connection.sender.deadline(), connection.sender.cwnd());
-        act(&mut connection.sender, tcp, &mut self.released);
+        act(&mut connection.sender, tcp, (&mut self.released, &mut self.spare.senders));
         if self.trace_cwnd && connection.sender.cwnd() != cwnd {
             self.cwnd.time_ns.push(now);
             self.cwnd.flow.push(flow.row);
@@ -223,11 +224,11 @@ impl Simulation {
     }
 
     fn time_out(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, out| sender.on_timeout(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.on_timeout(&tcp.options, now, out));
     }
 
     pub(crate) fn on_release(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, out| sender.release(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.release(&tcp.options, now, out));
     }
 
     pub(crate) fn on_stop(&mut self, now: u64, number: u32) {
@@ -298,11 +299,11 @@ impl Simulation {
         if is_first {
             return self.start_sender(now, number);
         }
-        self.with_sender(number, now, |sender, tcp, out| sender.resume(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, now, out));
     }
 
     pub(crate) fn start_sender(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, out| {
+        self.with_sender(number, now, |sender, tcp, (out, _)| {
             sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
         });
     }

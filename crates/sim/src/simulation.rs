@@ -6,6 +6,7 @@
 
 use crate::{
     check,
+    connection::Spare,
     engine::{Calendar, Event, Kind, Service},
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row, offered},
@@ -72,6 +73,8 @@ pub struct Simulation {
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
     pub(crate) sacks: Sacks,
+    /// What connections have set aside in trouble and need no more; kept likewise.
+    pub(crate) spare: Spare,
 }
 
 impl Simulation {
@@ -129,6 +132,7 @@ impl Simulation {
             cwnd: CwndColumns::default(),
             released: Vec::new(),
             sacks: Sacks::default(),
+            spare: Spare::default(),
         };
         simulation.horizons.sort_unstable_by(|a, b| b.cmp(a));
         simulation.move_horizon(0);

@@ -30,6 +30,13 @@ impl Board {
         Board { base, flags: VecDeque::new(), sacked: 0, reported: Sack::default(), counted: 0, rescue: 0 }
     }
 
+    /// Nothing is known any more: as [`Board::new`].
+    pub(crate) fn restart(&mut self, base: u32) {
+        let mut flags = std::mem::take(&mut self.flags);
+        flags.clear();
+        *self = Board { flags, ..Board::new(base) };
+    }
+
     /// Whether nothing is known of any packet.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {

@@ -32,6 +32,16 @@ struct Aside<K> {
     kept: Option<K>,
 }
 
+/// What receivers have set aside once and need no more: the next that does takes it.
+#[allow(clippy::vec_box, reason = "the boxes are what is saved")]
+pub(crate) struct SpareReceivers<K>(Vec<Box<Aside<K>>>);
+
+impl<K> Default for SpareReceivers<K> {
+    fn default() -> SpareReceivers<K> {
+        SpareReceivers(Vec::new())
+    }
+}
+
 /// What an arrival meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
@@ -42,6 +52,11 @@ pub(crate) struct Received {
 }
 
 impl<K> Aside<K> {
+    #[inline(never)]
+    fn new() -> Box<Aside<K>> {
+        Box::new(Aside { blocks: Blocks::default(), echo: false, quick: 0, held: None, kept: None })
+    }
+
     fn is_blank(&self) -> bool {
         self.blocks.is_empty() && !self.echo && self.kept.is_none()
     }
@@ -70,8 +85,7 @@ impl<K> Receiver<K> {
     }
 
     fn aside(&mut self) -> &mut Aside<K> {
-        let new = || Aside { blocks: Blocks::default(), echo: false, quick: 0, held: None, kept: None };
-        self.aside.get_or_insert_with(|| Box::new(new()))
+        self.aside.get_or_insert_with(Aside::new)
     }
 
     /// What the connection keeps.
@@ -148,18 +162,30 @@ impl<K> Receiver<K> {
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     #[inline(always)]
-    pub(crate) fn receive(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
+    pub(crate) fn receive(
+        &mut self,
+        o: &TcpOptions,
+        sequence: u32,
+        (ce, cwr): (bool, bool),
+        spare: &mut SpareReceivers<K>,
+    ) -> Received {
         if sequence == self.next && !ce && self.aside.is_none() {
             self.next += 1;
             return Received { is_new: true, in_order: true };
         }
-        self.receive_any(o, sequence, ce, cwr)
+        self.receive_any(o, sequence, (ce, cwr), spare)
     }
 
     /// As [`Receiver::receive`], where something is missing, marked, kept or comes again.
     #[inline(never)]
-    pub(crate) fn receive_any(&mut self, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        let aside = self.aside();
+    pub(crate) fn receive_any(
+        &mut self,
+        o: &TcpOptions,
+        sequence: u32,
+        (ce, cwr): (bool, bool),
+        spare: &mut SpareReceivers<K>,
+    ) -> Received {
+        let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));
         if o.variant == Variant::Dctcp {
             aside.echo = ce;
         } else {
@@ -182,7 +208,7 @@ impl<K> Receiver<K> {
             aside.blocks.add(sequence)
         };
         if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
-            self.aside = None;
+            spare.0.extend(self.aside.take());
         }
         Received { is_new, in_order }
     }
@@ -293,6 +319,10 @@ mod tests {
     use crate::tcp::schema;
     use proptest::prelude::*;
 
+    fn receive(r: &mut Receiver, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
+        r.receive(o, sequence, (ce, cwr), &mut SpareReceivers::default())
+    }
+
     fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
         let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
         schema::resolve(preset, &set).unwrap()
@@ -308,34 +338,34 @@ mod tests {
     fn the_latest_block_is_reported_first() {
         let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
         for sequence in [0, 2, 4, 6, 3] {
-            r.receive(&o, sequence, false, false);
+            receive(&mut r, &o, sequence, false, false);
         }
         assert_eq!(r.next(), 1);
         assert_eq!(r.sack(), [(2, 5), (6, 7), (0, 0)]);
-        r.receive(&o, 6, false, false);
+        receive(&mut r, &o, 6, false, false);
         assert_eq!(r.sack(), [(6, 7), (2, 5), (0, 0)], "a duplicate brings its block to the front too");
-        assert_eq!(r.receive(&o, 1, false, false), Received { is_new: true, in_order: false });
+        assert_eq!(receive(&mut r, &o, 1, false, false), Received { is_new: true, in_order: false });
         assert_eq!(r.next(), 5);
         for sequence in [8, 10, 12, 6] {
-            r.receive(&o, sequence, false, false);
+            receive(&mut r, &o, sequence, false, false);
         }
         assert_eq!(r.sack(), [(6, 7), (12, 13), (10, 11)]);
-        r.receive(&o, 11, false, false);
+        receive(&mut r, &o, 11, false, false);
         assert_eq!(r.sack(), [(10, 13), (6, 7), (8, 9)]);
-        r.receive(&o, 5, false, false);
-        r.receive(&o, 7, false, false);
+        receive(&mut r, &o, 5, false, false);
+        receive(&mut r, &o, 7, false, false);
         assert_eq!((r.next(), r.sack()), (9, [(10, 13), (0, 0), (0, 0)]));
     }
 
     #[test]
     fn congestion_is_echoed_until_the_sender_has_answered() {
         let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
-        r.receive(&o, 0, true, false);
-        r.receive(&o, 1, false, false);
+        receive(&mut r, &o, 0, true, false);
+        receive(&mut r, &o, 1, false, false);
         assert!(r.echo());
-        r.receive(&o, 2, false, true);
+        receive(&mut r, &o, 2, false, true);
         assert!(!r.echo());
-        r.receive(&o, 3, true, true);
+        receive(&mut r, &o, 3, true, true);
         assert!(r.echo(), "a mark on the packet that carries CWR is news");
     }
 
@@ -347,7 +377,7 @@ mod tests {
         let mut seen = Vec::new();
         for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
             let turns = r.turns(&o, ce);
-            r.receive(&o, sequence as u32, ce, false);
+            receive(&mut r, &o, sequence as u32, ce, false);
             seen.push((turns, r.echo()));
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
@@ -363,7 +393,7 @@ mod tests {
             r.acknowledges();
         }
         assert!(r.may_delay());
-        r.receive(&o, 0, true, false);
+        receive(&mut r, &o, 0, true, false);
         assert!(!r.may_delay(), "two after a mark");
     }
 
@@ -374,7 +404,7 @@ mod tests {
             let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
             let mut seen = [false; 60];
             for sequence in again.into_iter().chain(order) {
-                prop_assert_eq!(r.receive(&o, sequence, false, false).is_new, !seen[sequence as usize]);
+                prop_assert_eq!(receive(&mut r, &o, sequence, false, false).is_new, !seen[sequence as usize]);
                 seen[sequence as usize] = true;
                 prop_assert_eq!(r.next() as usize, seen.iter().position(|s| !s).unwrap_or(60));
                 let sack = r.sack();

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::net::Sack;
 use aside::Aside;
+pub(crate) use aside::SpareAsides;
 use sojourn_aqm::{Random, Stream};
 use special::Special;
 use std::num::NonZero;

@@ -35,6 +35,11 @@ pub(super) struct Aside {
     pub(super) deaf: bool,
 }
 
+/// What senders have set aside once and need no more: the next that does takes it.
+#[derive(Default)]
+#[allow(clippy::vec_box, reason = "the boxes are what is saved")]
+pub(crate) struct SpareAsides(Vec<Box<Aside>>);
+
 static NOTHING: Aside = Aside {
     special: None,
     board: None,
@@ -60,6 +65,19 @@ impl Aside {
     }
 }
 
+impl SpareAsides {
+    #[inline(never)]
+    fn take(&mut self, una: u32, top: u32) -> Box<Aside> {
+        let Some(mut aside) = self.0.pop() else { return Aside::new(top) };
+        let mut board = aside.board.take();
+        if let Some(board) = &mut board {
+            board.restart(una);
+        }
+        *aside = Aside { board, top, ..Aside::default() };
+        aside
+    }
+}
+
 impl Sender {
     /// How things stand out of the ordinary; not for `top`.
     pub(super) fn aside(&self) -> &Aside {
@@ -73,14 +91,21 @@ impl Sender {
         self.aside.get_or_insert_with(|| Aside::new(top))
     }
 
+    /// As [`Sender::keep`], of what is spare if there is something.
+    #[inline]
+    pub(super) fn keep_of(&mut self, spare: &mut SpareAsides) -> &mut Aside {
+        let (una, top) = (self.una, self.nxt);
+        self.aside.get_or_insert_with(|| spare.take(una, top))
+    }
+
     /// If all is as usual again, there is nothing to be kept.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle(&mut self, spare: &mut SpareAsides) {
         let Some(aside) = &self.aside else { return };
         let is_busy = aside.in_recovery || aside.cwr || aside.marked_at_one || aside.deaf || aside.is_open;
         let counts = aside.inflation + aside.dupacks + aside.limited;
         let is_behind = self.nxt < aside.top || self.una + 1 == aside.timed_out || self.una == 0;
         if !is_busy && counts == 0 && !is_behind && aside.special.is_none() && self.knows_nothing() {
-            self.aside = None;
+            spare.0.extend(self.aside.take()); // its board keeps its room
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, Cut, Segment, Sender, Signal};
+use super::{Ack, Cut, Segment, Sender, Signal, SpareAsides};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -16,7 +16,7 @@ impl Sender {
         window: impl FnOnce() -> u32,
         ack: Ack,
         now: u64,
-        out: &mut Vec<Segment>,
+        (out, spare): (&mut Vec<Segment>, &mut SpareAsides),
     ) {
         let is_bare = !ack.echo && ack.sack[0].1 == 0;
         if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now)).flatten() {
@@ -24,7 +24,7 @@ impl Sender {
                 out.push(segment);
             }
         } else {
-            self.on_other_ack(o, window(), ack, now, out);
+            self.on_other_ack(o, window(), ack, now, (out, spare));
         }
     }
 
@@ -53,13 +53,13 @@ impl Sender {
 
     /// Any acknowledgement; `window`: the initial window for this packet size.
     #[inline(never)]
-    pub(crate) fn on_other_ack(
+    fn on_other_ack(
         &mut self,
         o: &TcpOptions,
         window: u32,
         mut ack: Ack,
         now: u64,
-        out: &mut Vec<Segment>,
+        (out, spare): (&mut Vec<Segment>, &mut SpareAsides),
     ) {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
@@ -70,7 +70,7 @@ impl Sender {
         if self.is_timed() {
             return self.on_ack_timed(o, window, ack, now, out);
         }
-        let is_special = self.keep().special.is_some();
+        let is_special = self.keep_of(spare).special.is_some();
         if is_special {
             let (una, nxt) = (self.una, self.nxt);
             self.special().control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
@@ -81,7 +81,7 @@ impl Sender {
         let news = !o.sack || self.takes_blocks(o, &ack);
         if ack.next > self.una {
             self.on_new(o, window, (ack.next, ack.echo), now, out);
-            self.settle();
+            self.settle(spare);
         } else if self.top() > self.una && !self.aside().deaf {
             self.on_duplicate(o, news, now, out);
         }

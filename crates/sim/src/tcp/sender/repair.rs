@@ -38,18 +38,14 @@ impl Sender {
         }
     }
 
-    /// A duplicate without selective acknowledgements that repairs nothing, and lets nothing go but packets never sent
-    /// before: the limit below which these are.
+    /// A duplicate, not the first one and without selective acknowledgements, that repairs nothing and lets nothing go
+    /// but packets never sent before: the limit below which these are.
     #[inline(never)]
     pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions) -> Option<u32> {
-        if self.is_done() {
-            return None;
-        }
-        self.keep();
-        let Sender { una, nxt, deadline, .. } = *self;
-        let aside = self.keep();
+        let Sender { una, nxt, end, deadline, .. } = *self;
+        let aside = self.aside.as_deref_mut()?;
         let has_more = o.sack || aside.special.is_some() || aside.cwr || nxt < aside.top;
-        if has_more || una == 0 || una >= nxt || deadline.is_none() {
+        if has_more || una == 0 || una >= nxt || una >= end || deadline.is_none() {
             return None;
         }
         let limit = if aside.in_recovery {

@@ -10,7 +10,7 @@ mod vectors;
 mod written;
 
 use super::*;
-use crate::tcp::{Receiver, schema};
+use crate::tcp::{Receiver, SpareReceivers, schema};
 use proptest::test_runner::{Config, RngSeed};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -43,6 +43,7 @@ struct Path {
     now: u64,
     sender: Sender,
     receiver: Receiver,
+    spare: SpareAsides,
     /// Packets and copies (0: sent for the first time) that the wire loses, and that it marks.
     lose: BTreeSet<(u32, u32)>,
     mark: BTreeSet<(u32, u32)>,
@@ -77,6 +78,7 @@ impl Path {
             window,
             now: 0,
             receiver: Receiver::default(),
+            spare: SpareAsides::default(),
             lose: lose.iter().map(|sequence| (*sequence, 0)).collect(),
             mark: BTreeSet::new(),
             copies: BTreeMap::new(),
@@ -107,7 +109,7 @@ impl Path {
         }
         let mut out = Vec::new();
         let window = self.window;
-        self.sender.on_ack(&self.o, || window, ack, self.now, &mut out);
+        self.sender.on_ack(&self.o, || window, ack, self.now, (&mut out, &mut self.spare));
         self.carry(i64::from(ack.next) - 1, self.duplicates, out)
     }
 
@@ -134,7 +136,8 @@ impl Path {
             if self.lose.contains(&this) {
                 continue;
             }
-            self.receiver.receive(&self.o, segment.sequence, self.mark.contains(&this), segment.cwr);
+            let (signals, spare) = ((self.mark.contains(&this), segment.cwr), &mut SpareReceivers::default());
+            self.receiver.receive(&self.o, segment.sequence, signals, spare);
             let sack = if self.o.sack { self.receiver.sack() } else { Sack::default() };
             self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });
         }
