@@ -9,8 +9,9 @@
 use crate::{
     connection::{Connection, Special},
     engine::{Calendar, Event, Kind, Service},
-    flow::Agent,
+    flow::{Agent, Flow},
     group::Group,
+    losses::{Losses, Teller},
     net::{Chain, Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route, Sack, Sacks, Step},
     plan::Tcp,
     simulation::Simulation,
@@ -25,8 +26,6 @@ enum Rare {
     Enough,
     /// An event that is not of this way, and the packet that comes with it.
     Event(Event, Packet),
-    /// The measured queue has something to tell.
-    Told,
     /// A packet that has left the measured queue comes to the end of its link then, and makes no lap.
     Left(u64, Packet),
     /// An acknowledgement comes then to a sender that cannot answer it yet, or whose timer expires before.
@@ -38,11 +37,19 @@ trait Queue {
     fn offer(&mut self, now: u64, packet: &mut Packet);
     fn take(&mut self, now: u64) -> Option<&Packet>;
     fn on_idle(&mut self, now: u64);
-    fn clerk(&self) -> &Clerk;
+    fn clerk(&mut self) -> &mut Clerk;
     /// Packets that wait.
     fn len(&self) -> u32;
     /// Whether departures may leave something to tell.
     fn drops_late(&self) -> bool;
+    /// Let flows hear of packets that were dropped or marked.
+    #[inline(always)]
+    fn tell(&mut self, now: u64, losses: &mut Losses, flows: &mut [Flow], sacks: &mut Sacks) {
+        if !self.clerk().fates.is_empty() {
+            let teller = Teller { now, is_measured: true, waiting: self.len() };
+            losses.tell(teller, self.clerk(), flows, sacks);
+        }
+    }
 }
 
 /// Which kind of queue it is: there is a loop for each, so that what nearly everybody simulates is settled when that is
@@ -80,7 +87,7 @@ impl Simulation {
                 self.tell(self.measured, now);
             }
             match rare {
-                Rare::Enough | Rare::Told => {}
+                Rare::Enough => {}
                 Rare::Event(event, _) if event.kind() == Kind::End => break,
                 Rare::Event(event, packet) => {
                     events += 1;
@@ -106,8 +113,19 @@ impl Simulation {
     #[inline(never)]
     fn go_round<W: Which>(&mut self, many: u64) -> (u64, u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
-        let Simulation { calendar, service, network, groups, flows, timers, released, sacks, spare, .. } =
-            self;
+        let Simulation {
+            calendar,
+            service,
+            network,
+            groups,
+            flows,
+            timers,
+            released,
+            sacks,
+            spare,
+            losses,
+            ..
+        } = self;
         let Network { links, kinds, ports, steps, laps, chain, .. } = network;
         let (links, kinds, steps, laps) = (&mut links[..], &mut kinds[..], &mut steps[..], &mut laps[..]);
         let (flows, groups) = (&mut flows[..], &groups[..]);
@@ -129,9 +147,7 @@ impl Simulation {
                 if !queue.clerk().busy && queue.len() > 0 {
                     *service = Service { time: now, age: u64::MAX }; // before anything else
                 }
-                if !queue.clerk().fates.is_empty() {
-                    return (departures, now, Rare::Told);
-                }
+                queue.tell(now, losses, flows, sacks);
                 continue;
             }
             let now = service.time;
@@ -145,8 +161,8 @@ impl Simulation {
                 if was_busy {
                     queue.on_idle(now);
                 }
-                if queue.drops_late() && !queue.clerk().fates.is_empty() {
-                    return (departures, now, Rare::Told);
+                if queue.drops_late() {
+                    queue.tell(now, losses, flows, sacks);
                 }
                 continue;
             };
@@ -223,8 +239,8 @@ impl Simulation {
                 way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
             }
             timers.watch(calendar, (connection, number), before, at);
-            if queue.drops_late() && !queue.clerk().fates.is_empty() {
-                return (departures, now, Rare::Told);
+            if queue.drops_late() {
+                queue.tell(now, losses, flows, sacks);
             }
         }
     }
@@ -370,7 +386,7 @@ impl<A: Aqm> Queue for Gate<'_, A> {
     fn on_idle(&mut self, now: u64) {
         self.on_idle(now);
     }
-    fn clerk(&self) -> &Clerk {
+    fn clerk(&mut self) -> &mut Clerk {
         self.clerk
     }
     fn len(&self) -> u32 {
@@ -393,8 +409,8 @@ impl Queue for &mut Port {
     fn on_idle(&mut self, now: u64) {
         (**self).on_idle(now);
     }
-    fn clerk(&self) -> &Clerk {
-        &self.clerk
+    fn clerk(&mut self) -> &mut Clerk {
+        &mut self.clerk
     }
     fn len(&self) -> u32 {
         self.backlog().0

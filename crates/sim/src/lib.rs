@@ -14,6 +14,7 @@ mod express;
 mod flow;
 mod group;
 mod hosts;
+mod losses;
 mod net;
 pub mod plan;
 pub mod queues;

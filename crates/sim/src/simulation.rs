@@ -11,7 +11,8 @@ use crate::{
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row, offered},
     group::Group,
-    net::{Carries, NOWHERE, Network, Offer, Packet, Port, Route, Sacks},
+    losses::{Losses, Teller},
+    net::{Carries, NOWHERE, Network, Packet, Port, Route, Sacks},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
@@ -64,11 +65,8 @@ pub struct Simulation {
     pub(crate) horizon: u64,
     /// When traffic stops, the window opens and the run ends, latest first.
     horizons: Vec<u64>,
-    /// The window is open.
-    pub(crate) counting: bool,
-    pub(crate) trace_drops: bool,
+    pub(crate) losses: Losses,
     pub(crate) trace_cwnd: bool,
-    pub(crate) drops: DropColumns,
     pub(crate) cwnd: CwndColumns,
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
@@ -125,10 +123,12 @@ impl Simulation {
                 .into_iter()
                 .chain(plan.traffic.iter().filter_map(|t| t.stop))
                 .collect(),
-            counting: plan.warmup == 0,
-            trace_drops: plan.trace.drops,
+            losses: Losses {
+                counting: plan.warmup == 0,
+                traced: plan.trace.drops,
+                columns: DropColumns::default(),
+            },
             trace_cwnd: plan.trace.cwnd,
-            drops: DropColumns::default(),
             cwnd: CwndColumns::default(),
             released: Vec::new(),
             sacks: Sacks::default(),
@@ -434,34 +434,11 @@ impl Simulation {
         self.serve(port, now);
     }
 
-    /// Count what a queue has done to packets, for the flows they belong to.
-    #[inline(never)]
+    /// A queue tells what it has done to packets.
     pub(crate) fn tell(&mut self, port: u32, now: u64) {
         let queue = &mut self.network.ports[port as usize];
-        let is_measured = port == self.measured;
-        let counted = u32::from(is_measured && self.counting);
-        let queue_packets = queue.backlog().0;
-        for (packet, offer) in queue.clerk.fates.drain(..) {
-            let flow = &mut self.flows[packet.flow as usize];
-            let Offer::Dropped(cause, arrival) = offer else {
-                flow.fates.queue_marks += counted;
-                continue;
-            };
-            flow.counts.queue_left += u32::from(is_measured);
-            flow.fates.dropped += u32::from(packet.is_forward());
-            flow.fates.queue_drops += counted;
-            if packet.carries == Carries::Ack {
-                self.sacks.take(packet.stamp);
-            }
-            if is_measured && self.trace_drops {
-                self.drops.time_ns.push(now);
-                self.drops.flow.push(flow.row);
-                self.drops.sequence.push(packet.number);
-                self.drops.cause.push(cause as u8);
-                self.drops.arrival.push(arrival);
-                self.drops.queue_packets.push(queue_packets);
-            }
-        }
+        let teller = Teller { now, is_measured: port == self.measured, waiting: queue.backlog().0 };
+        self.losses.tell(teller, &mut queue.clerk, &mut self.flows, &mut self.sacks);
     }
 
     /// It is `now`, and something begins or ends for all.
@@ -472,7 +449,7 @@ impl Simulation {
 
     fn open_window(&mut self, now: u64) {
         self.move_horizon(now);
-        self.counting = true;
+        self.losses.counting = true;
         for port in &mut self.network.ports {
             port.pass(now);
         }
@@ -498,7 +475,7 @@ impl Simulation {
             objects: self.objects,
             recorder: self.recorder,
             measured: self.measured,
-            drops: self.drops,
+            drops: self.losses.columns,
             cwnd: self.cwnd,
         }
     }

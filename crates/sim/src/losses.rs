@@ -1,0 +1,56 @@
+//! What flows hear of their dropped and marked packets, and the trace of drops at the measured queue.
+
+use crate::{
+    flow::Flow,
+    net::{Carries, Clerk, Offer, Sacks},
+    record::DropColumns,
+};
+
+/// What is counted and traced.
+#[derive(Default)]
+pub(crate) struct Losses {
+    /// The window is open.
+    pub(crate) counting: bool,
+    pub(crate) traced: bool,
+    pub(crate) columns: DropColumns,
+}
+
+/// A queue that tells.
+#[derive(Clone, Copy)]
+pub(crate) struct Teller {
+    pub(crate) now: u64,
+    pub(crate) is_measured: bool,
+    /// Packets that wait there.
+    pub(crate) waiting: u32,
+}
+
+impl Losses {
+    /// Count what a queue has done to packets, for the flows they belong to.
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, teller: Teller, clerk: &mut Clerk, flows: &mut [Flow], sacks: &mut Sacks) {
+        let Teller { now, is_measured, waiting } = teller;
+        let counted = u32::from(is_measured && self.counting);
+        for (packet, offer) in &clerk.fates {
+            let flow = &mut flows[packet.flow as usize];
+            let Offer::Dropped(cause, arrival) = *offer else {
+                flow.fates.queue_marks += counted;
+                continue;
+            };
+            flow.counts.queue_left += u32::from(is_measured);
+            flow.fates.dropped += u32::from(packet.is_forward());
+            flow.fates.queue_drops += counted;
+            if packet.carries == Carries::Ack {
+                sacks.take(packet.stamp);
+            }
+            if is_measured && self.traced {
+                self.columns.time_ns.push(now);
+                self.columns.flow.push(flow.row);
+                self.columns.sequence.push(packet.number);
+                self.columns.cause.push(cause as u8);
+                self.columns.arrival.push(arrival);
+                self.columns.queue_packets.push(waiting);
+            }
+        }
+        clerk.fates.clear();
+    }
+}
