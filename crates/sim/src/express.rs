@@ -381,7 +381,8 @@ impl<A: Aqm> Queue for Gate<'_, A> {
     }
     #[inline(always)]
     fn take(&mut self, now: u64) -> Option<&Packet> {
-        self.take(now)
+        let place = self.take(now)?;
+        Some(self.taken(place))
     }
     fn on_idle(&mut self, now: u64) {
         self.on_idle(now);

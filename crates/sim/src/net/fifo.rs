@@ -66,10 +66,10 @@ impl Fifo {
         Some(Gate { desk: &mut self.desk, clerk, aqm, asked, looks: false })
     }
 
-    /// The packet taken last: it lies there until the next arrives.
+    /// The packet that was taken last, out of this place.
     #[inline(always)]
-    pub(super) fn popped(&mut self) -> &Packet {
-        &self.desk.line.popped().packet
+    pub(super) fn taken(&mut self, place: usize) -> &Packet {
+        &self.desk.line.popped(place).packet
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {

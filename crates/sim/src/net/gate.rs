@@ -44,22 +44,27 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
         self.desk.line.push(packet, now, self.clerk.latest(), self.looks);
     }
 
-    /// Take the next packet to send, if there is one: it lies there until the next arrives.
+    /// Take the next packet to send, if there is one: where it lies until the next arrives.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: u64) -> Option<&Packet> {
+    pub(crate) fn take(&mut self, now: u64) -> Option<usize> {
         while let Some(others) = self.desk.line.len().checked_sub(1) {
-            let Waiting { packet, arrived, number } = self.desk.line.pop(self.looks);
-            let (arrived, number) = (*arrived, *number);
-            self.clerk.counters.leave(now, others, packet.bytes);
-            if self.asked.departures && !self.lets_go(now, arrived, number) {
+            let place = self.desk.line.pop(self.looks);
+            let Waiting { packet: Packet { bytes, .. }, arrived, .. } = *self.desk.line.popped(place);
+            self.clerk.counters.leave(now, others, bytes);
+            if self.asked.departures && !self.lets_go(now, place, arrived) {
                 continue;
             }
-            let packet = &self.desk.line.popped().packet;
-            self.clerk.departure(now, packet, arrived);
-            return Some(packet);
+            self.clerk.departure(now, &self.desk.line.popped(place).packet, arrived);
+            return Some(place);
         }
         self.clerk.rest(now);
         None
+    }
+
+    /// The packet that was taken last.
+    #[inline(always)]
+    pub(crate) fn taken(&mut self, place: usize) -> &Packet {
+        &self.desk.line.popped(place).packet
     }
 
     /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
@@ -136,21 +141,21 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
         }
     }
 
-    /// Whether the packet that was at the head may be sent.
+    /// Whether the packet that was at the head, in this place, may be sent.
     #[inline(always)]
-    fn lets_go(&mut self, now: u64, arrived: u64, number: u64) -> bool {
+    fn lets_go(&mut self, now: u64, place: usize, arrived: u64) -> bool {
         let Desk { line, rng, .. } = &mut *self.desk;
-        let view = line.popped().packet.view(arrived);
+        let view = line.popped(place).packet.view(arrived);
         match self.aqm.on_departure(Time(now), &view, &line.view(), rng) {
             Verdict::Pass => true,
-            verdict => self.carry_out_late(verdict, now, number),
+            verdict => self.carry_out_late(verdict, now, place),
         }
     }
 
-    /// The algorithm does not just let go the packet that was at the head; whether it may be sent.
+    /// The algorithm does not just let a packet go; whether it may be sent.
     #[inline(never)]
-    fn carry_out_late(&mut self, verdict: Verdict, now: u64, number: u64) -> bool {
-        let packet = &mut self.desk.line.popped().packet;
+    fn carry_out_late(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
+        let Waiting { packet, number, .. } = self.desk.line.popped(place);
         match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
@@ -158,7 +163,7 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
                 true
             }
             Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                self.clerk.discard(now, packet, cause, number);
+                self.clerk.discard(now, packet, cause, *number);
                 false
             }
         }

@@ -158,8 +158,8 @@ impl Port {
     pub(crate) fn take(&mut self, now: u64) -> Option<&Packet> {
         match &mut self.queue {
             Queue::One(fifo) => {
-                fifo.gate(&mut self.clerk).take(now)?;
-                Some(fifo.popped())
+                let place = fifo.gate(&mut self.clerk).take(now)?;
+                Some(fifo.taken(place))
             }
             Queue::Several(scheduled) => scheduled.take(now, &mut self.clerk),
         }
