@@ -1,18 +1,19 @@
 //! A calendar queue (R. Brown, CACM 31(10), 1988): to file an event and to take the next one cost the same
 //! however many are pending. Time is cut into days of a power of two nanoseconds; each day has a short list in
-//! order, a bitmap says which days have one, and what lies more than a year ahead waits in a heap beside it. Very many
-//! timers have a heap of their own, where they take sixteen bytes each.
-//! Days are made as long as two pending events are apart, so a list holds one or two.
+//! order. Sixty-four days are a page, on which a bitmap says which days have a list. What lies farther ahead than all
+//! pages waits in a heap beside them until its page is opened, and so do very many timers, which take sixteen bytes
+//! each there. Days are made as long as two pending events are apart, so a list holds one or two.
 //!
 //! How long days are decides what it costs, never the order.
 
 use super::{Event, Heap};
 
 const NONE: u32 = u32::MAX;
-/// So few timers are filed among the days: a cache holds them, and days cost less than the heap.
+/// So few timers are filed on the pages: a cache holds them, and pages cost less than the heap.
 const FEW: usize = 1000;
-/// A bitmap word.
-const WORD: usize = u64::BITS as usize;
+/// Days of a page, and the power of two that this is.
+const DAYS: usize = 1 << PAGE;
+const PAGE: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
@@ -21,29 +22,36 @@ struct Node<T> {
     item: T,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    /// Which days have a list, and the first node of each.
+    taken: u64,
+    days: [u32; DAYS],
+}
+
+const EMPTY: Page = Page { taken: 0, days: [NONE; DAYS] };
+
 /// The pending events, each with what it is about.
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar<T> {
     nodes: Vec<Node<T>>,
     /// The first node that is free.
     free: u32,
-    /// The first event of each day of the year, and which days have one.
-    days: Vec<u32>,
-    taken: Vec<u64>,
+    /// A power of two of pages, from that of `today` on.
+    pages: Vec<Page>,
     /// A day lasts 2^shift nanoseconds.
     shift: u32,
-    /// The year begins with this day, that of the event taken last.
+    /// The day of the event taken last.
     today: u64,
-    /// The next event, or [`Event::NEVER`], and its place; none if it is among those beyond the year.
+    /// The next event, or [`Event::NEVER`], and its place; none if it is on no page.
     top: Event,
     first: u32,
-    /// Events that were beyond the year when they were filed.
+    /// Events that were beyond the pages when they were filed.
     far: Heap<(Event, u32)>,
-    /// Events that were filed as timers, if those are set apart.
+    /// Events that were filed as timers, if those are set apart. None of these or those belongs on the page of the next
+    /// event, or before.
     timers: Heap<Event>,
     sets_apart: bool,
-    /// The first of these and those.
-    far_top: Event,
     /// What timers are about.
     nothing: T,
 }
@@ -53,8 +61,7 @@ impl<T: Copy + Default> Calendar<T> {
         Calendar {
             nodes: Vec::new(),
             free: NONE,
-            days: vec![NONE; WORD],
-            taken: vec![0; 1],
+            pages: vec![EMPTY],
             shift: 20,
             today: 0,
             top: Event::NEVER,
@@ -62,7 +69,6 @@ impl<T: Copy + Default> Calendar<T> {
             far: Heap::new(),
             timers: Heap::new(),
             sets_apart: false,
-            far_top: Event::NEVER,
             nothing: T::default(),
         }
     }
@@ -85,15 +91,14 @@ impl<T: Copy + Default> Calendar<T> {
     /// File an event that is about nothing, comes seldom and mostly long after it was filed.
     #[inline(never)]
     pub(crate) fn push_timer(&mut self, event: Event) {
-        if !self.sets_apart {
+        let page = self.day(event) >> PAGE;
+        let is_behind = self.first != NONE && page > self.day(self.top) >> PAGE;
+        if !self.sets_apart || !is_behind && !self.is_beyond(page) {
             return self.push(event);
         }
         self.timers.push(event);
-        if event < self.far_top {
-            self.far_top = event;
-            if event < self.top {
-                (self.top, self.first) = (event, NONE);
-            }
+        if event < self.top {
+            (self.top, self.first) = (event, NONE);
         }
     }
 
@@ -109,7 +114,7 @@ impl<T: Copy + Default> Calendar<T> {
     #[inline(always)]
     pub(crate) fn push_with(&mut self, make: impl FnOnce(&mut T) -> Event) {
         if self.free == NONE {
-            self.grow();
+            self.make_room();
         }
         let place = self.free;
         let node = &mut self.nodes[place as usize];
@@ -119,30 +124,48 @@ impl<T: Copy + Default> Calendar<T> {
         self.file(event, place);
     }
 
-    /// One free node more.
     #[cold]
-    fn grow(&mut self) {
-        if self.nodes.len() > 2 * self.days.len() {
+    fn make_room(&mut self) {
+        if self.nodes.len() > 2 * DAYS * self.pages.len() {
             self.adapt();
         }
+        if self.free == NONE {
+            self.add_node();
+        }
+    }
+
+    /// One free node more.
+    fn add_node(&mut self) {
         self.free = self.nodes.len() as u32;
         self.nodes.push(Node { event: Event::NEVER, next: NONE, item: T::default() });
     }
 
     /// The day of an event.
-    #[inline]
+    #[inline(always)]
     fn day(&self, event: Event) -> u64 {
         event.time().wrapping_shr(self.shift)
+    }
+
+    /// Whether this page lies farther ahead than all there are.
+    #[inline(always)]
+    fn is_beyond(&self, page: u64) -> bool {
+        page - (self.today >> PAGE) >= self.pages.len() as u64
+    }
+
+    #[inline(always)]
+    fn page(&mut self, day: u64) -> &mut Page {
+        let number = (day >> PAGE) as usize & (self.pages.len() - 1);
+        &mut self.pages[number]
     }
 
     #[inline(always)]
     fn file(&mut self, event: Event, place: u32) {
         let day = self.day(event);
-        if day - self.today >= self.days.len() as u64 {
+        if self.is_beyond(day >> PAGE) {
             return self.file_far(event, place);
         }
-        let slot = day as usize & (self.days.len() - 1);
-        let mut next = self.days[slot];
+        let slot = day as usize % DAYS;
+        let mut next = self.page(day).days[slot];
         let mut before = NONE;
         while let Some(node) = self.nodes.get(next as usize)
             && node.event <= event
@@ -154,8 +177,9 @@ impl<T: Copy + Default> Calendar<T> {
             node.next = place;
             return;
         }
-        self.days[slot] = place;
-        self.taken[slot / WORD] |= 1 << (slot % WORD);
+        let page = self.page(day);
+        page.days[slot] = place;
+        page.taken |= 1 << slot;
         if event < self.top {
             (self.top, self.first) = (event, place);
         }
@@ -164,7 +188,6 @@ impl<T: Copy + Default> Calendar<T> {
     #[inline(never)]
     fn file_far(&mut self, event: Event, place: u32) {
         self.far.push((event, place));
-        self.far_top = self.far_top.min(event);
         if event < self.top {
             (self.top, self.first) = (event, NONE);
         }
@@ -176,72 +199,88 @@ impl<T: Copy + Default> Calendar<T> {
     pub(crate) fn pop(&mut self) -> &mut T {
         self.today = self.day(self.top);
         let place = self.first;
-        let Some(node) = self.nodes.get_mut(place as usize) else { return self.pop_far() };
-        let next = node.next;
-        node.next = self.free;
-        self.free = place;
-        let slot = self.today as usize & (self.days.len() - 1);
-        self.days[slot] = next;
+        let Some(node) = self.nodes.get(place as usize) else { return self.pop_far() };
+        let mut next = node.next;
+        let slot = self.today as usize % DAYS;
+        let page = self.page(self.today);
+        page.days[slot] = next;
         if next == NONE {
-            self.taken[slot / WORD] &= !(1 << (slot % WORD));
+            page.taken &= !(1 << slot);
+            next = page.days[page.taken.trailing_zeros() as usize % DAYS]; // what comes earlier on this page is over
         }
-        self.find_next(if next == NONE { self.first_from(slot) } else { next });
-        &mut self.nodes[place as usize].item
+        match self.nodes.get(next as usize) {
+            Some(node) => (self.top, self.first) = (node.event, next),
+            None => self.turn_pages(),
+        }
+        self.let_go(place)
     }
 
-    #[inline(never)]
-    fn pop_far(&mut self) -> &mut T {
-        let place = if self.timers.peek() == Some(self.top) {
-            self.timers.pop();
-            NONE
-        } else {
-            self.far.pop().expect("an event is pending").1
-        };
-        self.far_top = self.first_far();
-        self.find_next(self.first_from(self.today as usize & (self.days.len() - 1)));
-        let Some(node) = self.nodes.get_mut(place as usize) else { return &mut self.nothing };
+    /// The node is free: what it was about.
+    #[inline(always)]
+    fn let_go(&mut self, place: u32) -> &mut T {
+        let node = &mut self.nodes[place as usize];
         node.next = self.free;
         self.free = place;
         &mut node.item
     }
 
-    /// The first of the events that are in no day.
-    fn first_far(&self) -> Event {
-        let far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
-        self.timers.peek().map_or(far, |timer| timer.min(far))
-    }
-
-    /// The next event is the one at `near`, the first of this year if there is one, or the first beyond.
-    #[inline(always)]
-    fn find_next(&mut self, near: u32) {
-        (self.top, self.first) = match self.nodes.get(near as usize) {
-            Some(node) if node.event <= self.far_top => (node.event, near),
-            _ => (self.far_top, NONE),
-        };
-    }
-
-    /// The first event of the first day that has one, from `slot` on and round the year.
-    #[inline]
-    fn first_from(&self, slot: usize) -> u32 {
-        let word = slot / WORD;
-        let bits = self.taken[word] & (!0 << (slot % WORD));
-        if bits == 0 {
-            return self.first_behind(word);
-        }
-        self.days[word * WORD + bits.trailing_zeros() as usize]
-    }
-
-    /// The same from the bitmap word behind this one on.
     #[inline(never)]
-    fn first_behind(&self, word: usize) -> u32 {
-        let words = (word + 1..self.taken.len()).chain(0..=word);
-        words
-            .map(|word| (word, self.taken[word]))
-            .find(|(_, bits)| *bits > 0)
-            .map_or(NONE, |(word, bits)| self.days[word * WORD + bits.trailing_zeros() as usize])
+    fn pop_far(&mut self) -> &mut T {
+        if self.timers.peek() == Some(self.top) {
+            self.timers.pop();
+            self.turn_pages();
+            return &mut self.nothing;
+        }
+        let (_, place) = self.far.pop().expect("an event is pending");
+        self.turn_pages();
+        self.let_go(place)
     }
 
-    /// Everything that is pending but timers.
+    /// Look for the next event, from the page of today on.
+    #[inline(never)]
+    fn turn_pages(&mut self) {
+        let (from, count) = (self.today >> PAGE, self.pages.len() as u64);
+        let near = (from..from + count).find(|number| self.page(number << PAGE).taken > 0);
+        let top_far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
+        let top_far = self.timers.peek().map_or(top_far, |timer| timer.min(top_far));
+        let far = self.day(top_far) >> PAGE;
+        let next = match near {
+            Some(near) if near < far => near,
+            _ if self.is_beyond(far) => {
+                (self.top, self.first) = (top_far, NONE);
+                return;
+            }
+            _ => {
+                self.fetch(far);
+                far
+            }
+        };
+        let page = self.page(next << PAGE);
+        self.first = page.days[page.taken.trailing_zeros() as usize];
+        self.top = self.nodes[self.first as usize].event;
+    }
+
+    /// File on its page what belongs there.
+    fn fetch(&mut self, page: u64) {
+        (self.top, self.first) = (Event::NEVER, NONE);
+        while let Some((event, place)) = self.far.peek()
+            && self.day(event) >> PAGE == page
+        {
+            self.far.pop();
+            self.file(event, place);
+        }
+        while let Some(event) = self.timers.peek()
+            && self.day(event) >> PAGE == page
+        {
+            self.timers.pop();
+            if self.free == NONE {
+                self.add_node(); // and do not adapt now
+            }
+            self.push(event);
+        }
+    }
+
+    /// Everything that is pending but timers set apart.
     pub(crate) fn pending(&self) -> impl Iterator<Item = (Event, &T)> {
         self.places().into_iter().map(|place| {
             let node = &self.nodes[place as usize];
@@ -251,7 +290,7 @@ impl<T: Copy + Default> Calendar<T> {
 
     fn places(&self) -> Vec<u32> {
         let mut all = Vec::new();
-        for mut place in self.days.iter().copied() {
+        for mut place in self.pages.iter().flat_map(|page| page.days) {
             while let Some(node) = self.nodes.get(place as usize) {
                 all.push(place);
                 place = node.next;
@@ -262,7 +301,7 @@ impl<T: Copy + Default> Calendar<T> {
     }
 
     /// Make days as long as the next sixteenth of the events are apart (packets: timers are further away), and the
-    /// year several times as long as it takes for all of them. To be called now and then.
+    /// pages several times as many as it takes for all of them. To be called now and then.
     #[cold]
     pub(crate) fn adapt(&mut self) {
         let mut all = self.places();
@@ -274,14 +313,12 @@ impl<T: Copy + Default> Calendar<T> {
             let now = self.today << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.today = now >> self.shift;
-            let days = (4 * all.len()).next_power_of_two().max(WORD);
-            (self.days, self.taken) = (vec![NONE; days], vec![0; days / WORD]);
+            self.pages = vec![EMPTY; (4 * all.len()).div_ceil(DAYS).next_power_of_two()];
             self.far = Heap::new();
-            self.far_top = self.first_far();
-            (self.top, self.first) = (self.far_top, NONE);
             for place in &all {
                 self.file(self.nodes[*place as usize].event, *place);
             }
+            self.turn_pages();
         }
     }
 
