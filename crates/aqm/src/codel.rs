@@ -198,6 +198,7 @@ impl CoDel {
     }
 
     /// A head that is ok to drop or not; most need not come here.
+    #[cold]
     #[inline(never)]
     fn judge(&mut self, now: Time, packet: PacketView, ok: bool) -> Verdict {
         match self.state {

@@ -150,6 +150,7 @@ impl Average {
     }
 
     /// The idle time since then is over.
+    #[cold]
     #[inline(never)]
     fn decay(&mut self, since: Time, now: Time) {
         self.idle_since = None;

@@ -101,6 +101,7 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     }
 
     /// The buffer is full: whether an arriving packet may wait after all.
+    #[cold]
     #[inline(never)]
     fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
         if self.asked.arrivals {
@@ -118,6 +119,7 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     }
 
     /// The algorithm does not just let an arrival pass; whether it may wait.
+    #[cold]
     #[inline(never)]
     fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
         let number = self.clerk.latest();
@@ -153,6 +155,7 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     }
 
     /// The algorithm does not just let a packet go; whether it may be sent.
+    #[cold]
     #[inline(never)]
     fn carry_out_late(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
         let Waiting { packet, number, .. } = self.desk.line.popped(place);
