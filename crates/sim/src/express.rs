@@ -270,8 +270,11 @@ impl Way<'_> {
     /// does not know of yet, and its size.
     #[inline(never)]
     fn back(&mut self, untold: Option<(u64, u32)>, at: u64, bytes: u32) -> u64 {
-        if let Some((entered, bytes)) = untold {
-            self.chain.there(self.links, self.kinds, entered, bytes);
+        if let Some((entered, data)) = untold {
+            if bytes > self.chain.ack {
+                return self.chain.pass_larger(self.links, self.kinds, entered, bytes);
+            }
+            self.chain.there(self.links, self.kinds, entered, data);
         }
         if self.chain.is_there() {
             return self.chain.back(self.links, self.kinds, at, bytes);

@@ -95,8 +95,11 @@ impl Pace {
     #[inline(never)]
     fn look_at_size(&mut self, rate: u64, bytes: u32) {
         let bits = u64::from(bytes) * BYTE;
-        let beyond = u128::from(bits % rate) * u128::from(self.parts) / u128::from(rate);
-        (self.bytes, self.beyond) = (bytes, beyond as u32);
+        (self.bytes, self.beyond) = (bytes, 0);
+        let rest = bits % rate;
+        if rest > 0 {
+            self.beyond = (u128::from(rest) * u128::from(self.parts) / u128::from(rate)) as u32;
+        }
         self.took(bits / rate);
     }
 
