@@ -22,8 +22,6 @@ use std::marker::PhantomData;
 
 /// What is out of the ordinary, at some time.
 enum Rare {
-    /// As many packets left the queue as were asked for.
-    Enough,
     /// An event that is not of this way, and the packet that comes with it.
     Event(Event, Packet),
     /// A packet that has left the measured queue comes to the end of its link then, and makes no lap.
@@ -34,7 +32,7 @@ enum Rare {
 
 /// The measured queue as the loop sees it.
 trait Queue {
-    fn offer(&mut self, now: u64, packet: &mut Packet);
+    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool;
     fn take(&mut self, now: u64) -> Option<&Packet>;
     fn on_idle(&mut self, now: u64);
     fn clerk(&mut self) -> &mut Clerk;
@@ -80,14 +78,13 @@ impl Simulation {
         };
         let mut events = 0;
         while events < many {
-            let arrivals = self.arrivals();
-            let (departures, now, rare) = go_round(self, many - events);
-            events += departures + (self.arrivals() - arrivals);
+            let before = self.handled();
+            let (now, rare) = go_round(self);
+            events += self.handled() - before;
             if !self.network.ports[self.measured as usize].clerk.fates.is_empty() {
                 self.tell(self.measured, now);
             }
             match rare {
-                Rare::Enough => {}
                 Rare::Event(event, _) if event.kind() == Kind::End => break,
                 Rare::Event(event, packet) => {
                     events += 1;
@@ -104,14 +101,16 @@ impl Simulation {
         events
     }
 
-    /// How many packets have come to the measured queue.
-    fn arrivals(&self) -> u64 {
-        self.network.ports[self.measured as usize].clerk.counters.arrivals
+    /// How many packets have come to the measured queue, and how many transmissions have ended there.
+    fn handled(&self) -> u64 {
+        let Clerk { counters, busy, .. } = &self.network.ports[self.measured as usize].clerk;
+        counters.arrivals + counters.departures - u64::from(*busy)
     }
 
-    /// Take packets round until `many` have left the queue or something rare happens: how many have, when, what.
+    /// Take packets round until something rare happens: when, what. That is soon, since while packets are under way
+    /// somebody's timer runs.
     #[inline(never)]
-    fn go_round<W: Which>(&mut self, many: u64) -> (u64, u64, Rare) {
+    fn go_round<W: Which>(&mut self) -> (u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation {
             calendar,
@@ -132,7 +131,6 @@ impl Simulation {
         let port = &mut ports[measured as usize];
         let out = port.link as usize;
         let mut queue = W::of(port).expect("looked up before");
-        let mut departures = 0;
         loop {
             let event = calendar.peek();
             if event.time() < service.time || event.time() == service.time && event < service.event(measured)
@@ -140,24 +138,22 @@ impl Simulation {
                 let now = event.time();
                 let packet = calendar.pop();
                 if !event.is_arrival() || steps[packet.step as usize].queue != measured {
-                    return (departures, now, Rare::Event(event, *packet));
+                    return (now, Rare::Event(event, *packet));
                 }
                 packet.step += 1;
-                queue.offer(now, packet);
+                let just_waits = queue.offer(now, packet);
                 if !queue.clerk().busy && queue.len() > 0 {
                     *service = Service { time: now, age: u64::MAX }; // before anything else
                 }
-                queue.tell(now, losses, flows, sacks);
+                if !just_waits {
+                    queue.tell(now, losses, flows, sacks);
+                }
                 continue;
             }
             let now = service.time;
-            if departures == many {
-                return (departures, now, Rare::Enough);
-            }
-            *service = Service::NONE;
             let was_busy = queue.clerk().busy;
-            departures += u64::from(was_busy);
             let Some(packet) = queue.take(now) else {
+                *service = Service::NONE;
                 if was_busy {
                     queue.on_idle(now);
                 }
@@ -174,11 +170,11 @@ impl Simulation {
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;
             let Some(lap) = laps.get_mut(step.lap as usize) else {
-                return (departures, now, Rare::Left(at, *packet));
+                return (now, Rare::Left(at, *packet));
             };
             let group = &groups[flow.group as usize];
             let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else {
-                return (departures, now, Rare::Left(at, *packet));
+                return (now, Rare::Left(at, *packet));
             };
 
             let host = packet.host;
@@ -212,7 +208,7 @@ impl Simulation {
                 at = way!().down(at, tcp.ack);
                 if is_late(at, &connection.sender) {
                     let ack = way!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
-                    return (departures, now, Rare::Answer(at, ack));
+                    return (now, Rare::Answer(at, ack));
                 }
                 if let Some(limit) = connection.sender.on_usual_ack(o, next, at) {
                     while let Some(segment) = connection.sender.emit_next(limit, at) {
@@ -233,7 +229,7 @@ impl Simulation {
                 at = way!().down(at, bytes);
                 if is_late(at, &connection.sender) {
                     let ack = way!().acknowledgement((connection, group, tcp), (bytes, sack), steps);
-                    return (departures, now, Rare::Answer(at, ack));
+                    return (now, Rare::Answer(at, ack));
                 }
                 ack.sack = sacks.take(sack);
                 way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
@@ -379,13 +375,12 @@ fn cross_all(
 
 impl<A: Aqm> Queue for Gate<'_, A> {
     #[inline(always)]
-    fn offer(&mut self, now: u64, packet: &mut Packet) {
-        self.offer(now, packet);
+    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
+        self.offer(now, packet)
     }
     #[inline(always)]
     fn take(&mut self, now: u64) -> Option<&Packet> {
-        let place = self.take(now)?;
-        Some(self.taken(place))
+        self.again().take(now)
     }
     fn on_idle(&mut self, now: u64) {
         self.on_idle(now);
@@ -403,8 +398,8 @@ impl<A: Aqm> Queue for Gate<'_, A> {
 
 impl Queue for &mut Port {
     #[inline(always)]
-    fn offer(&mut self, now: u64, packet: &mut Packet) {
-        (**self).offer(now, packet);
+    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
+        (**self).offer(now, packet)
     }
     #[inline(always)]
     fn take(&mut self, now: u64) -> Option<&Packet> {

@@ -37,12 +37,12 @@ pub(crate) struct Calendar<T> {
     nodes: Vec<Node<T>>,
     /// The first node that is free.
     free: u32,
-    /// A power of two of pages, from that of `today` on.
+    /// A power of two of pages, from the `open` one on.
     pages: Vec<Page>,
     /// A day lasts 2^shift nanoseconds.
     shift: u32,
-    /// The day of the event taken last.
-    today: u64,
+    /// The page of the event taken last.
+    open: u64,
     /// The next event, or [`Event::NEVER`], and its place; none if it is on no page.
     top: Event,
     first: u32,
@@ -63,7 +63,7 @@ impl<T: Copy + Default> Calendar<T> {
             free: NONE,
             pages: vec![EMPTY],
             shift: 20,
-            today: 0,
+            open: 0,
             top: Event::NEVER,
             first: NONE,
             far: Heap::new(),
@@ -113,11 +113,11 @@ impl<T: Copy + Default> Calendar<T> {
     /// File the event that `make` says, when it has written down what that is about.
     #[inline(always)]
     pub(crate) fn push_with(&mut self, make: impl FnOnce(&mut T) -> Event) {
-        if self.free == NONE {
+        while self.free as usize >= self.nodes.len() {
             self.make_room();
         }
-        let place = self.free;
-        let node = &mut self.nodes[place as usize];
+        let (place, nodes) = (self.free, &mut self.nodes[..]);
+        let node = &mut nodes[place as usize];
         self.free = node.next;
         let event = make(&mut node.item);
         node.event = event;
@@ -149,13 +149,13 @@ impl<T: Copy + Default> Calendar<T> {
     /// Whether this page lies farther ahead than all there are.
     #[inline(always)]
     fn is_beyond(&self, page: u64) -> bool {
-        page - (self.today >> PAGE) >= self.pages.len() as u64
+        page - self.open >= self.pages.len() as u64
     }
 
+    /// Where a page lies.
     #[inline(always)]
-    fn page(&mut self, day: u64) -> &mut Page {
-        let number = (day >> PAGE) as usize & (self.pages.len() - 1);
-        &mut self.pages[number]
+    fn number(&self, page: u64) -> usize {
+        page as usize & (self.pages.len() - 1)
     }
 
     #[inline(always)]
@@ -164,25 +164,34 @@ impl<T: Copy + Default> Calendar<T> {
         if self.is_beyond(day >> PAGE) {
             return self.file_far(event, place);
         }
-        let slot = day as usize % DAYS;
-        let mut next = self.page(day).days[slot];
-        let mut before = NONE;
+        let number = self.number(day >> PAGE);
+        let (page, slot) = (&mut self.pages[number], day as usize % DAYS);
+        let nodes = &mut self.nodes[..];
+        let first = page.days[slot];
+        if let Some(node) = nodes.get(first as usize)
+            && node.event <= event
+        {
+            return self.file_behind(first, event, place);
+        }
+        nodes[place as usize].next = first;
+        page.days[slot] = place;
+        page.taken |= 1 << slot;
+        if event < self.top {
+            (self.top, self.first) = (event, place);
+        }
+    }
+
+    /// File an event among those of its day that are behind `first`.
+    #[inline(never)]
+    fn file_behind(&mut self, first: u32, event: Event, place: u32) {
+        let (mut before, mut next) = (first, self.nodes[first as usize].next);
         while let Some(node) = self.nodes.get(next as usize)
             && node.event <= event
         {
             (before, next) = (next, node.next);
         }
         self.nodes[place as usize].next = next;
-        if let Some(node) = self.nodes.get_mut(before as usize) {
-            node.next = place;
-            return;
-        }
-        let page = self.page(day);
-        page.days[slot] = place;
-        page.taken |= 1 << slot;
-        if event < self.top {
-            (self.top, self.first) = (event, place);
-        }
+        self.nodes[before as usize].next = place;
     }
 
     #[inline(never)]
@@ -197,26 +206,41 @@ impl<T: Copy + Default> Calendar<T> {
     /// until the next is filed.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> &mut T {
-        self.today = self.day(self.top);
-        let place = self.first;
+        let (day, place) = (self.day(self.top), self.first);
+        let (number, slot) = (self.number(day >> PAGE), day as usize % DAYS);
         let Some(node) = self.nodes.get(place as usize) else { return self.pop_far() };
-        let mut next = node.next;
-        let slot = self.today as usize % DAYS;
-        let page = self.page(self.today);
-        page.days[slot] = next;
-        if next == NONE {
-            page.taken &= !(1 << slot);
-            next = page.days[page.taken.trailing_zeros() as usize % DAYS]; // what comes earlier on this page is over
+        let page = &self.pages[number];
+        let (behind, mut taken) = (node.next, page.taken);
+        let mut next = behind;
+        if behind == NONE {
+            taken &= !(1 << slot);
+            next = page.days[taken.trailing_zeros() as usize % DAYS]; // what comes earlier on this page is over
         }
-        match self.nodes.get(next as usize) {
-            Some(node) => (self.top, self.first) = (node.event, next),
-            None => self.turn_pages(),
-        }
+        let event = match self.nodes.get(next as usize) {
+            Some(node) if taken > 0 => node.event,
+            _ => return self.pop_last(slot),
+        };
+        let (node, page) = (&mut self.nodes[place as usize], &mut self.pages[number]);
+        self.open = day >> PAGE;
+        (page.days[slot], page.taken) = (behind, taken);
+        (self.top, self.first) = (event, next);
+        node.next = self.free;
+        self.free = place;
+        &mut node.item
+    }
+
+    /// The same where nothing else is on the page.
+    #[inline(never)]
+    fn pop_last(&mut self, slot: usize) -> &mut T {
+        self.open = self.day(self.top) >> PAGE;
+        let (number, place) = (self.number(self.open), self.first);
+        let page = &mut self.pages[number];
+        (page.days[slot], page.taken) = (NONE, 0);
+        self.turn_pages();
         self.let_go(place)
     }
 
     /// The node is free: what it was about.
-    #[inline(always)]
     fn let_go(&mut self, place: u32) -> &mut T {
         let node = &mut self.nodes[place as usize];
         node.next = self.free;
@@ -226,6 +250,7 @@ impl<T: Copy + Default> Calendar<T> {
 
     #[inline(never)]
     fn pop_far(&mut self) -> &mut T {
+        self.open = self.day(self.top) >> PAGE;
         if self.timers.peek() == Some(self.top) {
             self.timers.pop();
             self.turn_pages();
@@ -236,11 +261,15 @@ impl<T: Copy + Default> Calendar<T> {
         self.let_go(place)
     }
 
-    /// Look for the next event, from the page of today on.
+    fn page(&self, number: u64) -> &Page {
+        &self.pages[self.number(number)]
+    }
+
+    /// Look for the next event, from the open page on.
     #[inline(never)]
     fn turn_pages(&mut self) {
-        let (from, count) = (self.today >> PAGE, self.pages.len() as u64);
-        let near = (from..from + count).find(|number| self.page(number << PAGE).taken > 0);
+        let count = self.pages.len() as u64;
+        let near = (self.open..self.open + count).find(|number| self.page(*number).taken > 0);
         let top_far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
         let top_far = self.timers.peek().map_or(top_far, |timer| timer.min(top_far));
         let far = self.day(top_far) >> PAGE;
@@ -255,7 +284,7 @@ impl<T: Copy + Default> Calendar<T> {
                 far
             }
         };
-        let page = self.page(next << PAGE);
+        let page = self.page(next);
         self.first = page.days[page.taken.trailing_zeros() as usize];
         self.top = self.nodes[self.first as usize].event;
     }
@@ -310,9 +339,9 @@ impl<T: Copy + Default> Calendar<T> {
         if let (Some(first), Some(last)) = (all.first(), all.get(few)) {
             let [first, last] = [first, last].map(|place| self.nodes[*place as usize].event.time());
             let gap = (last - first) / (few as u64).max(1);
-            let now = self.today << self.shift;
+            let began = self.open << PAGE << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
-            self.today = now >> self.shift;
+            self.open = began >> self.shift >> PAGE;
             self.pages = vec![EMPTY; (4 * all.len()).div_ceil(DAYS).next_power_of_two()];
             self.far = Heap::new();
             for place in &all {

@@ -3,7 +3,7 @@
 
 use super::Packet;
 use crate::record::Counters;
-use sojourn_aqm::{Cause, Ecn};
+use sojourn_aqm::{Cause, Class, Ecn};
 
 /// A waiting packet: when it came, and its number among all offered.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,14 +45,14 @@ impl Clerk {
         self.counters.arrivals - 1
     }
 
-    /// The transmitter takes `packet`, which came at `arrived`.
+    /// The transmitter takes a packet, which came at `arrived`.
     #[inline(always)]
-    pub(super) fn departure(&mut self, now: u64, packet: &Packet, arrived: u64) {
+    pub(super) fn departure(&mut self, now: u64, bytes: u32, class: Class, arrived: u64) {
         if !self.busy {
             self.busy = true;
             self.counters.work(now, true);
         }
-        self.counters.departure(now, packet.bytes, packet.class, now - arrived);
+        self.counters.departure(now, bytes, class, now - arrived);
     }
 
     /// There is nothing to send.

@@ -66,12 +66,6 @@ impl Fifo {
         Some(Gate { desk: &mut self.desk, clerk, aqm, asked, looks: false })
     }
 
-    /// The packet that was taken last, out of this place.
-    #[inline(always)]
-    pub(super) fn taken(&mut self, place: usize) -> &Packet {
-        &self.desk.line.popped(place).packet
-    }
-
     pub(super) fn on_timer(&mut self, now: u64) {
         self.aqm.on_timer(Time(now), &self.desk.line.view());
     }

@@ -29,42 +29,53 @@ pub(crate) struct Gate<'a, A: ?Sized> {
     pub(super) looks: bool,
 }
 
-impl<A: Aqm + ?Sized> Gate<'_, A> {
-    /// A packet arrives.
+impl<'a, A: Aqm + ?Sized> Gate<'a, A> {
+    /// A packet arrives; whether it just waits, and there is nothing to tell.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
         self.clerk.arrival(now, packet);
-        if !self.lets_in(now, packet) {
-            if !self.clerk.busy && self.desk.line.len() == 0 {
-                self.on_idle(now); // it came and did not stay: the idle time goes on
+        let mut just_waits = true;
+        if !self.desk.line.has_room(packet.bytes) {
+            just_waits = false;
+            if !self.finds_room(now, packet) {
+                return false;
             }
-            return;
+        } else if self.asked.arrivals {
+            let Desk { line, rng, .. } = &mut *self.desk;
+            let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &line.view(), rng);
+            if verdict != Verdict::Pass {
+                just_waits = false;
+                if !self.carry_out(verdict, now, packet) {
+                    return false;
+                }
+            }
         }
         self.clerk.counters.enter(now, self.desk.line.len(), packet.bytes);
         self.desk.line.push(packet, now, self.clerk.latest(), self.looks);
+        just_waits
     }
 
-    /// Take the next packet to send, if there is one: where it lies until the next arrives.
+    /// The same once more, to be used up.
     #[inline(always)]
-    pub(crate) fn take(&mut self, now: u64) -> Option<usize> {
+    pub(crate) fn again(&mut self) -> Gate<'_, A> {
+        Gate { desk: self.desk, clerk: self.clerk, aqm: self.aqm, ..*self }
+    }
+
+    /// Take the next packet to send, if there is one: it lies there until the next arrives.
+    #[inline(always)]
+    pub(crate) fn take(mut self, now: u64) -> Option<&'a Packet> {
         while let Some(others) = self.desk.line.len().checked_sub(1) {
             let place = self.desk.line.pop(self.looks);
-            let Waiting { packet: Packet { bytes, .. }, arrived, .. } = *self.desk.line.popped(place);
+            let Waiting { packet: Packet { bytes, class, .. }, arrived, .. } = *self.desk.line.popped(place);
             self.clerk.counters.leave(now, others, bytes);
             if self.asked.departures && !self.lets_go(now, place, arrived) {
                 continue;
             }
-            self.clerk.departure(now, &self.desk.line.popped(place).packet, arrived);
-            return Some(place);
+            self.clerk.departure(now, bytes, class, arrived);
+            return Some(&self.desk.line.popped(place).packet);
         }
         self.clerk.rest(now);
         None
-    }
-
-    /// The packet that was taken last.
-    #[inline(always)]
-    pub(crate) fn taken(&mut self, place: usize) -> &Packet {
-        &self.desk.line.popped(place).packet
     }
 
     /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
@@ -84,22 +95,6 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
         self.asked.departures
     }
 
-    /// Whether an arriving packet may wait.
-    #[inline(always)]
-    fn lets_in(&mut self, now: u64, packet: &mut Packet) -> bool {
-        if !self.desk.line.has_room(packet.bytes) {
-            return self.finds_room(now, packet);
-        }
-        if !self.asked.arrivals {
-            return true;
-        }
-        let Desk { line, rng, .. } = &mut *self.desk;
-        match self.aqm.on_fit(Time(now), &packet.view(now), &line.view(), rng) {
-            Verdict::Pass => true,
-            verdict => self.carry_out(verdict, now, packet),
-        }
-    }
-
     /// The buffer is full: whether an arriving packet may wait after all.
     #[cold]
     #[inline(never)]
@@ -108,7 +103,7 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
             self.aqm.on_offered(Time(now), &packet.view(now), &self.desk.line.view());
         }
         if !self.make_room(now, packet) {
-            return false;
+            return self.refuse(now);
         }
         if !self.asked.arrivals {
             return true;
@@ -124,23 +119,28 @@ impl<A: Aqm + ?Sized> Gate<'_, A> {
     fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
         let number = self.clerk.latest();
         match verdict {
-            Verdict::Pass => true,
+            Verdict::Pass => return true,
             Verdict::Mark(cause) => {
                 self.clerk.mark(now, packet, cause);
-                true
+                return true;
             }
-            Verdict::Drop(cause) => {
-                self.clerk.discard(now, packet, cause, number);
-                false
-            }
+            Verdict::Drop(cause) => self.clerk.discard(now, packet, cause, number),
             Verdict::DropBoth { victim, cause } => {
                 if let Some(other) = self.remove(now, victim as usize) {
                     self.clerk.discard(now, &other.packet, cause, other.number);
                 }
                 self.clerk.discard(now, packet, cause, number);
-                false
             }
         }
+        self.refuse(now)
+    }
+
+    /// An arrival does not wait.
+    fn refuse(&mut self, now: u64) -> bool {
+        if !self.clerk.busy && self.desk.line.len() == 0 {
+            self.on_idle(now); // it came and did not stay: the idle time goes on
+        }
+        false
     }
 
     /// Whether the packet that was at the head, in this place, may be sent.

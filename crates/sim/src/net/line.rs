@@ -11,14 +11,17 @@ pub(super) struct Line {
     len: u32,
     bytes: u64,
     limit: Limit,
+    /// So many packets may wait whatever their sizes.
+    sure: u32,
     pub(super) link_rate: u64,
     census: Census,
 }
 
 impl Line {
     pub(super) fn new(limit: Limit, link_rate: u64) -> Line {
+        let sure = if let Limit::Packets(packets) = limit { packets } else { 0 };
         let places = vec![Waiting::default(); 16];
-        Line { places, head: 0, len: 0, bytes: 0, limit, link_rate, census: Census::default() }
+        Line { places, head: 0, len: 0, bytes: 0, limit, sure, link_rate, census: Census::default() }
     }
 
     #[inline(always)]
@@ -37,7 +40,7 @@ impl Line {
     /// Whether `bytes` more may wait.
     #[inline(always)]
     pub(super) fn has_room(&self, bytes: u32) -> bool {
-        self.limit.has_room(self.len, self.bytes, bytes)
+        self.len < self.sure || self.limit.has_room(self.len, self.bytes, bytes)
     }
 
     /// What an algorithm may know of it.
@@ -64,7 +67,7 @@ impl Line {
             self.census.enter(FlowId(packet.flow), packet.class);
         }
         self.bytes += u64::from(packet.bytes);
-        if self.len as usize == self.places.len() {
+        if self.len as usize >= self.places.len() {
             self.grow();
         }
         let place = self.place(self.len);

@@ -144,12 +144,15 @@ impl Port {
         self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
     }
 
-    /// A packet arrives.
+    /// A packet arrives; whether it just waits, and there is nothing to tell.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) {
+    pub(crate) fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
         match &mut self.queue {
             Queue::One(fifo) => fifo.gate(&mut self.clerk).offer(now, packet),
-            Queue::Several(scheduled) => scheduled.offer(now, packet, &mut self.clerk),
+            Queue::Several(scheduled) => {
+                scheduled.offer(now, packet, &mut self.clerk);
+                self.clerk.fates.is_empty()
+            }
         }
     }
 
@@ -157,10 +160,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn take(&mut self, now: u64) -> Option<&Packet> {
         match &mut self.queue {
-            Queue::One(fifo) => {
-                let place = fifo.gate(&mut self.clerk).take(now)?;
-                Some(fifo.taken(place))
-            }
+            Queue::One(fifo) => fifo.gate(&mut self.clerk).take(now),
             Queue::Several(scheduled) => scheduled.take(now, &mut self.clerk),
         }
     }

@@ -98,7 +98,7 @@ impl Scheduled {
         };
         let one = self.shelf.take(token);
         self.taken = one.packet;
-        clerk.departure(now, &self.taken, one.arrived);
+        clerk.departure(now, one.packet.bytes, one.packet.class, one.arrived);
         Some(&self.taken)
     }
 
