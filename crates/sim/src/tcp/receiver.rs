@@ -177,7 +177,7 @@ impl<K> Receiver<K> {
     }
 
     /// As [`Receiver::receive`], where something is missing, marked, kept or comes again.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn receive_any(
         &mut self,
         o: &TcpOptions,
