@@ -137,7 +137,8 @@ impl Simulation {
             {
                 let now = event.time();
                 let packet = calendar.pop();
-                if !event.is_arrival() || steps[packet.step as usize].queue != measured {
+                // With other events comes no packet, which is on no step.
+                if steps.get(packet.step as usize).is_none_or(|step| step.queue != measured) {
                     return (now, Rare::Event(event, *packet));
                 }
                 packet.step += 1;

@@ -1,5 +1,6 @@
 //! One packet on its way.
 
+use super::NOWHERE;
 use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
 
 /// Up to three selective-acknowledgement blocks, `first..end`; an empty one ends the list.
@@ -39,20 +40,19 @@ impl Sacks {
 }
 
 /// What it carries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     /// A packet of a TCP flow; number 0 is the SYN where there is one.
     Data,
     /// An acknowledgement.
     Ack,
     /// A datagram that nobody answers.
-    #[default]
     Datagram,
 }
 
 /// A packet: where it belongs, what it carries, how far it has come. Plain fields, because packets are copied all
 /// the time.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Packet {
     /// When it was sent; of an acknowledgement, what arrived above `number`: a place among [`Sacks`].
     pub(crate) stamp: u64,
@@ -74,6 +74,24 @@ pub(crate) struct Packet {
     pub(crate) ecn: Ecn,
     /// Traffic class.
     pub(crate) class: Class,
+}
+
+impl Default for Packet {
+    /// No packet: it is on no step.
+    fn default() -> Packet {
+        Packet {
+            stamp: 0,
+            flow: 0,
+            step: NOWHERE,
+            host: 0,
+            bytes: 0,
+            number: 0,
+            carries: Carries::Datagram,
+            flag: false,
+            ecn: Ecn::NotEct,
+            class: Class(0),
+        }
+    }
 }
 
 impl Packet {

@@ -48,7 +48,8 @@ impl Sender {
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
         let is_done = next == self.end;
         self.deadline = NonZero::new(if is_done { 0 } else { o.expiry(now, self.rto.timeout()) });
-        next.saturating_add((self.cwnd as u32).min(o.receiver_window)).min(self.end)
+        let window = (self.cwnd as u32).min(o.receiver_window);
+        (u64::from(next) + u64::from(window)).min(u64::from(self.end)) as u32
     }
 
     /// Any acknowledgement; `window`: the initial window for this packet size.
