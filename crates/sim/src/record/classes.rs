@@ -60,6 +60,7 @@ impl Classes {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn row(&mut self, class: Class, now: u64) -> &mut Row {
         let index = usize::from(class.0) - 1;
