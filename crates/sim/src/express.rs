@@ -142,12 +142,11 @@ impl Simulation {
                     return (now, Rare::Event(event, *packet));
                 }
                 packet.step += 1;
-                let just_waits = queue.offer(now, packet);
-                if !queue.clerk().busy && queue.len() > 0 {
-                    *service = Service { time: now, age: u64::MAX }; // before anything else
-                }
-                if !just_waits {
+                if !queue.offer(now, packet) {
                     queue.tell(now, losses, flows, sacks);
+                }
+                if !queue.clerk().busy && queue.len() > 0 {
+                    *service = Service::first(now);
                 }
                 continue;
             }
@@ -166,7 +165,7 @@ impl Simulation {
             let step = &mut steps[packet.step as usize];
             let sent = links[out].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
             let mut at = step.hop.pace.arrival(sent);
-            *service = Service { time: sent, age: sent - now };
+            *service = Service { time: sent, since: now };
             let number = packet.flow;
             let flow = &mut flows[number as usize];
             flow.counts.queue_left += 1;

@@ -418,7 +418,7 @@ impl Simulation {
         let sent = links[link as usize].transmit(&mut step.hop.pace, kinds, now, packet.bytes);
         let arrival = step.hop.pace.arrival(sent);
         if port == self.measured {
-            self.service = Service { time: sent, age: sent - now };
+            self.service = Service { time: sent, since: now };
             self.flows[packet.flow as usize].counts.queue_left += 1;
         } else {
             self.calendar.push(Event::new(sent, sent - now, Kind::Departure, port));

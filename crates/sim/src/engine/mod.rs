@@ -131,24 +131,29 @@ impl Event {
     }
 }
 
-/// The end of a transmission that is going on: when, and how long that was certain before. Seldom does another
-/// event come at the same time, so it is put together when one does.
+/// The end of a transmission that is going on: when it is, and when it began, from when on that was certain. Seldom does
+/// another event come at the same time, so it is put together when one does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     pub(crate) time: u64,
-    pub(crate) age: u64,
+    pub(crate) since: u64,
 }
 
 impl Service {
     /// Nothing is transmitted.
-    pub(crate) const NONE: Service = Service { time: u64::MAX, age: 0 };
+    pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
+
+    /// Before anything else that happens `now`.
+    pub(crate) fn first(now: u64) -> Service {
+        Service { time: now, since: now.wrapping_add(1) }
+    }
 
     /// As an event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
         if self.time == u64::MAX {
             Event::NEVER
         } else {
-            Event::new(self.time, self.age, Kind::Departure, port)
+            Event::new(self.time, self.time.wrapping_sub(self.since), Kind::Departure, port)
         }
     }
 }

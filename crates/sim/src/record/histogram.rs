@@ -1,11 +1,19 @@
 //! A histogram with buckets of constant relative width: 64 a factor of two, so at most 1/64 of the value.
+//!
+//! A floating-point number begins with its exponent and the first bits of its mantissa, so the first bits of a value
+//! as such a number are the number of its bucket.
 
+/// Buckets a factor of two, as a power of two.
 const BITS: u32 = 6;
-const PER_OCTAVE: u64 = 1 << BITS;
+/// The bits of a number behind those that count.
+const BEHIND: u32 = f64::MANTISSA_DIGITS - 1 - BITS;
+/// The bucket of 1, as its bits say.
+const ONE: u64 = 1f64.to_bits() >> BEHIND;
 
-/// Counts of whole numbers.
+/// Counts of whole numbers below 2^53.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
+    zeros: u64,
     counts: Vec<u64>,
 }
 
@@ -13,41 +21,38 @@ impl Histogram {
     /// Count `value`.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        let bucket = bucket(value);
-        match self.counts.get_mut(bucket) {
+        debug_assert!(value < 1 << f64::MANTISSA_DIGITS, "such numbers are exact");
+        let bucket = ((value as i64 as f64).to_bits() >> BEHIND).wrapping_sub(ONE);
+        match self.counts.get_mut(bucket as usize) {
             Some(count) => *count += 1,
-            None => self.add_highest(bucket),
+            None => self.add_highest(value, bucket),
         }
     }
 
     #[cold]
-    fn add_highest(&mut self, bucket: usize) {
-        self.counts.resize(bucket + 1, 0);
-        self.counts[bucket] = 1;
+    #[inline(never)]
+    fn add_highest(&mut self, value: u64, bucket: u64) {
+        if value == 0 {
+            self.zeros += 1;
+            return;
+        }
+        self.counts.resize(bucket as usize + 1, 0);
+        self.counts[bucket as usize] = 1;
     }
 
     /// Lower edges and counts of the buckets that gained something since `earlier`.
     pub fn since(&self, earlier: &Histogram) -> (Vec<u64>, Vec<u64>) {
         let before = |bucket: usize| earlier.counts.get(bucket).copied().unwrap_or(0);
-        self.counts
-            .iter()
-            .enumerate()
-            .map(|(bucket, count)| (edge(bucket), count - before(bucket)))
-            .filter(|(_, count)| *count > 0)
-            .unzip()
+        let counts = self.counts.iter().enumerate();
+        let others = counts.map(|(bucket, count)| (edge(bucket), count - before(bucket)));
+        let zeros = (0, self.zeros - earlier.zeros);
+        std::iter::once(zeros).chain(others).filter(|(_, count)| *count > 0).unzip()
     }
 }
 
-#[inline]
-fn bucket(value: u64) -> usize {
-    let octave = (value | PER_OCTAVE).ilog2() - BITS;
-    (u64::from(octave) * PER_OCTAVE + (value >> octave)) as usize
-}
-
+/// The smallest whole number in the bucket.
 fn edge(bucket: usize) -> u64 {
-    let bucket = bucket as u64;
-    let octave = (bucket / PER_OCTAVE).saturating_sub(1);
-    (bucket - octave * PER_OCTAVE) << octave
+    f64::from_bits((bucket as u64 + ONE) << BEHIND).ceil() as u64
 }
 
 #[cfg(test)]
@@ -56,11 +61,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// Values of all sizes: the edge is not above them and less than 1/64 below, one for each of those up to 64.
         #[test]
-        fn a_bucket_holds_what_lies_above_its_edge_and_below_the_next(value in 0u64..1 << 62) {
-            let b = bucket(value);
-            prop_assert!(edge(b) <= value && value < edge(b + 1));
-            prop_assert!(edge(b + 1) - edge(b) <= (edge(b) / 64).max(1));
+        fn a_bucket_holds_what_lies_above_its_edge_and_little_more(bits in 0u32..53, low in any::<u64>()) {
+            let value = low & ((1 << bits) - 1);
+            let mut histogram = Histogram::default();
+            histogram.add(value);
+            let (edges, counts) = histogram.since(&Histogram::default());
+            prop_assert_eq!(counts, [1]);
+            prop_assert!(edges[0] <= value && value - edges[0] <= value / 64, "{} for {}", edges[0], value);
+            histogram.add(edges[0]);
+            prop_assert_eq!(histogram.since(&Histogram::default()), (edges, vec![2]));
         }
     }
 }
