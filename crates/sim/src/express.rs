@@ -199,7 +199,9 @@ impl Simulation {
                 at >= horizon || sender.awaited > 0 || before.is_some_and(|deadline| deadline <= at)
             };
             let (o, is_marked) = (&tcp.options, packet.is_marked());
-            if let Some(next) = connection.receiver.receive_usual(o, packet.number, is_marked) {
+            if let Some(next) =
+                connection.receiver.receive_usual(o, packet.number, is_marked, &mut spare.receivers)
+            {
                 at = if is_free && tcp.ack == chain.ack {
                     chain.pass(entered)
                 } else {
@@ -210,7 +212,7 @@ impl Simulation {
                     let ack = way!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
                     return (now, Rare::Answer(at, ack));
                 }
-                if let Some(limit) = connection.sender.on_usual_ack(o, next, at) {
+                if let Some(limit) = connection.sender.on_usual_ack(o, next, at, &mut spare.senders) {
                     while let Some(segment) = connection.sender.emit_next(limit, at) {
                         way!().send(calendar, (connection, group, tcp), segment, at);
                     }

@@ -145,7 +145,13 @@ impl<K> Receiver<K> {
     /// next one while nothing is missing, or the next one above what is missing: up to where all have arrived, and the
     /// acknowledgement says just that. If not, it is for [`Receiver::receive_any`].
     #[inline(always)]
-    pub(crate) fn receive_usual(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> Option<u32> {
+    pub(crate) fn receive_usual(
+        &mut self,
+        o: &TcpOptions,
+        sequence: u32,
+        ce: bool,
+        spare: &mut SpareReceivers<K>,
+    ) -> Option<u32> {
         let next = self.next;
         match &mut self.aside {
             _ if ce || sequence == 0 => None,
@@ -153,11 +159,21 @@ impl<K> Receiver<K> {
                 self.next = next + 1;
                 Some(next + 1)
             }
+            None if sequence > next && !o.sack => {
+                self.open_hole(sequence, spare);
+                Some(next)
+            }
             Some(aside) if !o.sack && !aside.echo && aside.kept.is_none() => {
                 aside.blocks.grows_by(sequence).then_some(next)
             }
             _ => None,
         }
+    }
+
+    #[inline(never)]
+    fn open_hole(&mut self, sequence: u32, spare: &mut SpareReceivers<K>) {
+        let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));
+        aside.blocks.latest = (sequence, sequence + 1);
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.

@@ -19,7 +19,7 @@ impl Sender {
         (out, spare): (&mut Vec<Segment>, &mut SpareAsides),
     ) {
         let is_bare = !ack.echo && ack.sack[0].1 == 0;
-        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now)).flatten() {
+        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now, spare)).flatten() {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
@@ -33,9 +33,15 @@ impl Sender {
     /// it is dealt with, up to the sending: what [`Sender::emit_next`] gives until there is no more below the limit
     /// returned. If not, it is for [`Sender::on_other_ack`].
     #[inline(always)]
-    pub(crate) fn on_usual_ack(&mut self, o: &TcpOptions, next: u32, now: u64) -> Option<u32> {
+    pub(crate) fn on_usual_ack(
+        &mut self,
+        o: &TcpOptions,
+        next: u32,
+        now: u64,
+        spare: &mut SpareAsides,
+    ) -> Option<u32> {
         if next == self.una {
-            return self.on_usual_duplicate(o);
+            return self.on_usual_duplicate(o, spare);
         }
         (self.aside.is_none() && next > self.una && self.una > 0).then(|| self.on_plain(o, next, now))
     }

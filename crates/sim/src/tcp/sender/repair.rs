@@ -3,7 +3,7 @@
 
 use std::num::NonZero;
 
-use super::{Cut, Segment, Sender, Signal};
+use super::{Cut, Segment, Sender, Signal, SpareAsides};
 use crate::tcp::{
     board::THRESHOLD,
     options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -41,11 +41,15 @@ impl Sender {
     /// A duplicate, not the first one and without selective acknowledgements, that repairs nothing and lets nothing go
     /// but packets never sent before: the limit below which these are.
     #[inline(never)]
-    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions) -> Option<u32> {
-        let Sender { una, nxt, end, deadline, .. } = *self;
-        let aside = self.aside.as_deref_mut()?;
+    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions, spare: &mut SpareAsides) -> Option<u32> {
+        if self.is_done() {
+            return None;
+        }
+        self.keep_of(spare);
+        let Sender { una, nxt, deadline, .. } = *self;
+        let aside = self.keep();
         let has_more = o.sack || aside.special.is_some() || aside.cwr || nxt < aside.top;
-        if has_more || una == 0 || una >= nxt || una >= end || deadline.is_none() {
+        if has_more || una == 0 || una >= nxt || deadline.is_none() {
             return None;
         }
         let limit = if aside.in_recovery {
