@@ -317,8 +317,8 @@ impl Way<'_> {
             #[inline(always)]
             |packet| {
                 connection.write_marked(packet, (*number, route), (&group.full, tcp), segment, at);
-                let arrival = link.cross(pace, kinds, at, packet.bytes);
-                Event::arrival(arrival, pace.rank(), link.place(), first)
+                let (arrival, place) = link.cross_in_place(pace, kinds, at, packet.bytes);
+                Event::arrival(arrival, pace.rank(), place, first)
             },
         );
     }

@@ -7,7 +7,7 @@
 use crate::{
     check,
     connection::Spare,
-    engine::{Calendar, Event, Kind, Service},
+    engine::{Calendar, Event, Kind, LATEST, Service},
     error::{PlanError, RunError},
     flow::{Agent, Before, Flow, Row, offered},
     group::Group,
@@ -355,7 +355,7 @@ impl Simulation {
         let place = self.network.links[link as usize].place();
         self.calendar.push_with(|waiting| {
             *waiting = *packet;
-            Event::arrival(arrival, step.hop.pace.rank(), place, link)
+            Event::arrival(arrival.min(LATEST), step.hop.pace.rank(), place, link)
         });
     }
 

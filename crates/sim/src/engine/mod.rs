@@ -73,9 +73,9 @@ const KINDS: [Kind; 15] = [
 const OLDEST: u64 = (1 << 30) - 1;
 
 /// Half a year, the latest time.
-const LATEST: u64 = (1 << 54) - 1;
+pub(crate) const LATEST: u64 = (1 << 54) - 1;
 /// The place in a burst from which all are alike.
-const LAST: u32 = (1 << 14) - 1;
+pub(crate) const LAST: u32 = (1 << 14) - 1;
 /// The largest number.
 const NUMBER: u32 = (1 << 26) - 1;
 
@@ -107,11 +107,13 @@ impl Event {
         let rest = u128::from(youth) << 44 | (kind as u128) << 26 | u128::from(number);
         Event(u128::from(time.min(LATEST)) << 74 | rest)
     }
-    /// The arrival of a packet of that rank at the end of link `number`, sent after `place` others of its burst.
+    /// The arrival of a packet of that rank at the end of link `number`, sent after `place` others of its burst; no later
+    /// than [`LATEST`], and no farther behind than [`LAST`].
     #[inline(always)]
     pub(crate) fn arrival(time: u64, rank: Rank, place: u32, number: u32) -> Event {
-        let first = time.min(LATEST) << 10 | rank.0;
-        let second = rank.1 | u64::from(place.min(LAST)) << 30 | u64::from(number);
+        debug_assert!(time <= LATEST && place <= LAST);
+        let first = time << 10 | rank.0;
+        let second = rank.1 | u64::from(place) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
     pub(crate) fn time(self) -> u64 {

@@ -9,7 +9,7 @@
 //! packets of one size most of the time: either data or acknowledgements.
 
 use super::Capacity;
-use crate::engine::Rank;
+use crate::engine::{LAST, LATEST, Rank};
 
 /// A byte at 1 bit/s, in nanoseconds.
 const BYTE: u64 = 8_000_000_000;
@@ -165,6 +165,24 @@ impl Link {
         self.transmit(pace, kinds, at, bytes) + pace.delay
     }
 
+    /// As [`Link::cross`], with the place of the packet: both as [`Event::arrival`] wants them. A packet that goes
+    /// straight onto the link before the end of the run arrives before [`LATEST`], since rates and delays have bounds.
+    #[inline(always)]
+    pub(crate) fn cross_in_place(
+        &mut self,
+        pace: &mut Pace,
+        kinds: &mut [LinkKind],
+        at: u64,
+        bytes: u32,
+    ) -> (u64, u32) {
+        if pace.bytes == bytes && at > self.free {
+            *self = Link { free: at + pace.lasts, fraction: pace.beyond, place: 0 };
+            return (self.free + pace.delay, 0);
+        }
+        let arrival = self.cross(pace, kinds, at, bytes);
+        (arrival.min(LATEST), self.place())
+    }
+
     #[cold]
     fn transmit_varying(&mut self, pace: &mut Pace, capacity: &mut Capacity, at: u64, bytes: u32) -> u64 {
         let follows = at <= self.free;
@@ -185,9 +203,9 @@ impl Link {
         (self.free, self.fraction)
     }
 
-    /// How many packets went before the one transmitted last since the link was idle.
+    /// How many packets went before the one transmitted last since the link was idle, up to [`LAST`].
     pub(crate) fn place(&self) -> u32 {
-        self.place
+        self.place.min(LAST)
     }
 }
 
