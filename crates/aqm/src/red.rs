@@ -301,17 +301,6 @@ impl Red {
         self.decide(variant, packet, rng)
     }
 
-    #[inline(never)]
-    fn arrive_any(
-        &mut self,
-        now: Time,
-        packet: PacketView,
-        queue: QueueView,
-        rng: &mut dyn Random,
-    ) -> Verdict {
-        self.arrive(self.config.variant, now, &packet, &queue, rng)
-    }
-
     /// Whether the average is in the region where nothing is signalled.
     #[inline]
     fn is_below(&self) -> bool {
@@ -391,7 +380,7 @@ impl Aqm for Red {
         match self.config.usual {
             Usual::Ns2 => self.arrive(NS2, now, packet, queue, rng),
             Usual::Fj93 => self.arrive(FJ93, now, packet, queue, rng),
-            Usual::Neither => self.arrive_any(now, *packet, *queue, rng),
+            Usual::Neither => self.arrive(self.config.variant, now, packet, queue, rng),
         }
     }
 
