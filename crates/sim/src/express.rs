@@ -194,10 +194,8 @@ impl Simulation {
             let (entered, is_free) = (at, chain.is_free(at, packet.bytes));
             at = if is_free { at + chain.to_receiver } else { way!().there(at, packet.bytes) };
             let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
-            let before = connection.sender.deadline();
-            let is_late = |at, sender: &Sender| {
-                at >= horizon || sender.awaited > 0 || before.is_some_and(|deadline| deadline <= at)
-            };
+            let before = connection.sender.expires();
+            let is_late = |at, sender: &Sender| at >= horizon || sender.awaited > 0 || before <= at;
             let (o, is_marked) = (&tcp.options, packet.is_marked());
             if let Some(next) =
                 connection.receiver.receive_usual(o, packet.number, is_marked, &mut spare.receivers)

@@ -132,7 +132,7 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         let (Agent::Tcp(connection), Some(tcp)) = (&mut flow.agent, group.tcp()) else { return };
         debug_assert!(self.released.is_empty(), "one sender at a time");
-        let (before, cwnd) = (connection.sender.deadline(), connection.sender.cwnd());
+        let (before, cwnd) = (connection.sender.expires(), connection.sender.cwnd());
         act(&mut connection.sender, tcp, (&mut self.released, &mut self.spare.senders));
         if self.trace_cwnd && connection.sender.cwnd() != cwnd {
             self.cwnd.time_ns.push(now);
@@ -219,7 +219,7 @@ impl Simulation {
             self.time_out(now, number);
         }
         if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent {
-            self.timers.watch(&mut self.calendar, (connection, number), None, now);
+            self.timers.watch(&mut self.calendar, (connection, number), tcp::NEVER, now);
         }
     }
 

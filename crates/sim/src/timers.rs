@@ -29,18 +29,17 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// See to the timer of `connection`, which is flow `number`, after something that happened at `at`. `before`: what
-    /// it was set for then, if it has been seen to.
+    /// it was set for then, or never, if it has not been seen to since.
     #[inline(always)]
     pub(crate) fn watch(
         &mut self,
         calendar: &mut Calendar<Packet>,
         (connection, number): (&mut Connection, u32),
-        before: Option<u64>,
+        before: u64,
         at: u64,
     ) {
-        if let Some(deadline) = connection.sender.deadline()
-            && before.is_none_or(|before| before > deadline)
-        {
+        let deadline = connection.sender.expires();
+        if deadline < before {
             self.watch_new(calendar, (connection, number), deadline, at);
         }
     }

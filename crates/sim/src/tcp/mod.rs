@@ -12,7 +12,7 @@ mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
 pub(crate) use receiver::{Receiver, SpareReceivers};
-pub(crate) use sender::{Ack, Segment, Sender, SpareAsides, Tally};
+pub(crate) use sender::{Ack, NEVER, Segment, Sender, SpareAsides, Tally};
 
 /// The initial window in packets: as set, or by the payload of a full packet (RFC 5681, 3.1).
 pub(crate) fn initial_window(options: &TcpOptions, payload: u32) -> u32 {

@@ -25,7 +25,9 @@ use aside::Aside;
 pub(crate) use aside::SpareAsides;
 use sojourn_aqm::{Random, Stream};
 use special::Special;
-use std::num::NonZero;
+
+/// No timer runs.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +87,7 @@ pub(crate) struct Sender {
     pub(crate) awaited: u32,
     cwnd: f64,
     ssthresh: f64,
-    deadline: Option<NonZero<u64>>,
+    deadline: u64,
     /// `None`: nothing is missing, marked or special, and what was sent last is the highest packet ever sent.
     aside: Option<Box<Aside>>,
 }
@@ -98,7 +100,7 @@ impl Sender {
         Sender {
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
-            deadline: None,
+            deadline: NEVER,
             rto,
             aside: special.map(|special| Box::new(Aside { special: Some(special), ..Aside::default() })),
             una: 0,
@@ -143,7 +145,12 @@ impl Sender {
     /// When the retransmission timer is due.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<u64> {
-        self.deadline.map(NonZero::get)
+        (self.deadline < NEVER).then_some(self.deadline)
+    }
+    /// The same, or [`NEVER`].
+    #[inline(always)]
+    pub(crate) fn expires(&self) -> u64 {
+        self.deadline
     }
     /// What it has done so far.
     pub(crate) fn tally(&self) -> Tally {
@@ -175,7 +182,7 @@ impl Sender {
             aside.is_open = false;
         }
         if self.is_done() {
-            self.deadline = None;
+            self.deadline = NEVER;
         }
     }
 
@@ -183,7 +190,7 @@ impl Sender {
     pub(crate) fn abandon(&mut self) {
         self.keep(); // it is out of the ordinary that more was sent than is to be
         self.end = self.una;
-        self.deadline = None;
+        self.deadline = NEVER;
     }
 }
 

@@ -1,11 +1,10 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, Cut, Segment, Sender, Signal, SpareAsides};
+use super::{Ack, Cut, NEVER, Segment, Sender, Signal, SpareAsides};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
-use std::num::NonZero;
 
 impl Sender {
     /// An acknowledgement arrives.
@@ -53,7 +52,7 @@ impl Sender {
         self.rto.acknowledged(o, next, now, false);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
         let is_done = next == self.end;
-        self.deadline = NonZero::new(if is_done { 0 } else { o.expiry(now, self.rto.timeout()) });
+        self.deadline = if is_done { NEVER } else { o.expiry(now, self.rto.timeout()) };
         let window = (self.cwnd as u32).min(o.receiver_window);
         (u64::from(next) + u64::from(window)).min(u64::from(self.end)) as u32
     }

@@ -1,9 +1,7 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
-use std::num::NonZero;
-
-use super::{Cut, Segment, Sender, Signal, SpareAsides};
+use super::{Cut, NEVER, Segment, Sender, Signal, SpareAsides};
 use crate::tcp::{
     board::THRESHOLD,
     options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -49,7 +47,7 @@ impl Sender {
         let Sender { una, nxt, deadline, .. } = *self;
         let aside = self.keep();
         let has_more = o.sack || aside.special.is_some() || aside.cwr || nxt < aside.top;
-        if has_more || una == 0 || una >= nxt || deadline.is_none() {
+        if has_more || una == 0 || una >= nxt || deadline == NEVER {
             return None;
         }
         let limit = if aside.in_recovery {
@@ -115,7 +113,7 @@ impl Sender {
         let aside = self.keep();
         (aside.recover, aside.in_recovery, aside.seen_partial, aside.limited) = (recover, true, false, 0);
         self.rto.forget();
-        self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
+        self.deadline = o.expiry(now, self.rto.timeout());
         self.emit(o, self.una, now, out);
         if o.sack {
             let (una, flight) = (self.una, self.top() - self.una);

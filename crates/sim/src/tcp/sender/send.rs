@@ -1,15 +1,13 @@
 //! What may go now: by the window, by RFC 6675's pipe, by ns-2's counter.
 
-use super::{Segment, Sender, timed::Look};
+use super::{NEVER, Segment, Sender, timed::Look};
 use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
-use std::num::NonZero;
 
 impl Sender {
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
         let must_wait = self.aside().is_open && self.cwnd < 1.0; // only the timer opens the window again
         let needed = self.una < self.top() || self.una < self.end || must_wait;
-        let at = if needed { o.expiry(now, self.rto.timeout()) } else { 0 };
-        self.deadline = NonZero::new(at);
+        self.deadline = if needed { o.expiry(now, self.rto.timeout()) } else { NEVER };
     }
 
     /// Send what the window, or in SACK recovery the pipe, allows.
@@ -142,8 +140,8 @@ impl Sender {
         if times {
             self.rto.sent(sequence, now);
         }
-        if una == top || self.deadline.is_none() {
-            self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
+        if una == top || self.deadline == NEVER {
+            self.deadline = o.expiry(now, self.rto.timeout());
         }
         out.push(Segment { sequence, is_retransmission, cwr });
     }

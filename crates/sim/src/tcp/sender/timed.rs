@@ -5,12 +5,11 @@
 //! The timer serves three ends: to look again at packets that may only be late, to probe for a lost tail
 //! after two round trips without an acknowledgement, and to time out.
 
-use super::{Ack, Segment, Sender, Signal};
+use super::{Ack, NEVER, Segment, Sender, Signal};
 use crate::tcp::{
     options::{Recovery, TcpOptions, Timer},
     rack::Rack,
 };
-use std::num::NonZero;
 
 /// What the receiver may wait with the acknowledgement of a single packet (WCDelAckT).
 const DELAYED: u64 = 200_000_000;
@@ -112,7 +111,7 @@ impl Sender {
             self.grow(o, delivery.packets, now);
         }
         if self.is_done() {
-            self.deadline = None;
+            self.deadline = NEVER;
             return;
         }
         let before = out.len();
@@ -159,7 +158,7 @@ impl Sender {
         self.rto.back_off(o);
         self.send_timed(o, now, out);
         self.timed().due = Due::Timeout;
-        self.deadline = NonZero::new(o.expiry(now, self.rto.timeout()));
+        self.deadline = o.expiry(now, self.rto.timeout());
     }
 
     /// A lost tail shows by nothing but silence: send one packet more, so that an acknowledgement comes.
@@ -177,7 +176,7 @@ impl Sender {
         timed.probe = Some(Probe { high, at: now, is_copy: !may_send_new });
         timed.due = Due::Timeout;
         let sent = timed.rack.head_sent().unwrap_or(now);
-        self.deadline = NonZero::new(o.expiry(sent, self.rto.timeout()).max(now + 1));
+        self.deadline = o.expiry(sent, self.rto.timeout()).max(now + 1);
     }
 
     /// The probe was acknowledged: if it was a copy and its answer took a round trip, the packet itself had
@@ -285,19 +284,19 @@ impl Sender {
     /// Set the timer: to look again, to probe, to time out.
     pub(super) fn arm(&mut self, o: &TcpOptions, now: u64, advances: bool, has_sent: bool, look: Look) {
         if self.una == self.top() {
-            self.deadline = None; // nothing is on its way
+            self.deadline = NEVER; // nothing is on its way
             return;
         }
         let timeout = self.rto.timeout();
         let srtt = self.rto.srtt(o);
         let is_alone = self.top() - self.una == 1;
-        let is_set = self.deadline.is_some();
+        let is_set = self.deadline < NEVER;
         let timed = self.timed();
         let restarts = std::mem::take(&mut timed.repaired_first) || advances;
         let slack = if o.timer == Timer::Linux { SLACK * o.granularity } else { 0 };
         if let Look::Again(at) = look {
             timed.due = Due::Reorder;
-            self.deadline = NonZero::new(o.expiry(now, at.saturating_sub(now) + slack));
+            self.deadline = o.expiry(now, at.saturating_sub(now) + slack);
             return;
         }
         if !restarts && !has_sent && timed.due != Due::Reorder && is_set {
@@ -313,12 +312,12 @@ impl Sender {
         match (probe.filter(|probe| *probe < expires), timed.due) {
             (Some(probe), _) => {
                 timed.due = Due::Probe;
-                self.deadline = NonZero::new(probe);
+                self.deadline = probe;
             }
             (None, Due::Timeout) if !restarts && is_set => {}
             (None, _) => {
                 self.timed().due = Due::Timeout;
-                self.deadline = NonZero::new(expires);
+                self.deadline = expires;
             }
         }
     }
