@@ -254,6 +254,7 @@ struct Way<'a> {
 
 impl Way<'_> {
     /// When a packet of `bytes` is at the receiver.
+    #[cold]
     #[inline(never)]
     fn there(&mut self, at: u64, bytes: u32) -> u64 {
         if self.chain.is_there() {
@@ -264,6 +265,7 @@ impl Way<'_> {
 
     /// When an acknowledgement of `bytes` is at the sender's own link; `untold`: when a packet entered the chain that this
     /// does not know of yet, and its size.
+    #[cold]
     #[inline(never)]
     fn back(&mut self, untold: Option<(u64, u32)>, at: u64, bytes: u32) -> u64 {
         if let Some((entered, data)) = untold {
