@@ -14,6 +14,9 @@ pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, 
 pub(crate) use receiver::{Receiver, SpareReceivers};
 pub(crate) use sender::{Ack, NEVER, Segment, Sender, SpareAsides, Tally};
 
+/// So many boxes at most are spare: enough for a few dozen flows to take turns, and nothing where there are thousands.
+const SPARE: usize = 64;
+
 /// The initial window in packets: as set, or by the payload of a full packet (RFC 5681, 3.1).
 pub(crate) fn initial_window(options: &TcpOptions, payload: u32) -> u32 {
     match options.initial_window {

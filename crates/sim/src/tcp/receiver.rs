@@ -3,7 +3,10 @@
 //! There may be very many, so what it needs only while something is missing, marked or held back is set aside; the
 //! connection keeps there what only some connections have, `K`.
 
-use super::options::{TcpOptions, Variant};
+use super::{
+    SPARE,
+    options::{TcpOptions, Variant},
+};
 use crate::net::Sack;
 use std::num::NonZero;
 
@@ -224,7 +227,10 @@ impl<K> Receiver<K> {
             aside.blocks.add(sequence)
         };
         if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
-            spare.0.extend(self.aside.take());
+            let aside = self.aside.take();
+            if spare.0.len() < SPARE {
+                spare.0.extend(aside);
+            }
         }
         Received { is_new, in_order }
     }

@@ -3,7 +3,7 @@
 //! is no [`Aside`], nothing of it need be asked, and a flow is small.
 
 use super::{Sender, special::Special};
-use crate::tcp::board::Board;
+use crate::tcp::{SPARE, board::Board};
 
 /// See above.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +76,13 @@ impl SpareAsides {
         *aside = Aside { board, top, ..Aside::default() };
         aside
     }
+
+    /// Its board keeps its room.
+    fn put(&mut self, aside: Option<Box<Aside>>) {
+        if self.0.len() < SPARE {
+            self.0.extend(aside);
+        }
+    }
 }
 
 impl Sender {
@@ -105,7 +112,7 @@ impl Sender {
         let counts = aside.inflation + aside.dupacks + aside.limited;
         let is_behind = self.nxt < aside.top || self.una + 1 == aside.timed_out || self.una == 0;
         if !is_busy && counts == 0 && !is_behind && aside.special.is_none() && self.knows_nothing() {
-            spare.0.extend(self.aside.take()); // its board keeps its room
+            spare.put(self.aside.take());
         }
     }
 
