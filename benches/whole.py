@@ -16,7 +16,7 @@ from cases import HERE, RED
 import sojourn
 
 RUNS = 5
-SEEDS = 16
+SEEDS = 64
 #: A machine on which others use more than so much of a core is busy: two threads then wait for one.
 QUIET = 0.1
 
