@@ -4,21 +4,21 @@
 //! hold up nobody for long to the receiver, back as an acknowledgement, and what their sender answers is on its way to
 //! the queue. This loop does what [`Simulation::queue_up`], [`Simulation::depart`], [`Simulation::carry`],
 //! [`Simulation::receive`] and [`Simulation::react`] do one after the other, with queue and flow at hand all the time.
-//! Whatever is out of the ordinary it leaves to them.
+//! Whatever is out of the ordinary it leaves to them, or to [`Way`].
+
+mod queue;
+mod way;
 
 use crate::{
-    connection::{Connection, Special},
-    engine::{Calendar, Event, Kind, Service},
-    flow::{Agent, Flow},
-    group::Group,
-    losses::{Losses, Teller},
-    net::{Chain, Clerk, Gate, Hop, Lap, Link, LinkKind, Network, Packet, Port, Route, Sack, Sacks, Step},
-    plan::Tcp,
+    engine::{Event, Kind, Service},
+    flow::Agent,
+    net::{Clerk, Network, Packet, Sack},
     simulation::Simulation,
-    tcp::{self, Ack, Segment, Sender, SpareAsides, SpareReceivers},
+    tcp::{Ack, Sender},
 };
-use sojourn_aqm::{Aqm, codel::CoDel, droptail::DropTail, red::Red};
-use std::marker::PhantomData;
+use queue::{Any, One, Queue, Which};
+use sojourn_aqm::{codel::CoDel, droptail::DropTail, red::Red};
+use way::{Way, receive};
 
 /// What is out of the ordinary, at some time.
 enum Rare {
@@ -29,39 +29,6 @@ enum Rare {
     /// An acknowledgement comes then to a sender that cannot answer it yet, or whose timer expires before.
     Answer(u64, Packet),
 }
-
-/// The measured queue as the loop sees it.
-trait Queue {
-    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool;
-    fn take(&mut self, now: u64) -> Option<&Packet>;
-    fn on_idle(&mut self, now: u64);
-    fn clerk(&mut self) -> &mut Clerk;
-    /// Packets that wait.
-    fn len(&self) -> u32;
-    /// Whether departures may leave something to tell.
-    fn drops_late(&self) -> bool;
-    /// Let flows hear of packets that were dropped or marked.
-    #[inline(always)]
-    fn tell(&mut self, now: u64, losses: &mut Losses, flows: &mut [Flow], sacks: &mut Sacks) {
-        if !self.clerk().fates.is_empty() {
-            let teller = Teller { now, is_measured: true, waiting: self.len() };
-            losses.tell(teller, self.clerk(), flows, sacks);
-        }
-    }
-}
-
-/// Which kind of queue it is: there is a loop for each, so that what nearly everybody simulates is settled when that is
-/// compiled.
-trait Which {
-    type Queue<'a>: Queue;
-    fn of(port: &mut Port) -> Option<Self::Queue<'_>>;
-}
-
-/// One line with this algorithm, which must not look at who waits.
-struct One<A>(PhantomData<A>);
-
-/// Any.
-struct Any;
 
 impl Simulation {
     /// Handle the next events before the end, about `many`; how many there were.
@@ -239,198 +206,5 @@ impl Simulation {
                 queue.tell(now, losses, flows, sacks);
             }
         }
-    }
-}
-
-/// The way of a packet from the measured queue on, round to it again.
-struct Way<'a> {
-    number: u32,
-    host: u32,
-    lap: &'a mut Lap,
-    links: &'a mut [Link],
-    kinds: &'a mut [LinkKind],
-    chain: &'a mut Chain,
-}
-
-impl Way<'_> {
-    /// When a packet of `bytes` is at the receiver.
-    #[cold]
-    #[inline(never)]
-    fn there(&mut self, at: u64, bytes: u32) -> u64 {
-        if self.chain.is_there() {
-            return self.chain.there(self.links, self.kinds, at, bytes);
-        }
-        cross_all(&mut self.lap.there, self.links, self.kinds, self.host, at, bytes)
-    }
-
-    /// When an acknowledgement of `bytes` is at the sender's own link; `untold`: when a packet entered the chain that this
-    /// does not know of yet, and its size.
-    #[cold]
-    #[inline(never)]
-    fn back(&mut self, untold: Option<(u64, u32)>, at: u64, bytes: u32) -> u64 {
-        if let Some((entered, data)) = untold {
-            if bytes > self.chain.ack {
-                return self.chain.pass_larger(self.links, self.kinds, entered, bytes);
-            }
-            self.chain.there(self.links, self.kinds, entered, data);
-        }
-        if self.chain.is_there() {
-            return self.chain.back(self.links, self.kinds, at, bytes);
-        }
-        cross_all(&mut self.lap.back, self.links, self.kinds, self.host, at, bytes)
-    }
-
-    /// When an acknowledgement of `bytes` is at the sender.
-    #[inline(always)]
-    fn down(&mut self, at: u64, bytes: u32) -> u64 {
-        let link = &mut self.links[self.lap.down.link(self.host) as usize];
-        link.cross(&mut self.lap.down.pace, self.kinds, at, bytes)
-    }
-
-    /// The acknowledgement, for a sender that cannot answer it yet; `report`: its size and blocks.
-    #[inline(never)]
-    fn acknowledgement(
-        &self,
-        (connection, group, tcp): (&Connection, &Group, &Tcp),
-        report: (u32, u64),
-        steps: &mut [Step],
-    ) -> Packet {
-        let Lap { last, down, .. } = *self.lap;
-        steps[last as usize].hop = down; // should it wait, how long it took matters
-        connection.answer_with(report, self.number, (last, self.host), group.class, tcp)
-    }
-
-    /// A packet leaves the sender for its first link, and is filed for the queue.
-    #[inline(always)]
-    fn send(
-        &mut self,
-        calendar: &mut Calendar<Packet>,
-        (connection, group, tcp): (&mut Connection, &Group, &Tcp),
-        segment: Segment,
-        at: u64,
-    ) {
-        let Way { number, host, lap, links, kinds, .. } = self;
-        let route = Route { first: lap.begins, host: *host };
-        let first = lap.first.link(*host);
-        let (link, pace) = (&mut links[first as usize], &mut lap.first.pace);
-        calendar.push_with(
-            #[inline(always)]
-            |packet| {
-                connection.write_marked(packet, (*number, route), (&group.full, tcp), segment, at);
-                let (arrival, place) = link.cross_in_place(pace, kinds, at, packet.bytes);
-                Event::arrival(arrival, pace.rank(), place, first)
-            },
-        );
-    }
-
-    /// An acknowledgement reaches the sender, which may have much to do.
-    #[inline(never)]
-    fn react(
-        &mut self,
-        calendar: &mut Calendar<Packet>,
-        (connection, group, tcp): (&mut Connection, &Group, &Tcp),
-        ack: Ack,
-        at: u64,
-        (released, spare): (&mut Vec<Segment>, &mut SpareAsides),
-    ) {
-        let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        connection.sender.on_ack(&tcp.options, window, ack, at, (released, spare));
-        for segment in released.drain(..) {
-            self.send(calendar, (connection, group, tcp), segment, at);
-        }
-    }
-}
-
-/// A packet that is not as nearly all are reaches the receiver: its acknowledgement but for the blocks, the size of that,
-/// and where the blocks are.
-#[inline(never)]
-fn receive(
-    (connection, tcp): (&mut Connection, &Tcp),
-    packet: &Packet,
-    in_window: bool,
-    sacks: &mut Sacks,
-    spare: &mut SpareReceivers<Box<Special>>,
-) -> (Ack, u32, u64) {
-    let o = &tcp.options;
-    let signals = (packet.is_marked(), packet.flag);
-    let received = connection.receiver.receive_any(o, packet.number, signals, spare);
-    if in_window {
-        connection.count(tcp, packet.number, received.is_new);
-    }
-    let (bytes, sack) = connection.report(tcp, sacks);
-    let (next, echo) = (connection.receiver.next(), connection.receiver.echo() && o.ecn);
-    (Ack { next, echo, sack: Sack::default() }, bytes, sack)
-}
-
-/// Cross the links of `hops` one after the other: when the packet is there.
-fn cross_all(
-    hops: &mut [Hop],
-    links: &mut [Link],
-    kinds: &mut [LinkKind],
-    host: u32,
-    at: u64,
-    bytes: u32,
-) -> u64 {
-    let cross = |at, hop: &mut Hop| links[hop.link(host) as usize].cross(&mut hop.pace, kinds, at, bytes);
-    hops.iter_mut().fold(at, cross)
-}
-
-impl<A: Aqm> Queue for Gate<'_, A> {
-    #[inline(always)]
-    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
-        self.offer(now, packet)
-    }
-    #[inline(always)]
-    fn take(&mut self, now: u64) -> Option<&Packet> {
-        self.again().take(now)
-    }
-    fn on_idle(&mut self, now: u64) {
-        self.on_idle(now);
-    }
-    fn clerk(&mut self) -> &mut Clerk {
-        self.clerk
-    }
-    fn len(&self) -> u32 {
-        self.len()
-    }
-    fn drops_late(&self) -> bool {
-        self.drops_late()
-    }
-}
-
-impl Queue for &mut Port {
-    #[inline(always)]
-    fn offer(&mut self, now: u64, packet: &mut Packet) -> bool {
-        (**self).offer(now, packet)
-    }
-    #[inline(always)]
-    fn take(&mut self, now: u64) -> Option<&Packet> {
-        (**self).take(now)
-    }
-    fn on_idle(&mut self, now: u64) {
-        (**self).on_idle(now);
-    }
-    fn clerk(&mut self) -> &mut Clerk {
-        &mut self.clerk
-    }
-    fn len(&self) -> u32 {
-        self.backlog().0
-    }
-    fn drops_late(&self) -> bool {
-        true
-    }
-}
-
-impl<A: Aqm> Which for One<A> {
-    type Queue<'a> = Gate<'a, A>;
-    fn of(port: &mut Port) -> Option<Gate<'_, A>> {
-        port.gate_of()
-    }
-}
-
-impl Which for Any {
-    type Queue<'a> = &'a mut Port;
-    fn of(port: &mut Port) -> Option<&mut Port> {
-        Some(port)
     }
 }
