@@ -492,8 +492,21 @@ def load(path: str | PathLike[str]) -> Scenario:
         raise InputError(where, f"is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(where, f"cannot be read: {reason}") from None
+        near = _nearest_file(Path(path)) if isinstance(error, FileNotFoundError) else None
+        raise InputError(where, f"cannot be read: {reason}", nearest=near) from None
     return Scenario.from_toml(text, where)
+
+
+def _nearest_file(path: Path) -> str | None:
+    """Return the file that was probably meant: its name is misspelt, or that of its folder."""
+    if path.parent.is_dir():
+        name = _core.nearest(path.name, [one.name for one in path.parent.glob("*.toml")])
+        return None if name is None else str(path.with_name(name))
+    if not path.parent.parent.is_dir():
+        return None
+    folders = [one.name for one in path.parent.parent.iterdir() if (one / path.name).is_file()]
+    folder = _core.nearest(path.parent.name, folders)
+    return None if folder is None else str(path.parent.with_name(folder) / path.name)
 
 
 def json_schema() -> dict[str, Any]:

@@ -170,6 +170,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["run", "none.toml"], "none.toml cannot be read: no such file"),
+        (["run", "smal.toml"], "no such file or directory (did you mean small.toml?)"),
         (["run", "."], ". cannot be read: is a directory"),
         (["run", "bad.toml"], "bad.toml: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate"),
         (["run", "small.toml", "--aqm", "rde"], "is not an algorithm (did you mean red?)"),

@@ -158,3 +158,21 @@ def test_spans_keep_every_nanosecond(number: int) -> None:
 def test_rates_keep_every_bit(number: int) -> None:
     word = f"{number}bit/s"
     assert _core.parse_unit("rate", _core.canonical_unit("rate", word)) == _core.parse_unit("rate", word)
+
+
+@pytest.mark.parametrize("wrong", ["examples/rde.toml", "exmples/red.toml"])
+def test_a_misspelt_file_or_folder_is_guessed(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/red.toml").touch()
+    with pytest.raises(sojourn.errors.InputError) as caught:
+        sojourn.load(tmp_path / wrong)
+    assert caught.value.nearest == str(tmp_path / "examples/red.toml")
+
+
+@pytest.mark.parametrize("wrong", ["examples/avqred.toml", "nowhere/red.toml", "no/where/red.toml"])
+def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples/blue.toml").touch()
+    with pytest.raises(sojourn.errors.InputError) as caught:
+        sojourn.load(tmp_path / wrong)
+    assert caught.value.nearest is None
