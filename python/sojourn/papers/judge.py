@@ -8,6 +8,7 @@ reading and under each other reading, and corrects the probabilities for the num
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +22,7 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 SHOWN = 8
 
 
-class _Joined:
+class _Joined(ABC):
     """What checks of several parts have in common."""
 
     parts: tuple[Check, ...]
@@ -42,9 +43,9 @@ class _Joined:
             return frozenset()
         return union(part.wanting(samples) for part in self.parts)
 
+    @abstractmethod
     def judge(self, samples: Samples) -> Finding:
         """Return the finding."""
-        raise NotImplementedError
 
 
 class _Wrapped:
