@@ -1,21 +1,28 @@
 //! A calendar queue (R. Brown, CACM 31(10), 1988): to file an event and to take the next one cost the same
-//! however many are pending. Time is cut into days of a power of two nanoseconds; each day has a short list in
-//! order. Sixty-four days are a page, on which a bitmap says which days have a list. What lies farther ahead than all
-//! pages waits in a heap beside them until its page is opened, and so do very many timers, which take sixteen bytes
-//! each there. Days are made as long as two pending events are apart, so a list holds one or two.
+//! however many are pending. Time is cut into days of a power of two nanoseconds; each day has a list. Sixty-four days
+//! are a page, on which a bitmap says which days have one. What lies farther ahead than all pages waits in a heap beside
+//! them until its page is opened, and so do very many timers, which take sixteen bytes each there. A day is about half
+//! as long as two pending events are apart, so few have more than one.
+//!
+//! A page is put in order when it is opened. Until then, whoever files an event looks at no other: that other has left
+//! the cache long ago. Equal events, of which only timers are known, are alike.
 //!
 //! How long days are decides what it costs, never the order.
 
 use super::{Event, Heap};
+use std::{hint::black_box, mem::replace};
 
 const NONE: u32 = u32::MAX;
 /// So few timers are filed on the pages: a cache holds them, and pages cost less than the heap.
 const FEW: usize = 1000;
+/// So many, pending, are no longer in a near cache when their time comes.
+const MANY: usize = 4096;
 /// Days of a page, and the power of two that this is.
 const DAYS: usize = 1 << PAGE;
 const PAGE: u32 = 6;
 
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Node<T> {
     event: Event,
     next: u32,
@@ -24,12 +31,13 @@ struct Node<T> {
 
 #[derive(Clone, Copy, Debug)]
 struct Page {
-    /// Which days have a list, and the first node of each.
+    /// Which days have a list, which of these more than one event in any order, and the first node of each.
     taken: u64,
+    mixed: u64,
     days: [u32; DAYS],
 }
 
-const EMPTY: Page = Page { taken: 0, days: [NONE; DAYS] };
+const EMPTY: Page = Page { taken: 0, mixed: 0, days: [NONE; DAYS] };
 
 /// The pending events, each with what it is about.
 #[derive(Clone, Debug)]
@@ -46,6 +54,8 @@ pub(crate) struct Calendar<T> {
     /// The next event, or [`Event::NEVER`], and its place; none if it is on no page.
     top: Event,
     first: u32,
+    /// The page from which on days are not in order.
+    unordered: u64,
     /// Events that were beyond the pages when they were filed.
     far: Heap<(Event, u32)>,
     /// Events that were filed as timers, if those are set apart. None of these or those belongs on the page of the next
@@ -66,6 +76,7 @@ impl<T: Copy + Default> Calendar<T> {
             open: 0,
             top: Event::NEVER,
             first: NONE,
+            unordered: u64::MAX,
             far: Heap::new(),
             timers: Heap::new(),
             sets_apart: false,
@@ -158,40 +169,55 @@ impl<T: Copy + Default> Calendar<T> {
         page as usize & (self.pages.len() - 1)
     }
 
+    /// File an event: it comes before all of its day, unless its page is in order.
     #[inline(always)]
     fn file(&mut self, event: Event, place: u32) {
         let day = self.day(event);
         if self.is_beyond(day >> PAGE) {
             return self.file_far(event, place);
         }
+        if day >> PAGE < self.unordered {
+            return self.file_in_order(event, place);
+        }
         let number = self.number(day >> PAGE);
         let (page, slot) = (&mut self.pages[number], day as usize % DAYS);
-        let nodes = &mut self.nodes[..];
-        let first = page.days[slot];
-        if let Some(node) = nodes.get(first as usize)
-            && node.event <= event
-        {
-            return self.file_behind(first, event, place);
-        }
-        nodes[place as usize].next = first;
-        page.days[slot] = place;
+        page.mixed |= page.taken & 1 << slot;
         page.taken |= 1 << slot;
+        self.nodes[place as usize].next = replace(&mut page.days[slot], place);
+    }
+
+    #[inline(never)]
+    fn file_in_order(&mut self, event: Event, place: u32) {
+        let day = self.day(event);
+        let number = self.number(day >> PAGE);
+        let (page, slot) = (&mut self.pages[number], day as usize % DAYS);
+        page.taken |= 1 << slot;
+        insert(&mut self.nodes, &mut page.days[slot], place);
         if event < self.top {
             (self.top, self.first) = (event, place);
         }
     }
 
-    /// File an event among those of its day that are behind `first`.
-    #[inline(never)]
-    fn file_behind(&mut self, first: u32, event: Event, place: u32) {
-        let (mut before, mut next) = (first, self.nodes[first as usize].next);
-        while let Some(node) = self.nodes.get(next as usize)
-            && node.event <= event
-        {
-            (before, next) = (next, node.next);
+    /// Put the days of a page in order.
+    fn order(&mut self, page: u64) {
+        let number = self.number(page);
+        let page = &mut self.pages[number];
+        if self.nodes.len() > MANY {
+            // They lie anywhere. Read at once, they are waited for together instead of one by one.
+            let behind = |place: u32| self.nodes.get(place as usize).map_or(NONE, |node| node.next);
+            black_box(page.days.map(behind).map(behind));
         }
-        self.nodes[place as usize].next = next;
-        self.nodes[before as usize].next = place;
+        let mut rest = replace(&mut page.mixed, 0);
+        while rest > 0 {
+            let first = &mut page.days[rest.trailing_zeros() as usize];
+            let mut next = replace(&mut self.nodes[*first as usize].next, NONE);
+            while next != NONE {
+                let place = next;
+                next = self.nodes[place as usize].next;
+                insert(&mut self.nodes, first, place);
+            }
+            rest &= rest - 1;
+        }
     }
 
     #[inline(never)]
@@ -276,7 +302,7 @@ impl<T: Copy + Default> Calendar<T> {
         let next = match near {
             Some(near) if near < far => near,
             _ if self.is_beyond(far) => {
-                (self.top, self.first) = (top_far, NONE);
+                (self.top, self.first, self.unordered) = (top_far, NONE, u64::MAX);
                 return;
             }
             _ => {
@@ -284,6 +310,8 @@ impl<T: Copy + Default> Calendar<T> {
                 far
             }
         };
+        self.order(next);
+        self.unordered = next + 1;
         let page = self.page(next);
         self.first = page.days[page.taken.trailing_zeros() as usize];
         self.top = self.nodes[self.first as usize].event;
@@ -329,21 +357,24 @@ impl<T: Copy + Default> Calendar<T> {
         all
     }
 
-    /// Make days as long as the next sixteenth of the events are apart (packets: timers are further away), and the
-    /// pages several times as many as it takes for all of them. To be called now and then.
+    /// Make two days about as long as the next sixteenth of the events are apart (packets: timers are further away), and
+    /// pages enough for most of them twice over. To be called now and then.
     #[cold]
     pub(crate) fn adapt(&mut self) {
-        let mut all = self.places();
-        all.sort_by_key(|place| self.nodes[*place as usize].event);
+        let all = self.places();
+        let mut times: Vec<u64> = all.iter().map(|place| self.nodes[*place as usize].event.time()).collect();
         let few = all.len() / 16;
-        if let (Some(first), Some(last)) = (all.first(), all.get(few)) {
-            let [first, last] = [first, last].map(|place| self.nodes[*place as usize].event.time());
-            let gap = (last - first) / (few as u64).max(1);
+        if let (Some(first), Some(last)) = (times.iter().copied().min(), all.len().checked_sub(few + 1)) {
+            let near = *times.select_nth_unstable(few).1;
+            let most = *times.select_nth_unstable(last).1;
+            let gap = (near - first) / (2 * few as u64).max(1);
             let began = self.open << PAGE << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.open = began >> self.shift >> PAGE;
-            self.pages = vec![EMPTY; (4 * all.len()).div_ceil(DAYS).next_power_of_two()];
-            self.far = Heap::new();
+            let ahead = 2 * ((most - began) >> self.shift) as usize;
+            let days = ahead.clamp(4 * all.len(), 16 * all.len());
+            self.pages = vec![EMPTY; days.div_ceil(DAYS).next_power_of_two()];
+            (self.far, self.unordered) = (Heap::new(), self.open);
             for place in &all {
                 self.file(self.nodes[*place as usize].event, *place);
             }
@@ -354,6 +385,23 @@ impl<T: Copy + Default> Calendar<T> {
     /// How many events may be pending before memory for more is needed.
     pub(crate) fn capacity(&self) -> usize {
         self.nodes.len()
+    }
+}
+
+/// Put the node at `place` into the list that begins with `first`, which is in order.
+fn insert<T>(nodes: &mut [Node<T>], first: &mut u32, place: u32) {
+    let event = nodes[place as usize].event;
+    let mut before = NONE;
+    let mut next = *first;
+    while let Some(node) = nodes.get(next as usize)
+        && node.event < event
+    {
+        (before, next) = (next, node.next);
+    }
+    nodes[place as usize].next = next;
+    match nodes.get_mut(before as usize) {
+        Some(node) => node.next = place,
+        None => *first = place,
     }
 }
 
