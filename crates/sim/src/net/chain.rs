@@ -10,6 +10,8 @@ use super::{Hop, Link, LinkKind};
 
 /// The links are up to date.
 const NEVER: u64 = u64::MAX;
+/// No [`Larger`].
+const USUAL: usize = usize::MAX;
 
 /// The links, and the last packet that they were not told of.
 #[derive(Clone, Debug)]
@@ -28,8 +30,20 @@ pub(crate) struct Chain {
     ready: u64,
     /// When the last packet entered, if the links do not know of it yet.
     entered: u64,
-    /// The same with acknowledgements larger than usual (they report blocks), once there were some.
-    larger: Vec<Chain>,
+    /// The same with acknowledgements larger than usual (they report blocks), once there were some, and which of them the
+    /// last packet had, if one of them entered last.
+    larger: Vec<Larger>,
+    latest: usize,
+}
+
+/// What is constant where acknowledgements are larger.
+#[derive(Clone, Debug)]
+struct Larger {
+    ack: u32,
+    stages: Box<[Stage]>,
+    through: u64,
+    /// Who enters so much later, with an acknowledgement of the usual size or a larger one, is not held up.
+    slowest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,30 +58,21 @@ struct Stage {
 impl Chain {
     /// The links of `there` and `back`, for packets of `data` bytes and acknowledgements of `ack`.
     pub(super) fn new(there: &[Hop], back: &[Hop], (data, ack): (u32, u32), kinds: &[LinkKind]) -> Chain {
-        let (mut before, mut to_receiver, mut slowest) = (0, 0, 0);
-        let hops = there.iter().map(|hop| (hop, data)).chain(back.iter().map(|hop| (hop, ack)));
-        let mut stages = Vec::new();
-        for (hop, bytes) in hops {
-            let mut hop = *hop;
-            let (lasts, beyond, delay) = hop.pace.with_size(kinds, bytes);
-            stages.push(Stage { hop, before, lasts, beyond });
-            before += lasts + delay;
-            slowest = slowest.max(lasts + u64::from(beyond > 0));
-            if stages.len() == there.len() {
-                to_receiver = before;
-            }
-        }
+        let hops = there.iter().map(|hop| (*hop, data)).chain(back.iter().map(|hop| (*hop, ack)));
+        let (stages, through) = stages(hops, kinds);
+        let to_receiver = stages.get(there.len()).map_or(through, |stage| stage.before);
         Chain {
-            stages: stages.into(),
             turn: there.len(),
             data,
             ack,
             to_receiver,
-            through: before,
-            slowest,
+            through,
+            slowest: stages.iter().map(Stage::taken).max().unwrap_or(0),
             ready: 1,
             entered: NEVER,
+            stages,
             larger: Vec::new(),
+            latest: USUAL,
         }
     }
 
@@ -90,27 +95,31 @@ impl Chain {
     /// A packet for which it is free crosses all of it, and so does its acknowledgement: when that is through.
     #[inline(always)]
     pub(crate) fn pass(&mut self, at: u64) -> u64 {
-        self.entered = at;
+        (self.entered, self.latest) = (at, USUAL);
         self.ready = at + self.slowest;
         at + self.through
     }
 
-    /// The same with an acknowledgement larger than usual: that comes to each link later than a usual one would, so it is
-    /// held up nowhere either.
-    pub(crate) fn pass_larger(&mut self, links: &mut [Link], kinds: &[LinkKind], at: u64, ack: u32) -> u64 {
+    /// The same with an acknowledgement of `ack` bytes, more than usual: that comes to each link later than a usual one
+    /// would, so it is held up nowhere either.
+    pub(crate) fn pass_larger(&mut self, kinds: &[LinkKind], at: u64, ack: u32) -> u64 {
         let known = self.larger.iter().position(|larger| larger.ack == ack);
-        let known = known.unwrap_or_else(|| {
-            let hops: Vec<Hop> = self.stages.iter().map(|stage| stage.hop).collect();
-            let (there, back) = hops.split_at(self.turn);
-            self.larger.push(Chain::new(there, back, (self.data, ack), kinds));
-            self.larger.len() - 1
-        });
-        let larger = &mut self.larger[known];
-        let through = larger.pass(at);
-        larger.settle(links);
-        self.entered = NEVER; // the links know of one that entered later
-        self.look_at(links);
-        through
+        self.latest = known.unwrap_or_else(|| self.add_larger(kinds, ack));
+        let Larger { through, slowest, .. } = self.larger[self.latest];
+        self.entered = at;
+        self.ready = at + slowest;
+        at + through
+    }
+
+    #[cold]
+    fn add_larger(&mut self, kinds: &[LinkKind], ack: u32) -> usize {
+        let size = |i| if i < self.turn { self.data } else { ack };
+        let hops = self.stages.iter().enumerate().map(|(i, stage)| (stage.hop, size(i)));
+        let (stages, through) = stages(hops, kinds);
+        let later = |(stage, usual): (&Stage, &Stage)| stage.before - usual.before + stage.taken();
+        let slowest = stages.iter().zip(&self.stages).map(later).max().unwrap_or(0);
+        self.larger.push(Larger { ack, stages, through, slowest });
+        self.larger.len() - 1
     }
 
     /// Any packet: when it is at the receiver. Its acknowledgement must follow, by [`Chain::back`].
@@ -133,7 +142,8 @@ impl Chain {
     /// Bring the links up to date: they may be crossed by others then, after whom [`Chain::look_at`] is due.
     pub(crate) fn settle(&mut self, links: &mut [Link]) {
         if self.entered != NEVER {
-            for stage in &mut self.stages {
+            let larger = self.larger.get(self.latest);
+            for stage in larger.map_or(&self.stages, |larger| &larger.stages) {
                 let free = self.entered + stage.before + stage.lasts;
                 *stage.link(links) = Link::taken(free, stage.beyond);
             }
@@ -151,7 +161,24 @@ impl Chain {
     }
 }
 
+/// The links that packets and acknowledgements of these sizes cross one after the other, and how long all take.
+fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[Stage]>, u64) {
+    let mut before = 0;
+    let stages = hops.map(|(mut hop, bytes)| {
+        let (lasts, beyond, delay) = hop.pace.with_size(kinds, bytes);
+        let stage = Stage { hop, before, lasts, beyond };
+        before += lasts + delay;
+        stage
+    });
+    (stages.collect(), before)
+}
+
 impl Stage {
+    /// How long its transmitter is taken.
+    fn taken(&self) -> u64 {
+        self.lasts + u64::from(self.beyond > 0)
+    }
+
     fn link<'a>(&self, links: &'a mut [Link]) -> &'a mut Link {
         &mut links[self.hop.link(0) as usize]
     }
@@ -176,7 +203,7 @@ mod tests {
         /// Packets close together and far apart, of the usual size and others, now and then one that crosses a link
         /// on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier; fractions forgotten;
         /// links not settled, or not looked at, for others or
-        /// after larger acknowledgements.)
+        /// after larger acknowledgements; those take no longer, or hold up nobody longer, than usual ones.)
         #[test]
         fn agrees_with_its_links(
             rates in proptest::sample::select(vec![[8_000_000, 8_000_000, 8_000_000], [3_000_000, 7_000_000, 7_000_000], [1_000_000, 9_000_000_000, 3_000_000]]),
@@ -210,7 +237,7 @@ mod tests {
                 if chain.is_free(at, data) && ack == chain.ack {
                     prop_assert_eq!((at + chain.to_receiver, chain.pass(at)), (arrived, back));
                 } else if chain.is_free(at, data) {
-                    prop_assert_eq!(chain.pass_larger(&mut joined, &kinds, at, ack), back);
+                    prop_assert_eq!(chain.pass_larger(&kinds, at, ack), back);
                 } else {
                     let there = chain.there(&mut joined, &mut kinds, at, data);
                     prop_assert_eq!((there, chain.back(&mut joined, &mut kinds, there, ack)), (arrived, back));
