@@ -1,20 +1,29 @@
 //! The scoreboard of selective acknowledgements: which packets above the cumulative acknowledgement
 //! have arrived, which were sent again, what is still on its way (RFC 6675).
+//!
+//! Two bits a packet, in words of 64 packets: what is asked about all of them takes a few operations a word, and
+//! mostly there are one or two.
 
 use crate::net::Sack;
-use std::collections::VecDeque;
-
-const SACKED: u8 = 1;
-const RETRANSMITTED: u8 = 2;
 
 /// Packets that a later one has overtaken this often count as lost.
 pub(crate) const THRESHOLD: u32 = 3;
 
-/// One byte a packet from the first unacknowledged one on.
+/// Sixty-four packets, from a multiple of 64 on: whose bit is set here or there.
+#[derive(Clone, Copy, Debug, Default)]
+struct Word {
+    sacked: u64,
+    again: u64,
+}
+
+/// What is known of packets from the first unacknowledged one on.
 #[derive(Clone, Debug)]
 pub(crate) struct Board {
+    /// The first unacknowledged packet, and one beyond the highest of which something is known, if any is.
     base: u32,
-    flags: VecDeque<u8>,
+    end: u32,
+    /// The words from that of `base` on to that of the last packet.
+    words: Vec<Word>,
     sacked: u32,
     /// What was reported last: most blocks are reported again and again.
     reported: Sack,
@@ -27,59 +36,83 @@ pub(crate) struct Board {
 impl Board {
     /// Of packets from `base` on.
     pub(crate) fn new(base: u32) -> Board {
-        Board { base, flags: VecDeque::new(), sacked: 0, reported: Sack::default(), counted: 0, rescue: 0 }
+        let reported = Sack::default();
+        Board { base, end: 0, words: Vec::new(), sacked: 0, reported, counted: 0, rescue: 0 }
     }
 
     /// Nothing is known any more: as [`Board::new`].
     pub(crate) fn restart(&mut self, base: u32) {
-        let mut flags = std::mem::take(&mut self.flags);
-        flags.clear();
-        *self = Board { flags, ..Board::new(base) };
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        *self = Board { words, ..Board::new(base) };
     }
 
     /// Whether nothing is known of any packet.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.flags.is_empty()
+        self.words.is_empty()
     }
 
     /// Everything below `una` is acknowledged.
     #[inline]
     pub(crate) fn advance(&mut self, una: u32) {
-        if self.flags.is_empty() {
-            self.base = self.base.max(una);
+        if una <= self.base {
             return;
         }
-        while self.base < una {
-            match self.flags.pop_front() {
-                Some(flag) => self.sacked -= u32::from(flag & SACKED),
-                None => self.base = una - 1,
-            }
-            self.base += 1;
+        if una >= self.end {
+            self.forget();
+        } else {
+            self.words.drain(..(una / 64 - self.base / 64) as usize);
+            let below = !(u64::MAX << (una % 64));
+            self.words[0].sacked &= !below;
+            self.words[0].again &= !below;
+            self.sacked = self.words.iter().map(|word| word.sacked.count_ones()).sum();
         }
+        self.base = una;
+    }
+
+    /// Nothing is known of any packet.
+    fn forget(&mut self) {
+        self.words.clear();
+        (self.end, self.sacked) = (0, 0);
     }
 
     /// Note what an acknowledgement reports; whether it was news.
+    #[inline]
     pub(crate) fn report(&mut self, sack: &Sack) -> bool {
-        let mut news = false;
+        let before = self.sacked;
         let reported = std::mem::replace(&mut self.reported, *sack);
-        for &(first, end) in sack.iter().take_while(|(first, end)| first < end) {
-            let mut first = first.max(self.base);
-            for (from, to) in reported {
-                if (from..to).contains(&first) {
-                    first = to;
-                }
-            }
-            for sequence in first..end {
-                let flag = self.flag(sequence);
-                if *flag & SACKED == 0 {
-                    *flag |= SACKED;
-                    self.sacked += 1;
-                    news = true;
-                }
-            }
+        // Nearly always the latest block has become longer, and the others are as they were.
+        if sack[0].0 == reported[0].0 && sack[1..] == reported[1..] {
+            self.mark(reported[0].1, sack[0].1);
+        } else {
+            sack.iter().for_each(|&(first, end)| self.mark(first, end));
         }
-        news
+        self.sacked > before
+    }
+
+    /// Packets `first..end` have arrived, if there are any.
+    fn mark(&mut self, first: u32, end: u32) {
+        let mut first = first.max(self.base);
+        while first < end {
+            let beyond = (first / 64 * 64).saturating_add(64).min(end);
+            let bits = from(first) & !from_next(beyond);
+            let word = self.word(first, beyond);
+            let new = bits & !word.sacked;
+            word.sacked |= bits;
+            self.sacked += new.count_ones();
+            first = beyond;
+        }
+    }
+
+    /// The word of packet `sequence`; something is known of those below `end`.
+    fn word(&mut self, sequence: u32, end: u32) -> &mut Word {
+        let i = (sequence / 64 - self.base / 64) as usize;
+        self.end = self.end.max(end);
+        if i >= self.words.len() {
+            self.words.resize(i + 1, Word::default());
+        }
+        &mut self.words[i]
     }
 
     /// How many packets are selectively acknowledged...
@@ -89,25 +122,26 @@ impl Board {
 
     /// ... and how many of them are below `sequence`.
     pub(crate) fn sacked_below(&self, sequence: u32) -> u32 {
-        let known = sequence.saturating_sub(self.base) as usize;
-        self.flags.iter().take(known).filter(|flag| **flag & SACKED != 0).count() as u32
+        let sacked = self.numbered().map_while(|(first, word)| {
+            let below = sequence.checked_sub(first).filter(|below| *below > 0)?;
+            Some(if below < 64 { word.sacked & !from(below) } else { word.sacked })
+        });
+        sacked.map(u64::count_ones).sum()
     }
 
     pub(crate) fn retransmitted(&mut self, sequence: u32) {
-        *self.flag(sequence) |= RETRANSMITTED;
+        self.word(sequence, sequence + 1).again |= 1 << (sequence % 64);
     }
 
     /// What was sent again in an earlier recovery counts for nothing in this one.
     pub(crate) fn forget_retransmissions(&mut self) {
-        for flag in &mut self.flags {
-            *flag &= SACKED;
-        }
+        self.words.iter_mut().for_each(|word| word.again = 0);
     }
 
     /// Forget everything (after a time-out).
     pub(crate) fn clear(&mut self) {
-        self.flags.clear();
-        (self.sacked, self.reported) = (0, Sack::default());
+        self.forget();
+        self.reported = Sack::default();
     }
 
     /// Whether so many packets above the first missing one have arrived that it must be lost.
@@ -117,52 +151,83 @@ impl Board {
 
     /// SetPipe: packets believed to be on their way, of those below `nxt`.
     pub(crate) fn pipe(&self, nxt: u32) -> u32 {
-        let mut pipe = nxt.saturating_sub(self.base.max(self.base + self.flags.len() as u32));
+        let (base, end) = (self.base, self.end.max(self.base));
+        // Below the third of those that have arrived, from above, all others are lost.
+        let not_lost = match self.third() {
+            Some(third) => end - third - THRESHOLD,
+            None => end - base - self.sacked,
+        };
+        let again: u32 = self.words.iter().map(|word| (word.again & !word.sacked).count_ones()).sum();
+        nxt.saturating_sub(end) + not_lost + again
+    }
+
+    /// The highest packet that counts as many above it that have arrived, itself included, as make others lost.
+    fn third(&self) -> Option<u32> {
         let mut above = 0;
-        for flag in self.flags.iter().rev() {
-            if flag & SACKED != 0 {
+        for (first, word) in self.numbered().rev() {
+            let mut sacked = word.sacked;
+            while sacked > 0 {
                 above += 1;
-                continue;
+                if above == THRESHOLD {
+                    return Some(first + sacked.ilog2());
+                }
+                sacked &= !(1 << sacked.ilog2());
             }
-            pipe += u32::from(above < THRESHOLD) + u32::from(flag & RETRANSMITTED != 0);
         }
-        pipe
+        None
     }
 
     /// The lowest packet below the highest reported one that neither arrived nor was sent again; with
     /// `lost`, only one that counts as lost.
+    #[inline]
     pub(crate) fn hole(&self, lost: bool) -> Option<u32> {
         let mut above = self.sacked;
-        for (i, flag) in self.flags.iter().enumerate() {
-            if above == 0 || lost && above < THRESHOLD {
-                return None;
+        let mut known = from(self.base);
+        for (first, word) in self.numbered() {
+            let missing = !(word.sacked | word.again) & known;
+            if missing > 0 {
+                let place = missing.trailing_zeros();
+                above -= (word.sacked & !from(place)).count_ones();
+                return (above >= if lost { THRESHOLD } else { 1 }).then_some(first + place);
             }
-            above -= u32::from(flag & SACKED);
-            if *flag == 0 {
-                return Some(self.base + i as u32);
-            }
+            above -= word.sacked.count_ones();
+            known = u64::MAX;
         }
         None
     }
 
     /// The highest packet below `nxt` that has not arrived.
     pub(crate) fn last_missing(&self, nxt: u32) -> Option<u32> {
-        let known = self.flags.iter().rposition(|flag| flag & SACKED == 0).map(|i| self.base + i as u32);
-        if nxt > self.base + self.flags.len() as u32 { Some(nxt - 1) } else { known }
+        if nxt > self.end.max(self.base) {
+            return Some(nxt - 1);
+        }
+        let missing = |sequence: &u32| {
+            self.words[(sequence / 64 - self.base / 64) as usize].sacked >> (sequence % 64) & 1 == 0
+        };
+        (self.base..self.end).rev().find(missing)
     }
 
-    fn flag(&mut self, sequence: u32) -> &mut u8 {
-        let i = (sequence - self.base) as usize;
-        if i >= self.flags.len() {
-            self.flags.resize(i + 1, 0);
-        }
-        &mut self.flags[i]
+    /// The words, each with the number of its first packet.
+    fn numbered(&self) -> impl DoubleEndedIterator<Item = (u32, &Word)> {
+        let first = self.base / 64;
+        self.words.iter().enumerate().map(move |(i, word)| ((first + i as u32) * 64, word))
     }
+}
+
+/// The bits of packet `sequence` and those behind it in its word.
+fn from(sequence: u32) -> u64 {
+    u64::MAX << (sequence % 64)
+}
+
+/// The same of the word before, if `sequence` begins one: none.
+fn from_next(sequence: u32) -> u64 {
+    if sequence.is_multiple_of(64) { 0 } else { from(sequence) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_packet_is_lost_when_three_later_ones_have_arrived() {
@@ -186,5 +251,100 @@ mod tests {
         assert_eq!([20, 16, 15].map(|nxt| board.last_missing(nxt)), [Some(19), Some(14), Some(14)]);
         board.clear();
         assert_eq!((board.pipe(20), board.hole(false)), (6, None));
+    }
+
+    /// What a board knows, packet by packet: has it arrived, was it sent again.
+    #[derive(Default)]
+    struct Plain {
+        base: u32,
+        flags: Vec<(bool, bool)>,
+    }
+
+    impl Plain {
+        fn flag(&mut self, sequence: u32) -> &mut (bool, bool) {
+            let i = (sequence - self.base) as usize;
+            self.flags.resize(self.flags.len().max(i + 1), (false, false));
+            &mut self.flags[i]
+        }
+        fn end(&self) -> u32 {
+            self.base + self.flags.len() as u32
+        }
+        fn advance(&mut self, una: u32) {
+            self.flags.drain(..((una - self.base) as usize).min(self.flags.len()));
+            self.base = una;
+        }
+        fn above(&self, sequence: u32) -> u32 {
+            (sequence + 1..self.end()).filter(|s| self.at(*s).0).count() as u32
+        }
+        fn at(&self, sequence: u32) -> (bool, bool) {
+            self.flags[(sequence - self.base) as usize]
+        }
+        fn pipe(&self, nxt: u32) -> u32 {
+            let on_its_way = |s: u32| match self.at(s) {
+                (true, _) => 0,
+                (false, again) => u32::from(self.above(s) < THRESHOLD) + u32::from(again),
+            };
+            nxt.saturating_sub(self.end()) + (self.base..self.end()).map(on_its_way).sum::<u32>()
+        }
+        fn hole(&self, above: u32) -> Option<u32> {
+            (self.base..self.end())
+                .find(|s| self.at(*s) == (false, false))
+                .filter(|s| self.above(*s) >= above)
+        }
+        fn last_missing(&self, nxt: u32) -> Option<u32> {
+            let known = (self.base..self.end()).rev().find(|s| !self.at(*s).0);
+            if nxt > self.end() { Some(nxt - 1) } else { known }
+        }
+    }
+
+    proptest! {
+        /// Blocks that grow and others, short and beyond several words, packets sent again, acknowledgements, time-outs.
+        #[test]
+        fn agrees_with_a_list_of_packets(
+            start in 0u32..200,
+            steps in proptest::collection::vec((0u8..12, 0u32..150, 1u32..90), 1..80),
+        ) {
+            let (mut board, mut plain) = (Board::new(start), Plain { base: start, ..Plain::default() });
+            let mut sack = Sack::default();
+            for (what, ahead, long) in steps {
+                let first = plain.base + 1 + ahead;
+                match what {
+                    0..4 if sack[0].1 > plain.base => sack[0].1 += 1,
+                    0..7 => sack = [(first, first + long), sack[0], sack[1]],
+                    7..9 => {
+                        board.retransmitted(first - 1);
+                        plain.flag(first - 1).1 = true;
+                    }
+                    9 => {
+                        board.advance(first);
+                        plain.advance(first);
+                    }
+                    10 => {
+                        board.forget_retransmissions();
+                        plain.flags.iter_mut().for_each(|flag| flag.1 = false);
+                    }
+                    _ => {
+                        board.clear();
+                        plain.flags.clear();
+                        sack = Sack::default();
+                    }
+                }
+                if what < 7 {
+                    let blocks = sack.iter().flat_map(|(first, end)| *first..*end);
+                    let known: Vec<u32> = blocks.filter(|s| *s >= plain.base).collect();
+                    let news = known.into_iter().fold(false, |news, s| !std::mem::replace(&mut plain.flag(s).0, true) | news);
+                    prop_assert_eq!(board.report(&sack), news);
+                }
+                let sacked = plain.flags.iter().filter(|flag| flag.0).count() as u32;
+                prop_assert_eq!((board.sacked(), board.is_empty()), (sacked, plain.flags.is_empty()));
+                let below = (plain.base..first.min(plain.end())).filter(|s| plain.at(*s).0).count();
+                prop_assert_eq!(board.sacked_below(first), below as u32);
+                prop_assert_eq!((board.hole(false), board.hole(true)), (plain.hole(1), plain.hole(THRESHOLD)));
+                for nxt in [first, plain.end(), plain.end() + long] {
+                    prop_assert_eq!(board.pipe(nxt), plain.pipe(nxt));
+                    prop_assert_eq!(board.last_missing(nxt), plain.last_missing(nxt));
+                }
+            }
+        }
     }
 }
