@@ -2,7 +2,7 @@
 
 use crate::{
     check::LARGEST,
-    net::{Carries, Packet, Route, Sacks},
+    net::{Carries, Packet, Route, Sack, Sacks},
     plan::{Draw, Tcp},
     tcp::{self, Receiver, Segment, Sender, SpareAsides, SpareReceivers},
     traffic::{Datagrams, Demand, EdgeMarker},
@@ -259,28 +259,22 @@ impl Connection {
         tcp: &Tcp,
         sacks: &mut Sacks,
     ) -> Packet {
-        let (bytes, sack) = self.report(tcp, sacks);
-        self.answer_with((bytes, sack), flow, (step, host), class, tcp)
+        let (bytes, sack) = self.report(tcp);
+        self.answer_with((bytes, sacks.put(sack)), flow, (step, host), class, tcp)
     }
 
-    /// Size of the acknowledgement, and what it reports: a place among [`Sacks`].
+    /// Size of the acknowledgement, and what it reports.
     #[inline(always)]
-    pub(crate) fn report(&self, tcp: &Tcp, sacks: &mut Sacks) -> (u32, u64) {
-        if tcp.options.sack && self.receiver.has_blocks() {
-            self.report_blocks(tcp, sacks)
-        } else {
-            (tcp.ack, 0)
+    pub(crate) fn report(&self, tcp: &Tcp) -> (u32, Sack) {
+        if !tcp.options.sack {
+            return (tcp.ack, Sack::default());
         }
+        let sack = self.receiver.sack();
+        let blocks = sack.iter().filter(|(_, end)| *end > 0).count() as u32;
+        (tcp.ack + tcp.options.sack_bytes * blocks, sack)
     }
 
-    #[inline(never)]
-    fn report_blocks(&self, tcp: &Tcp, sacks: &mut Sacks) -> (u32, u64) {
-        let blocks = self.receiver.sack();
-        let count = blocks.iter().filter(|(first, end)| first < end).count() as u32;
-        (tcp.ack + tcp.options.sack_bytes * count, sacks.put(blocks))
-    }
-
-    /// The acknowledgement with this [`Connection::report`].
+    /// The acknowledgement of this size that reports what is at this place among [`Sacks`].
     pub(crate) fn answer_with(
         &self,
         (bytes, sack): (u32, u64),

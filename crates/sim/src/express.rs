@@ -186,8 +186,7 @@ impl Simulation {
                     way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
                 }
             } else {
-                let (mut ack, bytes, sack) =
-                    receive((connection, tcp), packet, in_window, sacks, &mut spare.receivers);
+                let (ack, bytes) = receive((connection, tcp), packet, in_window, &mut spare.receivers);
                 at = if is_free && bytes == chain.ack {
                     chain.pass(entered)
                 } else {
@@ -195,10 +194,10 @@ impl Simulation {
                 };
                 at = way!().down(at, bytes);
                 if is_late(at, &connection.sender) {
-                    let ack = way!().acknowledgement((connection, group, tcp), (bytes, sack), steps);
+                    let report = (bytes, sacks.put(ack.sack));
+                    let ack = way!().acknowledgement((connection, group, tcp), report, steps);
                     return (now, Rare::Answer(at, ack));
                 }
-                ack.sack = sacks.take(sack);
                 way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
             }
             timers.watch(calendar, (connection, number), before, at);

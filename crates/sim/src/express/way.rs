@@ -5,7 +5,7 @@ use crate::{
     connection::{Connection, Special},
     engine::{Calendar, Event},
     group::Group,
-    net::{Chain, Hop, Lap, Link, LinkKind, Packet, Route, Sack, Sacks, Step},
+    net::{Chain, Hop, Lap, Link, LinkKind, Packet, Route, Step},
     plan::Tcp,
     tcp::{self, Ack, Segment, SpareAsides, SpareReceivers},
 };
@@ -109,25 +109,23 @@ impl Way<'_> {
     }
 }
 
-/// A packet that is not as nearly all are reaches the receiver: its acknowledgement but for the blocks, the size of that,
-/// and where the blocks are.
+/// A packet that is not as nearly all are reaches the receiver: its acknowledgement, and the size of that.
 #[inline(never)]
 pub(super) fn receive(
     (connection, tcp): (&mut Connection, &Tcp),
     packet: &Packet,
     in_window: bool,
-    sacks: &mut Sacks,
     spare: &mut SpareReceivers<Box<Special>>,
-) -> (Ack, u32, u64) {
+) -> (Ack, u32) {
     let o = &tcp.options;
     let signals = (packet.is_marked(), packet.flag);
     let received = connection.receiver.receive_any(o, packet.number, signals, spare);
     if in_window {
         connection.count(tcp, packet.number, received.is_new);
     }
-    let (bytes, sack) = connection.report(tcp, sacks);
+    let (bytes, sack) = connection.report(tcp);
     let (next, echo) = (connection.receiver.next(), connection.receiver.echo() && o.ecn);
-    (Ack { next, echo, sack: Sack::default() }, bytes, sack)
+    (Ack { next, echo, sack }, bytes)
 }
 
 /// Cross the links of `hops` one after the other: when the packet is there.

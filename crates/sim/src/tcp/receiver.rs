@@ -247,13 +247,8 @@ impl<K> Receiver<K> {
         self.aside.as_ref().is_some_and(|aside| aside.echo)
     }
 
-    /// Whether something arrived above what is missing.
-    #[inline]
-    pub(crate) fn has_blocks(&self) -> bool {
-        self.aside.as_ref().is_some_and(|aside| !aside.blocks.is_empty())
-    }
-
     /// The blocks to report: the latest first.
+    #[inline]
     pub(crate) fn sack(&self) -> Sack {
         self.aside.as_ref().map_or(Sack::default(), |aside| aside.blocks.first())
     }
@@ -273,10 +268,11 @@ impl Blocks {
         self.latest.1 == 0
     }
 
-    /// Whether there is one block only, and `sequence` lengthens it; then it does.
+    /// Whether `sequence` lengthens the latest block up to no other one; then it does.
     #[inline]
     fn grows_by(&mut self, sequence: u32) -> bool {
-        let grows = self.latest.1 == sequence && sequence > 0 && self.older.is_empty();
+        let is_next = self.latest.1 == sequence && sequence > 0;
+        let grows = is_next && self.older.iter().all(|older| older.0 != sequence + 1);
         if grows {
             self.latest.1 += 1;
         }
@@ -284,12 +280,10 @@ impl Blocks {
     }
 
     /// The first three.
+    #[inline]
     fn first(&self) -> Sack {
-        let mut first = Sack::default();
-        for (slot, block) in first.iter_mut().zip([&self.latest].into_iter().chain(&self.older)) {
-            *slot = *block;
-        }
-        first
+        let older = |i: usize| self.older.get(i).copied().unwrap_or_default();
+        [self.latest, older(0), older(1)]
     }
 
     /// `block` becomes the latest.
@@ -312,7 +306,13 @@ impl Blocks {
     }
 
     /// Packet `sequence` arrives, which is not packet 0; whether it is in no block yet.
+    #[inline]
     fn add(&mut self, sequence: u32) -> bool {
+        self.grows_by(sequence) || self.add_other(sequence)
+    }
+
+    #[inline(never)]
+    fn add_other(&mut self, sequence: u32) -> bool {
         if (self.latest.0..self.latest.1).contains(&sequence) {
             return false;
         }
