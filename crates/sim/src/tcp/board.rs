@@ -92,7 +92,20 @@ impl Board {
     }
 
     /// Packets `first..end` have arrived, if there are any.
+    #[inline]
     fn mark(&mut self, first: u32, end: u32) {
+        if end == first.wrapping_add(1) && first >= self.base {
+            let word = self.word(first, end);
+            let is_new = word.sacked >> (first % 64) & 1 == 0;
+            word.sacked |= 1 << (first % 64);
+            self.sacked += u32::from(is_new);
+        } else {
+            self.mark_many(first, end);
+        }
+    }
+
+    #[inline(never)]
+    fn mark_many(&mut self, first: u32, end: u32) {
         let mut first = first.max(self.base);
         while first < end {
             let beyond = (first / 64 * 64).saturating_add(64).min(end);
@@ -106,11 +119,12 @@ impl Board {
     }
 
     /// The word of packet `sequence`; something is known of those below `end`.
+    #[inline]
     fn word(&mut self, sequence: u32, end: u32) -> &mut Word {
         let i = (sequence / 64 - self.base / 64) as usize;
         self.end = self.end.max(end);
-        if i >= self.words.len() {
-            self.words.resize(i + 1, Word::default());
+        while i >= self.words.len() {
+            self.words.push(Word::default());
         }
         &mut self.words[i]
     }

@@ -70,6 +70,9 @@ impl Sender {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
         }
+        if self.is_usual_report(&ack) {
+            return self.on_usual_report(o, &ack, now, out);
+        }
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
         let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.aside().lost_syn;
         ack.echo = o.ecn && (ack.echo || negotiates);

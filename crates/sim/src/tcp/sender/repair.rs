@@ -1,7 +1,7 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
-use super::{Cut, NEVER, Segment, Sender, Signal, SpareAsides};
+use super::{Ack, Aside, Cut, NEVER, Segment, Sender, Signal, SpareAsides};
 use crate::tcp::{
     board::THRESHOLD,
     options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -60,6 +60,26 @@ impl Sender {
         };
         self.keep().top = limit.max(nxt);
         Some(limit)
+    }
+
+    /// Whether this is a duplicate that reports blocks while holes are repaired, and nothing else is out of the ordinary.
+    #[inline(always)]
+    pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
+        let is_repairing = |aside: &Aside| aside.in_recovery && !aside.deaf && aside.special.is_none();
+        let is_bare = ack.next == self.una && self.una > 0 && !ack.echo;
+        is_bare && ack.sack[0].1 > 0 && self.aside.as_deref().is_some_and(is_repairing)
+    }
+
+    /// That: a packet more has left the network.
+    #[inline]
+    pub(super) fn on_usual_report(&mut self, o: &TcpOptions, ack: &Ack, now: u64, out: &mut Vec<Segment>) {
+        let board = self.board();
+        board.report(&ack.sack);
+        board.counted -= 1;
+        match o.scoreboard {
+            Scoreboard::Rfc6675 => self.send_by_pipe(o, now, out),
+            Scoreboard::Sack1 => self.send_by_counter(o, now, out),
+        }
     }
 
     /// A packet more has left the network while a hole is repaired without selective acknowledgements: the limit of

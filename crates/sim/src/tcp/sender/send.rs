@@ -88,20 +88,26 @@ impl Sender {
     /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
     pub(super) fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let window = self.cwnd as i64;
-        if self.board().counted < window && self.holds_back(o, now) {
+        let last = self.end.min(self.una.saturating_add(o.receiver_window));
+        if self.board().counted >= window || self.holds_back(o, now) {
             return;
         }
-        while self.board().counted < window {
-            if let Some(hole) = self.board().hole(false) {
-                self.board().retransmitted(hole);
+        loop {
+            let (nxt, board) = (self.nxt, self.board());
+            if board.counted >= window {
+                return;
+            }
+            if let Some(hole) = board.hole(false) {
+                board.counted += 1;
+                board.retransmitted(hole);
                 self.emit(o, hole, now, out);
-            } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
-                self.emit(o, self.nxt, now, out);
+            } else if nxt < last {
+                board.counted += 1;
+                self.emit(o, nxt, now, out);
                 self.nxt += 1;
             } else {
-                break;
+                return;
             }
-            self.board().counted += 1;
         }
     }
 
