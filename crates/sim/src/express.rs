@@ -192,7 +192,8 @@ impl Simulation {
                 } else {
                     way!().back(is_free.then_some((entered, packet.bytes)), at, bytes)
                 };
-                at = way!().down(at, bytes);
+                let has_blocks = bytes > tcp.ack;
+                at = if has_blocks { way!().down_larger(at, bytes) } else { way!().down(at, bytes) };
                 if is_late(at, &connection.sender) {
                     let report = (bytes, sacks.put(ack.sack));
                     let ack = way!().acknowledgement((connection, group, tcp), report, steps);

@@ -55,6 +55,13 @@ impl Way<'_> {
         link.cross(&mut self.lap.down.pace, self.kinds, at, bytes)
     }
 
+    /// The same with one that reports blocks.
+    #[inline(always)]
+    pub(super) fn down_larger(&mut self, at: u64, bytes: u32) -> u64 {
+        let link = &mut self.links[self.lap.down.link(self.host) as usize];
+        link.cross(&mut self.lap.larger, self.kinds, at, bytes)
+    }
+
     /// The acknowledgement, for a sender that cannot answer it yet; `report`: its size and blocks.
     #[inline(never)]
     pub(super) fn acknowledgement(
@@ -63,8 +70,9 @@ impl Way<'_> {
         report: (u32, u64),
         steps: &mut [Step],
     ) -> Packet {
-        let Lap { last, down, .. } = *self.lap;
-        steps[last as usize].hop = down; // should it wait, how long it took matters
+        let Lap { last, down, larger, .. } = *self.lap;
+        let hop = &mut steps[last as usize].hop;
+        hop.pace = if report.0 > tcp.ack { larger } else { down.pace }; // should it wait, how long it took matters
         connection.answer_with(report, self.number, (last, self.host), group.class, tcp)
     }
 

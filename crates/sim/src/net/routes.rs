@@ -62,6 +62,8 @@ pub(crate) struct Lap {
     pub(crate) back: Box<[Hop]>,
     pub(crate) down: Hop,
     pub(crate) last: u32,
+    /// What larger acknowledgements than usual, which report blocks, take on that link.
+    pub(crate) larger: Pace,
     /// The step and the link on which the sender's next packet leaves.
     pub(crate) begins: u32,
     pub(crate) first: Hop,
@@ -320,7 +322,8 @@ fn number_laps(steps: &mut [Step], first: usize, laps: &mut Vec<Lap>) {
         .map(|begin| {
             let (there, back) = (hops(begin + 1..backward), hops(backward..behind - 1));
             let (down, last) = (steps[behind - 1].hop, behind as u32 - 1);
-            (begin, Lap { there, back, down, last, begins: first as u32, first: steps[first].hop })
+            let (begins, larger) = (first as u32, down.pace);
+            (begin, Lap { there, back, down, last, larger, begins, first: steps[first].hop })
         })
         .collect();
     steps[first..backward].iter_mut().for_each(|step| step.lap = NOWHERE);
