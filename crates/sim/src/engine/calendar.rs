@@ -358,7 +358,7 @@ impl<T: Copy + Default> Calendar<T> {
     }
 
     /// Make two days about as long as the next sixteenth of the events are apart (packets: timers are further away), and
-    /// pages enough for most of them twice over. To be called now and then.
+    /// pages enough for most of them and a quarter more. To be called now and then.
     #[cold]
     pub(crate) fn adapt(&mut self) {
         let all = self.places();
@@ -371,7 +371,7 @@ impl<T: Copy + Default> Calendar<T> {
             let began = self.open << PAGE << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.open = began >> self.shift >> PAGE;
-            let ahead = 2 * ((most - began) >> self.shift) as usize;
+            let ahead = 5 * ((most - began) >> self.shift) as usize / 4;
             let days = ahead.clamp(4 * all.len(), 16 * all.len());
             self.pages = vec![EMPTY; days.div_ceil(DAYS).next_power_of_two()];
             (self.far, self.unordered) = (Heap::new(), self.open);
