@@ -10,13 +10,15 @@
 //! How long days are decides what it costs, never the order.
 
 use super::{Event, Heap};
-use std::{hint::black_box, mem::replace};
+use std::{hint::black_box, iter::successors, mem::replace};
 
 const NONE: u32 = u32::MAX;
 /// So few timers are filed on the pages: a cache holds them, and pages cost less than the heap.
 const FEW: usize = 1000;
 /// So many, pending, are no longer in a near cache when their time comes.
 const MANY: usize = 4096;
+/// A list that is longer is not put in order one by one.
+const SHORT: usize = 16;
 /// Days of a page, and the power of two that this is.
 const DAYS: usize = 1 << PAGE;
 const PAGE: u32 = 6;
@@ -56,6 +58,8 @@ pub(crate) struct Calendar<T> {
     first: u32,
     /// The page from which on days are not in order.
     unordered: u64,
+    /// The event that was put in order among others last, and its place.
+    filed: (Event, u32),
     /// Events that were beyond the pages when they were filed.
     far: Heap<(Event, u32)>,
     /// Events that were filed as timers, if those are set apart. None of these or those belongs on the page of the next
@@ -77,6 +81,7 @@ impl<T: Copy + Default> Calendar<T> {
             top: Event::NEVER,
             first: NONE,
             unordered: u64::MAX,
+            filed: (Event::NEVER, NONE),
             far: Heap::new(),
             timers: Heap::new(),
             sets_apart: false,
@@ -191,10 +196,29 @@ impl<T: Copy + Default> Calendar<T> {
         let day = self.day(event);
         let number = self.number(day >> PAGE);
         let (page, slot) = (&mut self.pages[number], day as usize % DAYS);
-        page.taken |= 1 << slot;
-        insert(&mut self.nodes, &mut page.days[slot], place);
+        if page.taken >> slot & 1 == 0 {
+            page.taken |= 1 << slot;
+            page.days[slot] = place;
+            self.nodes[place as usize].next = NONE;
+        } else {
+            self.insert(event, place, (number, slot));
+        }
         if event < self.top {
             (self.top, self.first) = (event, place);
+        }
+    }
+
+    /// Put an event among others of its day, which are in order.
+    #[inline(never)]
+    fn insert(&mut self, event: Event, place: u32, (number, slot): (usize, usize)) {
+        // Very many may be filed for one time, one behind the other: so it begins with the last one, if that is pending.
+        let (last, behind) = replace(&mut self.filed, (event, place));
+        if self.top <= last && last < event && self.day(last) == self.day(event) {
+            let mut next = self.nodes[behind as usize].next;
+            insert(&mut self.nodes, &mut next, place);
+            self.nodes[behind as usize].next = next;
+        } else {
+            insert(&mut self.nodes, &mut self.pages[number].days[slot], place);
         }
     }
 
@@ -209,13 +233,7 @@ impl<T: Copy + Default> Calendar<T> {
         }
         let mut rest = replace(&mut page.mixed, 0);
         while rest > 0 {
-            let first = &mut page.days[rest.trailing_zeros() as usize];
-            let mut next = replace(&mut self.nodes[*first as usize].next, NONE);
-            while next != NONE {
-                let place = next;
-                next = self.nodes[place as usize].next;
-                insert(&mut self.nodes, first, place);
-            }
+            sort(&mut self.nodes, &mut page.days[rest.trailing_zeros() as usize]);
             rest &= rest - 1;
         }
     }
@@ -319,7 +337,7 @@ impl<T: Copy + Default> Calendar<T> {
 
     /// File on its page what belongs there.
     fn fetch(&mut self, page: u64) {
-        (self.top, self.first) = (Event::NEVER, NONE);
+        (self.top, self.first, self.unordered) = (Event::NEVER, NONE, self.unordered.min(page));
         while let Some((event, place)) = self.far.peek()
             && self.day(event) >> PAGE == page
         {
@@ -347,11 +365,8 @@ impl<T: Copy + Default> Calendar<T> {
 
     fn places(&self) -> Vec<u32> {
         let mut all = Vec::new();
-        for mut place in self.pages.iter().flat_map(|page| page.days) {
-            while let Some(node) = self.nodes.get(place as usize) {
-                all.push(place);
-                place = node.next;
-            }
+        for first in self.pages.iter().flat_map(|page| page.days) {
+            all.extend(list(&self.nodes, first));
         }
         all.extend(self.far.iter().map(|(_, place)| place));
         all
@@ -365,9 +380,12 @@ impl<T: Copy + Default> Calendar<T> {
         let mut times: Vec<u64> = all.iter().map(|place| self.nodes[*place as usize].event.time()).collect();
         let few = all.len() / 16;
         if let (Some(first), Some(last)) = (times.iter().copied().min(), all.len().checked_sub(few + 1)) {
-            let near = *times.select_nth_unstable(few).1;
             let most = *times.select_nth_unstable(last).1;
-            let gap = (near - first) / (2 * few as u64).max(1);
+            // Very many may be due just now.
+            let ranks = successors(Some(few), |rank| (2 * rank < last && *rank > 0).then_some(2 * rank));
+            let mut near = ranks.map(|rank| (rank, *times.select_nth_unstable(rank).1));
+            let (rank, near) = near.find(|(_, near)| *near > first).unwrap_or((last, most));
+            let gap = (near - first) / (2 * rank as u64).max(1);
             let began = self.open << PAGE << self.shift;
             self.shift = u64::BITS - gap.max(1).leading_zeros();
             self.open = began >> self.shift >> PAGE;
@@ -405,6 +423,28 @@ fn insert<T>(nodes: &mut [Node<T>], first: &mut u32, place: u32) {
     }
 }
 
+/// Put the list that begins with `first` in order.
+fn sort<T>(nodes: &mut [Node<T>], first: &mut u32) {
+    let mut next = replace(first, NONE);
+    for _ in 0..SHORT {
+        let Some(node) = nodes.get(next as usize) else { return };
+        let place = replace(&mut next, node.next);
+        insert(nodes, first, place);
+    }
+    let mut all: Vec<u32> = list(nodes, *first).chain(list(nodes, next)).collect();
+    all.sort_unstable_by_key(|place| nodes[*place as usize].event);
+    *first = NONE;
+    for place in all.into_iter().rev() {
+        nodes[place as usize].next = replace(first, place);
+    }
+}
+
+/// The places of the list that begins with `first`.
+fn list<T>(nodes: &[Node<T>], first: u32) -> impl Iterator<Item = u32> {
+    let place = |place: u32| (place != NONE).then_some(place);
+    successors(place(first), move |last| place(nodes[*last as usize].next))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -413,40 +453,51 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
-        /// Events close together and far apart, ties among them, timers, a few or very many: the order is that of a
-        /// sorted map, whatever the days are like.
+        /// Events close together and far apart, ties and crowds among them, timers, a few or very many: the order is that
+        /// of a sorted map, whatever the days are like.
         #[test]
         fn agrees_with_a_sorted_map(
-            steps in proptest::collection::vec((any::<bool>(), 0u32..45, any::<u64>()), 0..2000),
+            steps in proptest::collection::vec((0u8..4, 0u32..45, any::<u64>()), 0..1000),
             patience in 1usize..500,
             timers in 1..2 * FEW,
         ) {
             let (mut ours, mut model) = (Calendar::new(), BTreeMap::new());
             ours.reserve_timers(timers);
-            let mut now = 0;
-            for (number, (takes, bits, ahead)) in steps.into_iter().enumerate() {
-                if takes {
-                    let expected = model.pop_first();
-                    prop_assert_eq!(ours.peek(), expected.map_or(Event::NEVER, |(event, _)| event));
-                    if let Some((event, number)) = expected {
-                        prop_assert_eq!(*ours.pop(), number);
-                        now = event.time();
+            let (mut now, mut number) = (0, 0);
+            for (step, (what, bits, ahead)) in steps.into_iter().enumerate() {
+                if what < 2 {
+                    for _ in 0..1 + ahead % 3 {
+                        let expected = model.pop_first();
+                        prop_assert_eq!(ours.peek(), expected.map_or(Event::NEVER, |(event, _)| event));
+                        if let Some((event, number)) = expected {
+                            prop_assert_eq!(*ours.pop(), number);
+                            now = event.time();
+                        }
                     }
                 } else {
-                    let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, number as u32);
-                    let is_timer = ahead % 3 == 0;
-                    if is_timer {
-                        ours.push_timer(event);
-                    } else {
-                        ours.push_with(|item| { *item = number; event });
+                    let (is_timer, is_crowd) = (ahead % 3 == 0, ahead % 16 == 0);
+                    for _ in 0..if is_crowd { 40 } else { 1 } {
+                        number += 1;
+                        let place = if what == 2 { number } else { (1 << 16) + number * 40_503 % (1 << 16) }; // in order or not
+                        let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, Kind::Source, place);
+                        if is_timer {
+                            ours.push_timer(event);
+                        } else {
+                            ours.push_with(|item| { *item = number; event });
+                        }
+                        model.insert(event, if is_timer { 0 } else { number });
                     }
-                    model.insert(event, if is_timer { 0 } else { number });
                 }
-                if number % patience == 0 {
+                if step % patience == 0 {
                     ours.adapt();
+                    prop_assert_eq!(ours.pending().count() + ours.timers.iter().count(), model.len());
                 }
-                prop_assert_eq!(ours.pending().count() + ours.timers.iter().count(), model.len());
             }
+            while let Some((event, number)) = model.pop_first() {
+                prop_assert_eq!(ours.peek(), event);
+                prop_assert_eq!(*ours.pop(), number);
+            }
+            prop_assert_eq!(ours.peek(), Event::NEVER);
         }
     }
 }
