@@ -114,7 +114,7 @@ impl<T: Copy + Default> Calendar<T> {
         }
         self.timers.push(event);
         if event < self.top {
-            (self.top, self.first) = (event, NONE);
+            self.lead(event, NONE);
         }
     }
 
@@ -204,14 +204,15 @@ impl<T: Copy + Default> Calendar<T> {
             self.insert(event, place, (number, slot));
         }
         if event < self.top {
-            (self.top, self.first) = (event, place);
+            self.lead(event, place);
         }
     }
 
     /// Put an event among others of its day, which are in order.
     #[inline(never)]
     fn insert(&mut self, event: Event, place: u32, (number, slot): (usize, usize)) {
-        // Very many may be filed for one time, one behind the other: so it begins with the last one, if that is pending.
+        // Very many may be filed for one time, one behind the other: so it begins with the last one, if that is pending
+        // (which [`Calendar::lead`] sees to).
         let (last, behind) = replace(&mut self.filed, (event, place));
         if self.top <= last && last < event && self.day(last) == self.day(event) {
             let mut next = self.nodes[behind as usize].next;
@@ -238,11 +239,17 @@ impl<T: Copy + Default> Calendar<T> {
         }
     }
 
+    /// An event, which is on a page or not, becomes the next: what was filed last may have been taken before.
+    fn lead(&mut self, event: Event, place: u32) {
+        (self.top, self.first) = (event, place);
+        self.filed = (Event::NEVER, NONE);
+    }
+
     #[inline(never)]
     fn file_far(&mut self, event: Event, place: u32) {
         self.far.push((event, place));
         if event < self.top {
-            (self.top, self.first) = (event, NONE);
+            self.lead(event, NONE);
         }
     }
 
@@ -453,6 +460,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
         /// Events close together and far apart, ties and crowds among them, timers, a few or very many: the order is that
         /// of a sorted map, whatever the days are like.
         #[test]
