@@ -384,27 +384,37 @@ impl<T: Copy + Default> Calendar<T> {
     #[cold]
     pub(crate) fn adapt(&mut self) {
         let all = self.places();
-        let mut times: Vec<u64> = all.iter().map(|place| self.nodes[*place as usize].event.time()).collect();
-        let few = all.len() / 16;
-        if let (Some(first), Some(last)) = (times.iter().copied().min(), all.len().checked_sub(few + 1)) {
-            let most = *times.select_nth_unstable(last).1;
-            // Very many may be due just now.
-            let ranks = successors(Some(few), |rank| (2 * rank < last && *rank > 0).then_some(2 * rank));
-            let mut near = ranks.map(|rank| (rank, *times.select_nth_unstable(rank).1));
-            let (rank, near) = near.find(|(_, near)| *near > first).unwrap_or((last, most));
-            let gap = (near - first) / (2 * rank as u64).max(1);
-            let began = self.open << PAGE << self.shift;
-            self.shift = u64::BITS - gap.max(1).leading_zeros();
-            self.open = began >> self.shift >> PAGE;
-            let ahead = 5 * ((most - began) >> self.shift) as usize / 4;
-            let days = ahead.clamp(4 * all.len(), 16 * all.len());
-            self.pages = vec![EMPTY; days.div_ceil(DAYS).next_power_of_two()];
-            (self.far, self.unordered) = (Heap::new(), self.open);
-            for place in &all {
-                self.file(self.nodes[*place as usize].event, *place);
-            }
-            self.turn_pages();
+        if all.is_empty() {
+            return;
         }
+        let began = self.open << PAGE << self.shift;
+        let mut days = 0;
+        if let Some((gap, most)) = self.spread(&all) {
+            self.shift = u64::BITS - (gap / 2).max(1).leading_zeros();
+            days = 5 * ((most - began) >> self.shift) as usize / 4;
+        }
+        self.open = began >> self.shift >> PAGE;
+        let days = days.clamp(4 * all.len(), 16 * all.len());
+        self.pages = vec![EMPTY; days.div_ceil(DAYS).next_power_of_two()];
+        (self.far, self.unordered) = (Heap::new(), self.open);
+        for place in all {
+            self.file(self.nodes[place as usize].event, place);
+        }
+        self.turn_pages();
+    }
+
+    /// How far the next sixteenth of the events at these places are apart, and the time of the last but a sixteenth.
+    /// What is due at once does not count: that may be very many.
+    fn spread(&self, places: &[u32]) -> Option<(u64, u64)> {
+        let mut times: Vec<u64> =
+            places.iter().map(|place| self.nodes[*place as usize].event.time()).collect();
+        let first = *times.iter().min()?;
+        times.retain(|time| *time > first);
+        let few = times.len() / 16;
+        let last = times.len().checked_sub(few + 1)?;
+        let most = *times.select_nth_unstable(last).1;
+        let near = *times.select_nth_unstable(few).1;
+        Some(((near - first) / (few as u64).max(1), most))
     }
 
     /// How many events may be pending before memory for more is needed.
