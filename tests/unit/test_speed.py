@@ -1,7 +1,7 @@
 """Instructions a packet, counted by callgrind, against the bounds in ``benches/bounds.json``; twins in ns-2.
 
 Times are never held to anything: they belong to the machine. Mutants seen to fail: no laps (``Step::laps``
-never set); half the queue in ``gfc2.tcl``.
+never set); a calendar that looks through all that is due at one time; half the queue in ``gfc2.tcl``.
 """
 
 from __future__ import annotations
