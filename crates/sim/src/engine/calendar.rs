@@ -394,7 +394,7 @@ impl<T: Copy + Default> Calendar<T> {
             days = 5 * ((most - began) >> self.shift) as usize / 4;
         }
         self.open = began >> self.shift >> PAGE;
-        let days = days.clamp(4 * all.len(), 16 * all.len());
+        let days = days.clamp(2 * all.len(), 16 * all.len());
         self.pages = vec![EMPTY; days.div_ceil(DAYS).next_power_of_two()];
         (self.far, self.unordered) = (Heap::new(), self.open);
         for place in all {
