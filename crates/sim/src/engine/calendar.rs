@@ -472,7 +472,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         /// Events close together and far apart, ties and crowds among them, timers, a few or very many: the order is that
-        /// of a sorted map, whatever the days are like.
+        /// of a sorted map, whatever the days are like. (Mutants: pages not put in order, or a page too few; long lists
+        /// the wrong way round; a place to begin with that is on another day, was taken, or lies behind.)
         #[test]
         fn agrees_with_a_sorted_map(
             steps in proptest::collection::vec((0u8..4, 0u32..45, any::<u64>()), 0..1000),
