@@ -221,6 +221,7 @@ impl Simulation {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         self.flows.reserve_exact(count);
         self.calendar.reserve_timers(count);
+        self.timers.reserve(count);
         self.calendar.push_timer(Event::new(self.end, u64::MAX, Kind::End, 0));
         if self.warmup > 0 {
             self.calendar.push_timer(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));

@@ -28,6 +28,11 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
+    /// Make room for so many.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.running.reserve_exact(count);
+    }
+
     /// See to the timer of `connection`, which is flow `number`, after something that happened at `at`. `before`: what
     /// it was set for then, or never, if it has not been seen to since.
     #[inline(always)]

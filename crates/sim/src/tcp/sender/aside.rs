@@ -14,13 +14,14 @@ pub(super) struct Aside {
     /// One beyond the highest packet ever sent; without an [`Aside`] that is the next one to send.
     pub(super) top: u32,
     pub(super) inflation: u32,
-    pub(super) dupacks: u32,
-    /// Packets sent by limited transmit since the last new acknowledgement.
-    pub(super) limited: u32,
     /// Recovery ends when everything below is acknowledged.
     pub(super) recover: u32,
-    /// One beyond the packet that the timer sent again last.
-    pub(super) timed_out: u32,
+    /// Duplicates since the last new acknowledgement, up to 255: all that matters is whether they are three.
+    pub(super) dupacks: u8,
+    /// Packets sent by limited transmit since then, at most one for each of the first two duplicates.
+    pub(super) limited: u8,
+    /// The timer has sent the first packet not acknowledged again.
+    pub(super) timed_out: bool,
     /// The application may write more.
     pub(super) is_open: bool,
     pub(super) in_recovery: bool,
@@ -45,10 +46,10 @@ static NOTHING: Aside = Aside {
     board: None,
     top: 0,
     inflation: 0,
+    recover: 0,
     dupacks: 0,
     limited: 0,
-    recover: 0,
-    timed_out: 0,
+    timed_out: false,
     is_open: false,
     in_recovery: false,
     cwr: false,
@@ -109,8 +110,8 @@ impl Sender {
     pub(super) fn settle(&mut self, spare: &mut SpareAsides) {
         let Some(aside) = &self.aside else { return };
         let is_busy = aside.in_recovery || aside.cwr || aside.marked_at_one || aside.deaf || aside.is_open;
-        let counts = aside.inflation + aside.dupacks + aside.limited;
-        let is_behind = self.nxt < aside.top || self.una + 1 == aside.timed_out || self.una == 0;
+        let counts = aside.inflation + u32::from(aside.dupacks) + u32::from(aside.limited);
+        let is_behind = self.nxt < aside.top || aside.timed_out || self.una == 0;
         if !is_busy && counts == 0 && !is_behind && aside.special.is_none() && self.knows_nothing() {
             spare.put(self.aside.take());
         }
@@ -171,6 +172,6 @@ mod tests {
     /// Where losses are many, most senders have one.
     #[test]
     fn it_is_small() {
-        assert!(size_of::<Aside>() <= 48, "{} bytes", size_of::<Aside>());
+        assert!(size_of::<Aside>() <= 40, "{} bytes", size_of::<Aside>());
     }
 }

@@ -126,12 +126,12 @@ impl Sender {
         if !nothing_lost {
             // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
             // was cut for a mark is not cut again.
-            let again = o.halve == Halve::Flight && self.aside().timed_out == self.una + 1;
+            let again = o.halve == Halve::Flight && self.aside().timed_out;
             let already_cut =
                 self.last_cut == Cut::Mark && (o.marks == Marks::Ns2 || self.una < self.cut_until);
             self.timeouts += u32::from(!already_cut || o.marks == Marks::Rfc3168);
             let una = self.una;
-            self.keep().timed_out = una + 1;
+            self.keep().timed_out = true;
             if !already_cut && !again {
                 self.cut_ssthresh(o, Signal::Timeout);
                 self.cuts += 1;
@@ -168,7 +168,7 @@ impl Sender {
         self.advance_board();
         let una = self.una;
         let aside = self.keep();
-        aside.deaf = false;
+        (aside.deaf, aside.timed_out) = (false, false);
         let mut burst = 0;
         let is_partial = una < aside.recover && o.repair() != Repair::OneHole;
         if aside.in_recovery && is_partial {

@@ -52,7 +52,7 @@ impl Sender {
 
     pub(super) fn cut_ssthresh(&mut self, o: &TcpOptions, signal: Signal) {
         let amount = match o.halve {
-            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(self.aside().limited)),
+            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(u32::from(self.aside().limited))),
             Halve::Window => self.effective_window(o),
         };
         let cwnd = self.cwnd;

@@ -22,8 +22,8 @@ impl Sender {
             return;
         }
         let aside = self.keep();
-        aside.dupacks += 1;
-        let dupacks = aside.dupacks;
+        aside.dupacks = aside.dupacks.saturating_add(1);
+        let dupacks = u32::from(aside.dupacks);
         let lost = match (o.sack, o.scoreboard) {
             (true, Scoreboard::Rfc6675) => dupacks >= THRESHOLD || self.board().first_is_lost(),
             _ => dupacks == THRESHOLD,
@@ -52,10 +52,10 @@ impl Sender {
         }
         let limit = if aside.in_recovery {
             self.inflate(o)
-        } else if aside.dupacks + 1 == THRESHOLD {
+        } else if u32::from(aside.dupacks) + 1 == THRESHOLD {
             return None;
         } else {
-            aside.dupacks += 1;
+            aside.dupacks = aside.dupacks.saturating_add(1);
             self.limited_transmit(o)
         };
         self.keep().top = limit.max(nxt);
@@ -96,7 +96,7 @@ impl Sender {
     #[inline(always)]
     fn limited_transmit(&mut self, o: &TcpOptions) -> u32 {
         let nxt = self.nxt;
-        let (dupacks, top) = (self.aside().dupacks, self.top());
+        let (dupacks, top) = (u32::from(self.aside().dupacks), self.top());
         if dupacks < THRESHOLD && o.limited_transmit && (o.limited_retransmit || nxt == top) {
             let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
             if nxt < self.una.saturating_add(most).min(self.end) {
