@@ -43,6 +43,8 @@ def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputEr
         return InputError(place, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
     if kind == "union_tag_not_found":
         return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
+    if chosen["loc"][-1] == "str":  # the first member of a union: an option's value
+        return InputError(key, f"= {_show(given)} is no value", "text, a whole number, true or false")
     return InputError(key, f"= {_show(given)} {_plainly(chosen)}", _allowed(chosen, root, path, data))
 
 
@@ -59,6 +61,8 @@ def _path(loc: Path, data: Any) -> Path:
         if isinstance(part, int):
             path.append(part)
             data = data[part] if isinstance(data, list) and part < len(data) else None
+        elif isinstance(data, dict) and part == data.get("kind") and isinstance(loc[position - 1], int):
+            continue  # the tag of a union, which may also be the name of a key: "tcp"
         elif isinstance(data, dict) and (part in data or last):
             path.append(part)
             data = data.get(part)
@@ -127,7 +131,7 @@ def _keys(root: type[BaseModel], path: Path, data: Any) -> list[str]:
 
 
 def _hint(root: type[BaseModel], path: Path, data: Any) -> str:
-    """Say what a field takes, from its JSON schema's description or its own."""
+    """Say what a field takes: as its type says, or its annotation and what the field is for."""
     model = _model(root, path[:-1], data)
     field = _field(model, str(path[-1])) if model else None
     if field is None:
@@ -136,7 +140,26 @@ def _hint(root: type[BaseModel], path: Path, data: Any) -> str:
         schema = getattr(extra, "json_schema", None)
         if isinstance(schema, dict) and "description" in schema:
             return str(schema["description"])
-    return field.description or ""
+    meaning = f" ({field.description})" if field.description else ""
+    return _taken(field.annotation, str(path[-1])) + meaning
+
+
+def _taken(annotation: Any, key: str) -> str:
+    """Say in plain words what TOML a type is written as."""
+    models = list(_models(annotation))
+    inner = [one for one in (annotation, *typing.get_args(annotation)) if one is not type(None)]
+    if any(one is list or typing.get_origin(one) is list for one in inner):
+        return f"[[{key}]] tables" if models else "a list"
+    if models or any(one is dict or typing.get_origin(one) is dict for one in inner):
+        return "a table"
+    words = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+    return " or ".join(word for kind, word in words.items() if kind in _plain(annotation))
+
+
+def _plain(annotation: Any) -> set[Any]:
+    """Return the classes inside a type, however deep."""
+    inner = typing.get_args(annotation)
+    return set().union(*map(_plain, inner)) if inner else {annotation}
 
 
 def _words(expected: str) -> list[str]:
@@ -162,17 +185,27 @@ def _plainly(error: ErrorDetails) -> str:
         "dict_type": "is not a table",
         "model_type": "is not a table",
         "model_attributes_type": "is not a table",
+        "greater_than": "is too small",
         "greater_than_equal": "is too small",
+        "less_than": "is too large",
         "less_than_equal": "is too large",
     }.get(error["type"], "is not allowed: " + error["msg"][:1].lower() + error["msg"][1:])
+
+
+_BOUNDS = {
+    "ge": "at least {}",
+    "gt": "above {:g}",
+    "le": "at most {}",
+    "lt": "below {:g}",
+    "max_length": "at most {} characters",
+}
 
 
 def _allowed(error: ErrorDetails, root: type[BaseModel], path: Path, data: Any) -> str:
     ctx = error.get("ctx", {})
     if error["type"] == "string_pattern_mismatch":
         return "letters, digits, '_', '-' and '.'"
-    if "ge" in ctx:
-        return f"at least {ctx['ge']}"
-    if "le" in ctx:
-        return f"at most {ctx['le']}"
+    for bound, words in _BOUNDS.items():
+        if bound in ctx:
+            return words.format(ctx[bound])
     return _hint(root, path, data)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
 RESERVED = ("tcp", "udp")
+#: What metrics of one queue or class begin with: no traffic may have it.
+GROUPS = ("queues", "classes")
 MOST_FLOWS = 1_000_000
 MOST_SAMPLES = 10_000_000
 
@@ -66,8 +68,12 @@ def check(scenario: Scenario) -> None:
     _check_topology(scenario)
     _check_measure(scenario)
     step = interval(scenario)
-    if step is not None and duration / step * len(queues(scenario)) > MOST_SAMPLES:
-        raise Wrong(f"= {scenario.trace.interval!r} gives too many samples", "a longer one", "trace.interval")
+    sampled = duration * len(queues(scenario))
+    if step is not None and sampled / step > MOST_SAMPLES:
+        least = -(-sampled // MOST_SAMPLES)
+        raise Wrong(
+            f"= {scenario.trace.interval!r} gives too many samples", f"at least {least}ns", "trace.interval"
+        )
     flows, names = 0, set()
     for i, traffic in enumerate(scenario.traffic):
         place = f"traffic[{i + 1}]"
@@ -80,6 +86,10 @@ def check(scenario: Scenario) -> None:
                 f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic have it",
                 "another word",
                 f"{place}.name",
+            )
+        if traffic.name in GROUPS:
+            raise Wrong(
+                f"= {traffic.name!r} is reserved: metrics begin with it", "another word", f"{place}.name"
             )
         flows += traffic.count
         if flows > MOST_FLOWS:

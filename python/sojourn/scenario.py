@@ -487,7 +487,7 @@ def load(path: str | PathLike[str]) -> Scenario:
     """
     where = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")  # editors on Windows write a mark in front
     except UnicodeDecodeError as error:
         raise InputError(where, f"is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:

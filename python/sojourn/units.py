@@ -193,10 +193,19 @@ Span = Annotated[str, _text("span"), _quantity("span"), _schema("span")]
 Period = Annotated[str, _text("span"), _quantity("span", 1), _schema("span")]
 Rate = Annotated[str, _text("rate"), _quantity("rate", 1), _schema("rate")]
 Bytes = Annotated[str, _text("bytes"), _quantity("bytes", 0), _schema("bytes")]
+
+
+def _limit(word: str) -> str:
+    number("limit", word)
+    if not word.strip()[-1].isalpha():  # packets without a unit are for specs
+        raise Wrong(f"= {word!r} has no unit", HINTS["limit"])
+    return _core.canonical_unit("limit", word)
+
+
 Limit = Annotated[
     str,
     _text("limit"),
-    AfterValidator(lambda word: number("limit", word) and _core.canonical_unit("limit", word)),
+    AfterValidator(_limit),
     _schema("limit"),
 ]
 Start = Annotated[str, _text("start"), _draw("span"), _schema("start")]

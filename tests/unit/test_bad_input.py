@@ -97,11 +97,38 @@ WRONG = {
     ),
     "a name twice": ('name = "cbr"', 'name = "ftp"', ["traffic[2].name = 'ftp'", "another traffic"]),
     "a reserved name": ('name = "cbr"', 'name = "tcp"', ["traffic[2].name", "reserved"]),
+    "a name that metrics begin with": (
+        'name = "cbr"',
+        'name = "queues"',
+        ["traffic[2].name = 'queues'", "reserved", "another word"],
+    ),
+    "a name as a number": ('name = "small"', "name = 5", ["name = 5", "allowed: text"]),
+    "a name too long": ('name = "small"', f'name = "{"x" * 65}"', ["name = ", "at most 64 characters"]),
     "a name with a space": ('name = "small"', 'name = "so small"', ["name = 'so small'", "letters"]),
     "a name that leaves the folder": ('name = "small"', 'name = "../x"', ["name = '../x'", "letters"]),
     "no sources": ("count = 6", "count = 0", ["traffic[1].count = 0", "at least 1"]),
     "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic[1].count", "too large"]),
-    "half a source": ("count = 6", "count = 6.5", ["traffic[1].count = 6.5", "whole number"]),
+    "half a source": (
+        "count = 6",
+        "count = 6.5",
+        ["traffic[1].count = 6.5", "allowed: a whole number (number of sources)"],
+    ),
+    "a limit of bare packets": ('limit = "30p"', 'limit = "30"', ["queue.limit = '30' has no unit", "100p"]),
+    "one traffic as a table": (
+        SMALL[SMALL.index("[[traffic]]") :],
+        '[traffic]\nname = "ftp"',
+        ["traffic = ", "not a list", "[[traffic]] tables"],
+    ),
+    "a host as text": (
+        'warmup = "2s"',
+        'warmup = "2s"\nmeasure = "R1-R2"',
+        ["measure = 'R1-R2'", "allowed: a table"],
+    ),
+    "an option as a fraction": (
+        FTP,
+        FTP + "\ntcp = { initial_window = 2.5 }",
+        ["initial_window = 2.5", "a whole number"],
+    ),
     "sources as text": ("count = 6", 'count = "6"', ["traffic[1].count = '6'", "whole number"]),
     "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic[1].variant", "newreno"]),
     "unknown option": (
@@ -129,7 +156,11 @@ WRONG = {
         ["traffic[2].stop", "after start"],
     ),
     "a node in a dumbbell": (FTP, FTP + '\nto = "R1"', ["traffic[1].to is for graphs", "direction"]),
-    "jitter of one": ('size = "500B"', 'size = "500B"\njitter = 1.5', ["traffic[2].jitter = 1.5"]),
+    "jitter of one": (
+        'size = "500B"',
+        'size = "500B"\njitter = 1.5',
+        ["traffic[2].jitter = 1.5", "allowed: below 1"],
+    ),
     "an unknown queue": (
         'warmup = "2s"',
         'warmup = "2s"\nmeasure = { queue = "R1-R3" }',
@@ -138,7 +169,7 @@ WRONG = {
     "too many samples": (
         'warmup = "2s"',
         'warmup = "2s"\ntrace = { interval = "1ns" }',
-        ["trace.interval", "too many"],
+        ["trace.interval", "too many", "at least 600ns"],
     ),
     "a flag as text": ('limit = "30p"', 'limit = "30p"\necn = "yes"', ["queue.ecn = 'yes'", "true or false"]),
     "a table as text": ("[queue]", "[nothing]\n[queue]", ["nothing is not a key"]),
@@ -207,6 +238,12 @@ def test_a_wrong_graph_is_refused(case: str) -> None:
 def test_the_unchanged_texts_are_fine() -> None:
     assert sojourn.Scenario.from_toml(SMALL).name == "small"
     assert sojourn.Scenario.from_toml(GRAPH).measured == "R-B"
+
+
+def test_a_mark_in_front_of_the_text_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "windows.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
+    assert sojourn.load(path).name == "small"
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
