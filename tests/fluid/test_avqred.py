@@ -34,6 +34,20 @@ def test_the_closed_forms_hold():
     assert arrivals.effect < 1e-6
 
 
+def test_avqreds_rest_is_the_closed_form_unless_tau_is_a_percentage():
+    """d s/dt = 0 and d q/dt = 0 know of tau alone; at 90 u the virtual queue is never in the way."""
+    under = fluid.checks()["AVQ-37"].under  # type: ignore[attr-defined]
+    found = {name: calculate() for name, calculate in under.items()}
+    assert set(found) == set(fluid.AT_REST)
+    failed = found.pop("tau percent")
+    assert failed.verdict is Verdict.NOT_REPRODUCED
+    assert failed.effect > 1000
+    assert {one.verdict for one in found.values()} == {Verdict.REPRODUCED}
+    assert max(one.effect for one in found.values()) < 1e-5
+    # What rings is the printed utilisation alone.
+    assert "utilisation within 8.8e-04 of tau u" in found["l delayed"].reason
+
+
 def test_red_rests_where_its_line_meets_the_flows():
     """p = (q - 15)/15 carries lambda (1 - p) = u q/(1 + q), lambda = (m/R) sqrt(2 (1 - p)/p)."""
     found = integrate([replace(RED2, **STILL)], [1], 10.0, 9.0, ramp=False)

@@ -18,7 +18,16 @@ import pytest
 from sojourn.papers import find
 from sojourn.papers.avqred2007 import arithmetic, measures, testbed
 from sojourn.papers.avqred2007.cells import cell
-from sojourn.papers.avqred2007.experiments import TWIN, lasting, scenario, setting, varied
+from sojourn.papers.avqred2007.experiments import (
+    JUDGED,
+    SMALL,
+    TUNING,
+    TWIN,
+    lasting,
+    scenario,
+    setting,
+    varied,
+)
 from sojourn.papers.avqred2007.ranking import WEIGHTS, RankCell, Ranking, place
 from sojourn.papers.avqred2007.settings import BEST, SETTINGS, TABLE1, scaled
 from sojourn.papers.claims import Verdict
@@ -228,3 +237,27 @@ def test_readings_change_what_they_say_and_rest_on_assumptions(paper: Paper):
                 assert arm.scenario.duration == "150s"
     assert lasting("150s", originals["RED1"]).scenario.duration == "150s"
     assert set(BEST.values()) <= set(originals)
+
+
+def test_short_queues_and_neighbours_have_readings_of_their_own(paper: Paper):
+    by_id = {reading.id: reading for reading in paper.readings}
+    small, tuning, twin = (paper.experiment(name) for name in (SMALL, TUNING, TWIN))
+    primary = {arm.name: arm for arm in small.arms}
+    for size in ("8", "30"):
+        found = {arm.name: arm for arm in by_id[f"{size} packets"].arms(small)}
+        assert set(found) == set(JUDGED)  # the same runs as of the arms of that size
+        assert all(
+            (arm.spec, arm.scenario)
+            == (primary[f"{name.split()[0]} {size}p"].spec, primary[f"{name.split()[0]} {size}p"].scenario)
+            for name, arm in found.items()
+        )
+    longer = by_id["short queues 900 s"]
+    assert {arm.scenario.duration for arm in longer.arms(small)} == {"900s"}
+    assert not longer.arms(tuning)
+    nearer = {arm.name: arm.parameters for arm in by_id["nearer neighbours"].arms(tuning)}
+    assert set(nearer) == {arm.name for arm in tuning.arms} - set(BEST.values())
+    assert nearer["RED2 max_p x0.5"] == {**TABLE1["RED2"][1], "max_p": "0.75"}
+    assert nearer["RED2 min_th x1.5"] == {**TABLE1["RED2"][1], "min_th": "18.75p"}
+    control = by_id["150 s"]
+    assert {arm.scenario.duration for e in (small, tuning, twin) for arm in control.arms(e)} == {"150s"}
+    assert "ARED1 w_q x0.5" in {arm.name for arm in by_id["ARED n 3"].arms(tuning)}

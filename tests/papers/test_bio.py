@@ -77,6 +77,8 @@ def test_curves_have_the_tabulated_values():
     assert len(curves.points()) == 9
     assert [curves.red(avg, 40, 120, 1) for avg in (39.9, 40, 80, 120)] == [0, 0, 0.5, 1]
     assert curves.in_profile().effect == 0.9
+    fewer = find("bio2002").checks["BIO-41"].under["100 flows"]()  # type: ignore[attr-defined]
+    assert (fewer.verdict, fewer.effect) == (Verdict.NOT_REPRODUCED, 0.09)
 
 
 def test_the_curve_is_that_of_the_red_that_runs():

@@ -7,7 +7,8 @@ more than half; censored times compared by the t-interval; equal values on the c
 conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
 ends alone, or by its steps alone; the verdict not withheld when there are too few seeds; of many margins the
 widest shown; the parts that hold listed for those that do not; a tie shown for the part that fails; the p of
-one failure among many parts, or of one step among many, left as it is.
+one failure among many parts, or of one step among many, left as it is; a computed claim calculated as printed
+under another reading, or under all of them.
 """
 
 from __future__ import annotations
@@ -296,6 +297,18 @@ def test_a_reading_touches_the_claims_that_ask_for_what_it_changed():
     assert not touches(elsewhere, on_std)
     assert [touches(again, check) for check in (on_std, on_mean, on_b)] == [True, True, False]
     assert not touches(renamed, Computed(lambda: Finding(R)))
+
+
+def test_a_computed_claim_is_judged_under_the_readings_that_it_is_calculated_under():
+    seen, names = Observations(), ("again", "other")
+    views = {name: seen.under(Reading(name, "")) for name in names}
+    computed = Computed(lambda: Finding(R), under={"other": lambda: Finding(N)})
+    (row,) = judge_all(
+        [claim("X-1")], {"X-1": computed}, seen.under(), views, lambda c, f: Judged(c, f, "analytic")
+    )
+    assert row.finding.verdict is R
+    assert row.sensitivity == {"other": N}
+    assert row.flips == ("other",)
 
 
 def claim(name: str) -> Claim:

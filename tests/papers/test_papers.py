@@ -18,9 +18,10 @@ from sojourn import _core
 from sojourn.papers import PAPERS, find, index
 from sojourn.papers.checks import Below, Computed
 from sojourn.papers.claims import Finding, Judged, Verdict
-from sojourn.papers.experiment import Arm, Experiment
+from sojourn.papers.experiment import Arm, Experiment, Observations
+from sojourn.papers.judge import touches
 from sojourn.papers.learned import Lesson, learned
-from sojourn.papers.paper import Paper
+from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Beside, Cell, beside
 from sojourn.papers.reproduction import Reproduction, reproduce
 from sojourn.papers.terms import Derived, Quantity
@@ -270,6 +271,24 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
     for row in paper.table("published"):
         found = paper.cell(row)
         assert found.term.sources <= arms if isinstance(found, Cell) else found, row
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_claim_that_rests_on_an_assumption_is_judged_under_another_reading(name: str):
+    """Without runs: what each reading repeats, renames or calculates otherwise, and who looks at it."""
+    paper, seen = find(name), Observations()
+    for reading in paper.readings:
+        for one in paper.experiments:
+            for changed in (*reading.arms(one), *reading.models(one)):
+                seen.add(reading.id, (one.id, changed.name), 1, {})
+    views = [seen.under(reading) for reading in paper.readings]
+    assuming = [claim for claim in paper.claims if paper.details(claim, Finding(U)).assumptions]
+    silent = [
+        claim.id
+        for claim in assuming
+        if paper.worlds_of(claim)[0] in BUILT and not any(touches(v, paper.checks[claim.id]) for v in views)
+    ]
+    assert silent == []
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -30,6 +30,7 @@ from sojourn.papers.taildrop2001.experiments import (
     SESSIONS,
     TESTBED,
     WEB,
+    WEIGHT,
     arm,
     scenario,
 )
@@ -86,9 +87,13 @@ def test_computed_claims():
     assert printed.thresholds().effect == pytest.approx(39 / 40)
     assert printed.factors().verdict is R
     assert printed.drop_functions().verdict is R
-    assert printed.at("195p-", gentle=False) == pytest.approx(0.1)
-    assert printed.at("195p+", gentle=False) == 1
-    assert printed.at("247.5p", gentle=True) == pytest.approx(0.342308, abs=1e-6)
+    assert printed.at("195p-") == pytest.approx(0.1)
+    assert printed.at("195p+") == 1
+    assert printed.at("247.5p", printed.GENTLE) == pytest.approx(0.342308, abs=1e-6)
+    assert printed.at("247.5p", "limit") == pytest.approx(0.55)
+    to_buffer = find("taildrop2001").checks["TD-56"].under["gentle to buffer"]()  # type: ignore[attr-defined]
+    assert to_buffer.verdict is N
+    assert to_buffer.effect == pytest.approx(1 - 0.584615)
 
 
 # Networks
@@ -263,6 +268,18 @@ def test_readings_change_what_they_say():
     assert changed("500 s", web).scenario.duration == "500s"
     assert changed("5000 s at 1400", web).scenario.duration == "5000s"
     assert changed("5000 s at 1400", arm("TD", 800, scenario(WEB, 800))) is None
+    within, beyond = (
+        arm("REDopt", 1200, scenario(WEB, 1200)),
+        arm("TD", 1600, scenario(WEB, 1600), setting=1400),
+    )
+    assert changed("settings of 1200", within).parameters == within.parameters
+    assert changed("settings of 1200", beyond).parameters == {"limit": "246p"}
+    assert changed("settings of 1200", beyond).scenario.traffic[0].count == 1600
+    weights = paper.experiment(WEIGHT).arms
+    doubled = {one.name: changed("weights doubled", one) for one in weights}
+    assert {one.scenario.duration for one in doubled.values()} == {"500s"}
+    found = [one.parameters["w_q"] for name, one in doubled.items() if name.startswith("1200")]
+    assert found == ["0.00021", "0.00042", "0.00084", "0.00168"]
     assert changed("gentle to buffer", testbed) is None
     assert "gentle_end limit" in changed("gentle to buffer", arm("GREDstd", 16, scenario(TESTBED, 16))).spec
     rule = changed("REDopt by the rule", testbed)

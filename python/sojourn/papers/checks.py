@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from sojourn.papers.claims import Finding, Verdict
@@ -249,19 +249,20 @@ class ShareOfSeeds:
 
 @dataclass(frozen=True)
 class Computed:
-    """A claim that is calculated, not sampled."""
+    """A claim that is calculated, not sampled; `under` another reading of the paper otherwise, by its id."""
 
     find: Callable[[], Finding]
     sources: frozenset[Source] = frozenset()
     seeds: int = 0
+    under: Mapping[str, Callable[[], Finding]] = field(default_factory=dict)
 
     def wanting(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing."""
         return frozenset()
 
-    def judge(self, _samples: Samples, /) -> Finding:
-        """Return what the function finds."""
-        return self.find()
+    def judge(self, samples: Samples, /) -> Finding:
+        """Return what the function finds, or that of the reading under which the samples are seen."""
+        return self.under.get(getattr(samples, "reading", ""), self.find)()
 
 
 def union(sets: Iterable[frozenset[Source]]) -> frozenset[Source]:

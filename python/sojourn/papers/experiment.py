@@ -261,6 +261,11 @@ class View:
         self._id = reading.id if reading else ""
         self._renamed = reading.metrics if reading else {}
 
+    @property
+    def reading(self) -> str:
+        """The reading's id; empty for the primary one."""
+        return self._id
+
     def changes(self, experiment: str, arm: str, metric: str) -> bool:
         """Whether this reading gives a metric of an arm another value: repeats the arm, or renames it."""
         wanted = self._reading.experiments if self._reading else None

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sojourn.papers.checks import Check, union
+from sojourn.papers.checks import Check, Computed, union
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict
 from sojourn.papers.terms import Samples, Source
 from sojourn.study import stats
@@ -266,6 +266,8 @@ def touches(samples: Samples, check: Check) -> bool:
     changes = getattr(samples, "changes", None)
     if changes is None:
         return bool(check.sources)
+    if isinstance(check, Computed):
+        return getattr(samples, "reading", "") in check.under
     asked = _Asked()
     check.judge(asked)
     return any(changes(*one) for one in asked.names)

@@ -89,26 +89,27 @@ def readings() -> list[Reading]:
     every = ("RED", "ARED", "AVQRED")
     quick = frozenset({"avq-fluid"})
     ours, red = ("AVQRED",), ("RED", "ARED")
-    found: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
-        "s unbounded": ("as printed: nothing keeps s at 0 or above", ours, {"reflect": "False"}),
-        "tau percent": ("as printed: tau in per cent, 95", ours, {"tau": "95.0"}),
-        "w_q=0.1": ("the printed average, with the weight of RED 3 and ARED 2", red, {"w_q": "0.1"}),
-        "tau=0.90": ("a target utilisation of 90 %", ours, {"tau": "0.9"}),
-        "tau=0.98": ("a target utilisation of 98 %", ours, {"tau": "0.98"}),
-        "ARED max_p 0.7": ("ARED's max_p stays below its first value", ("ARED",), {"top": "0.7"}),
-        "u_max=21Mbit/s": ("a maximum rate of 21 Mbit/s", every, {"rate": "21000000.0"}),
-        "u every 33ms": ("the service rate is drawn every 33 ms", every, {"redraw": "0.033"}),
+    found: dict[str, tuple[str, int, tuple[str, ...], dict[str, str]]] = {
+        "s unbounded": ("as printed: nothing keeps s at 0 or above", 25, ours, {"reflect": "False"}),
+        "tau percent": ("as printed: tau in per cent, 95", 21, ours, {"tau": "95.0"}),
+        "w_q=0.1": ("the printed average, with the weight of RED 3 and ARED 2", 17, red, {"w_q": "0.1"}),
+        "tau=0.90": ("a target utilisation of 90 %", 21, ours, {"tau": "0.9"}),
+        "tau=0.98": ("a target utilisation of 98 %", 21, ours, {"tau": "0.98"}),
+        "ARED max_p 0.7": ("ARED's max_p stays below its first value", 9, ("ARED",), {"top": "0.7"}),
+        "u_max=21Mbit/s": ("a maximum rate of 21 Mbit/s", 19, every, {"rate": "21000000.0"}),
+        "u every 33ms": ("the service rate is drawn every 33 ms", 20, every, {"redraw": "0.033"}),
     }
     delayed = Reading(
         "l delayed",
         "as printed: dl/dt = u q/(1+q) - l(t-1), a delay equation",
         metrics={f"utilisation_{what}": f"printed_{what}" for what in ("mean", "std")},
         quick=quick,
+        assumption="A-AVQ-18",
     )
     return [
         delayed,
         *(
-            Reading(name, title, model=change(*arms, **values), quick=quick)
-            for name, (title, arms, values) in found.items()
+            Reading(name, title, model=change(*arms, **values), quick=quick, assumption=f"A-AVQ-{number}")
+            for name, (title, number, arms, values) in found.items()
         ),
     ]

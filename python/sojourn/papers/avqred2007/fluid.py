@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, RED2, R, integrate, population
-from sojourn.papers.avqred2007.equations import UNITS
+from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, RED2, R, System, integrate, population
+from sojourn.fluid.marking import Floats
+from sojourn.papers.avqred2007.equations import UNITS, experiment, readings, system
 from sojourn.papers.checks import Below, Check, Computed, Within
 from sojourn.papers.claims import Finding, Verdict
+from sojourn.papers.experiment import Reading
 from sojourn.papers.judge import All, Noted
 from sojourn.papers.terms import Quantity
 
@@ -23,6 +25,8 @@ TITLES = {
 }
 #: Targets of utilisation at which the closed form of the queue is checked.
 TARGETS = (0.90, 0.93, 0.95, 0.98)
+#: The other readings that touch AVQRED's rest; other values of tau are targets already.
+AT_REST = ("l delayed", "s unbounded", "tau percent", "u_max=21Mbit/s", "u every 33ms")
 STEADY = (
     "At equilibrium both lambda and lambda (1 - p) fall with p, so that a higher arrival rate and a lower "
     "utilisation exclude each other: Figs. 7 and 8 cannot both be read as the paper reads them"
@@ -60,17 +64,47 @@ def checks() -> dict[str, Check]:
                 Below(quantity("utilisation_std", "RED"), unsteady, factor=1 / (1 - 0.128)),
             )
         ),
-        "AVQ-37": Computed(rests_at_the_closed_form),
+        "AVQ-37": Computed(
+            rests_at_the_closed_form,
+            under={name: partial(rests_at_the_closed_form, name) for name in AT_REST},
+        ),
         "AVQ-38": Computed(arrivals_follow_the_square_root),
     }
 
 
+def _read(name: str) -> tuple[System, str]:
+    """Return AVQRED 3 under another reading ("": as corrected), and what then is the utilisation."""
+    reading = next((one for one in readings() if one.id == name), Reading("", ""))
+    models = {model.name: system(model.parameters) for model in reading.models(experiment())}
+    return models.get("AVQRED", AVQRED3), reading.metrics.get("utilisation_mean", "utilisation_mean")
+
+
 @cache
-def rests_at_the_closed_form() -> Finding:
-    """Judge AVQ-37: the queue rests at tau / (1 - tau), the utilisation at tau u."""
-    systems = [replace(AVQRED3, tau=tau, least=1.0, churn=0.0) for tau in TARGETS]
+def _at_rest() -> dict[str, tuple[Floats, Floats]]:
+    """Return the queues at rest and the utilisations in shares of u at all targets, by reading.
+
+    u is constant and nobody is replaced. A reading's own tau says in which unit the targets are.
+    """
+    read = {name: _read(name) for name in ("", *AT_REST)}
+    systems = [
+        replace(one, tau=target * one.tau / AVQRED3.tau, least=1.0, churn=0.0)
+        for one, _ in read.values()
+        for target in TARGETS
+    ]
     found = integrate(systems, [1], duration=20.0, since=15.0, ramp=False)
-    queues, used = found.mean["queue"][:, 0], found.mean["utilisation"][:, 0] * BITS / AVQRED3.rate
+    rows = {name: slice(i * len(TARGETS), (i + 1) * len(TARGETS)) for i, name in enumerate(read)}
+    return {
+        name: (
+            found.mean["queue"][rows[name], 0],
+            found.mean[metric.removesuffix("_mean")][rows[name], 0] * BITS / one.rate,
+        )
+        for name, (one, metric) in read.items()
+    }
+
+
+def rests_at_the_closed_form(reading: str = "") -> Finding:
+    """Judge AVQ-37: the queue rests at tau / (1 - tau), the utilisation at tau u."""
+    queues, used = _at_rest()[reading]
     wanted = np.array([tau / (1 - tau) for tau in TARGETS])
     away = abs(queues / wanted - 1)
     slack = abs(used / np.array(TARGETS) - 1)

@@ -1,7 +1,8 @@
 """The other readings of the testbed: what the paper leaves open, each tried in place of the assumption.
 
 Readings of the traffic and of the links change every setting; to keep them cheap they last as long as the
-control, "150 s", which changes nothing else: what it decides otherwise is due to the length.
+control, "150 s", which changes nothing else: what it decides otherwise is due to the length. They touch the
+short queues and the neighbours of the settings too, which have further readings of their own.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sojourn.papers.avqred2007.experiments import QUICK, TWIN, lasting
-from sojourn.papers.avqred2007.settings import TABLE1
+from sojourn.papers.avqred2007.experiments import JUDGED, PLAIN, QUICK, SMALL, TUNING, TWIN, lasting
+from sojourn.papers.avqred2007.settings import TABLE1, scaled
 from sojourn.papers.changes import Change, Data, only
 from sojourn.papers.experiment import Arm, Reading
 
-_HERE = frozenset({TWIN})
+_HERE = frozenset({TWIN, SMALL, TUNING})
 
 
 def readings() -> list[Reading]:
     """Return every reading of the testbed."""
-    return [*_places(), *_algorithms(), *_metrics()]
+    return [*_places(), *_algorithms(), *_short_queues(), _nearer(), *_metrics()]
 
 
 def everywhere(change: Callable[[Data], None]) -> Change:
@@ -78,7 +79,7 @@ def _algorithms() -> list[Reading]:
     return [
         reading("AVQ gamma 1", "AVQ wants all of its capacity", only("avq", gamma="1"), "A-AVQ-11"),
         reading("ARED n 3", "ARED waits for 3 half seconds, not 10",
-                lambda arm: only("ared", hysteresis="3")(arm) if arm.name in TABLE1 else None, "A-AVQ-9"),
+                lambda arm: only("ared", hysteresis="3")(arm) if arm.name != PLAIN else None, "A-AVQ-9"),
         reading("ARED max_p 0.5", "ARED's max_p is at most 0.5, as Floyd has it", only("ared", top="0.5"),
                 "A-AVQ-9"),
         reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation that the text speaks of: 95 %",
@@ -86,6 +87,38 @@ def _algorithms() -> list[Reading]:
         reading("AVQRED as printed", "AVQRED's listing to the letter", only("avqred", listing="literal"),
                 "A-AVQ-12"),
     ]  # fmt: skip
+
+
+def _short_queues() -> list[Reading]:
+    def judged(change: Change) -> Change:
+        return lambda arm: change(arm) if arm.name in JUDGED else None
+
+    def reading(name: str, title: str, change: Change) -> Reading:
+        return Reading(name, title, judged(change), experiments=frozenset({SMALL}), assumption="A-AVQ-27")
+
+    return [
+        *(
+            reading(f"{size} packets", f"a short queue has room for {size} packets, not 15",
+                    lambda arm, limit=f"{size}p": arm.having(limit=limit))  # type: ignore[misc]
+            for size in (8, 30)
+        ),
+        reading("short queues 900 s", "short queues for 15 minutes, as long as the paper's runs",
+                lambda arm: lasting("900s", arm)),
+    ]  # fmt: skip
+
+
+def _nearer() -> Reading:
+    def change(arm: Arm) -> Arm | None:
+        """Bring a neighbour of a setting ("RED2 max_p x0.5") half as far from it."""
+        setting, *rest = arm.name.split()
+        if not rest:
+            return None
+        parameter, factor = rest
+        nearer = (1 + float(factor.removeprefix("x"))) / 2
+        return arm.having(**{parameter: scaled(TABLE1[setting][1][parameter], nearer)})
+
+    title = "neighbours of the settings: three and five quarters of each parameter"
+    return Reading("nearer neighbours", title, change, experiments=frozenset({TUNING}), assumption="A-AVQ-28")
 
 
 def _metrics() -> list[Reading]:

@@ -56,16 +56,17 @@ def drop_curves() -> Finding:
     return Finding(verdict, worst, n=len(points()), measure=measure, claimed="< 1e-6", reason=reason)
 
 
-def profile_share() -> float:
-    """Return the share of the link that all profiles together fill."""
-    return FLOWS * NODES * (EVEN + ODD) / LINK
+def profile_share(flows: int = FLOWS) -> float:
+    """Return the share of the link that all profiles together fill, with `flows` on each node."""
+    return flows * NODES * (EVEN + ODD) / LINK
 
 
-def in_profile() -> Finding:
+def in_profile(flows: int = FLOWS) -> Finding:
     """Judge BIO-41: "to fill the 90 % of the bottleneck link capacity with in packets"."""
-    share = profile_share()
+    share = profile_share(flows)
     fits = abs(share - 0.9) <= ROUNDING
-    reason = f"with {FLOWS} flows on each of ten nodes; with {FLOWS} in all it would be {share / 10:.2f}"
+    in_all = profile_share(FLOWS // (2 * NODES))
+    reason = f"with {flows} flows on each of ten nodes; with {FLOWS} in all it would be {in_all:.2f}"
     return Finding(
         Verdict.REPRODUCED if fits else Verdict.NOT_REPRODUCED,
         share,

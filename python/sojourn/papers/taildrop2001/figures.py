@@ -28,7 +28,7 @@ def function() -> str:
     """Draw Fig. 1: RED and gentle RED as the algorithm answers, with the tabulated points."""
     one = settings()["REDstd", 256]
     averages = list(range(2 * one.buffer + 1))
-    lines = [printed.probabilities(gentle, averages) for gentle in (False, True)]
+    lines = [printed.probabilities(gentle, averages) for gentle in ("", printed.GENTLE)]
     x = np.array(averages) / 2
     table = printed.points()
     at = [float(point["avg"].rstrip("p+-")) for point in table]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -19,13 +19,19 @@ R, N = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 SHARES = {"REDstd": (3 / 20, 13 / 20), "REDopt": (1 / 6, 2 / 3)}
 #: "increases by a factor 2.6 ... 1000, while max_p increases by a factor 16.7": loads, factor.
 FACTORS = {(800, 1000): 2.6, (1200, 1400): 16.7}
+#: Where gentle RED's line ends (A-TD-3), in RED's words.
+GENTLE = "2max_th"
 #: Half packets have a place in the algorithm's average, but not in a queue: all lengths are doubled.
 TWICE = 2
 
 
 def checks() -> dict[str, Check]:
     """Return the checks by claim id."""
-    return {"TD-52": Computed(thresholds), "TD-53": Computed(factors), "TD-56": Computed(drop_functions)}
+    return {
+        "TD-52": Computed(thresholds),
+        "TD-53": Computed(factors),
+        "TD-56": Computed(drop_functions, under={"gentle to buffer": partial(drop_functions, "limit")}),
+    }
 
 
 def thresholds() -> Finding:
@@ -70,14 +76,18 @@ def points() -> list[Mapping[str, Any]]:
     return found
 
 
-def probabilities(gentle: bool, averages: list[int]) -> list[float]:
-    """Return the drop probability of RED, set as REDstd at 256 flows, at averages in half packets."""
+def probabilities(gentle: str, averages: list[int]) -> list[float]:
+    """Return the drop probability of RED, set as REDstd at 256 flows, at averages in half packets.
+
+    `gentle` says where the gentle line ends (RED's `gentle_end`); empty: there is none.
+    """
     one = printed()["REDstd", FLOWS[-1]]
-    spec = f"red min_th {TWICE * one.min_th}p max_th {TWICE * one.max_th}p max_p {one.max_p} w_q 1"
-    return _core.drop_function(f"{spec} gentle {'on' if gentle else 'off'}", 0, averages)
+    spec = f"red limit {TWICE * one.buffer}p min_th {TWICE * one.min_th}p max_th {TWICE * one.max_th}p"
+    words = f"gentle on gentle_end {gentle}" if gentle else "gentle off"
+    return _core.drop_function(f"{spec} max_p {one.max_p} w_q 1 {words}", 0, averages)
 
 
-def at(average: str, gentle: bool) -> float:
+def at(average: str, gentle: str = "") -> float:
     """Return the probability at an average such as ``195p-``: a sign means the limit from that side."""
     place = round(TWICE * float(average.rstrip("p+-")))
     if average.endswith("-"):
@@ -86,12 +96,12 @@ def at(average: str, gentle: bool) -> float:
     return probabilities(gentle, [place])[0]
 
 
-def drop_functions() -> Finding:
-    """TD-56: the library's RED and gentle RED meet the tabulated points."""
+def drop_functions(gentle: str = GENTLE) -> Finding:
+    """TD-56: the library's RED and gentle RED, whose line ends at `gentle`, meet the tabulated points."""
     away = [
-        abs(at(point["avg"], gentle) - point[name])
+        abs(at(point["avg"], end) - point[name])
         for point in points()
-        for name, gentle in (("red", False), ("gred", True))
+        for name, end in (("red", ""), ("gred", gentle))
     ]
     worst = max(away)
     measure = "largest distance of RED's drop probability from a tabulated point"

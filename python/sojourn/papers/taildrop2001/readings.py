@@ -2,7 +2,8 @@
 
 Web runs are dear: other readings run them over 500 s, and the reading "500 s" changes nothing else, so that
 a verdict that turns with the length can be told from one that turns with the reading. The paper's own length
-is tried where it matters most, at 1400 sessions.
+is tried where it matters most, at 1400 sessions. Loads beyond the paper's and other weights of the queue
+average have readings of their own besides.
 """
 
 from __future__ import annotations
@@ -17,22 +18,29 @@ from sojourn.papers.taildrop2001.experiments import (
     BUFFER,
     FLOWS,
     FTP,
+    LIMITS,
     SESSIONS,
     TESTBED,
     WEB,
+    WEIGHT,
+    WEIGHTS,
+    arm,
     lasting,
 )
+from sojourn.papers.taildrop2001.experiments import printed as settings
 
 #: How long web runs last under another reading.
 SHORT = "500s"
 BEDS = frozenset({TESTBED})
-BOTH = frozenset({TESTBED, WEB})
-WEBS = frozenset({WEB})
+WEBS = frozenset({WEB, LIMITS, WEIGHT})
+BOTH = BEDS | WEBS
+#: The load whose settings all others have under a reading.
+LIKE = 1200
 
 
 def readings() -> list[Reading]:
     """Return every other reading."""
-    return [*_senders(), *_network(), *_algorithms(), *_traffic(), *_metrics()]
+    return [*_senders(), *_network(), *_algorithms(), *_traffic(), *_grids(), *_metrics()]
 
 
 def cheap(change: Change) -> Change:
@@ -194,6 +202,34 @@ def _traffic() -> list[Reading]:
             edited(each(object_gap="pareto 0.5ms 1.5")),
             experiments=WEBS,
             assumption="A-TD-13",
+        ),
+    ]
+
+
+def _grids() -> list[Reading]:
+    def like(one: Arm) -> Arm:
+        mechanism, load = one.name.split()
+        return arm(mechanism, int(load), one.scenario, setting=LIKE)
+
+    def doubled(one: Arm) -> Arm:
+        load, weight = one.name.split(" w_q=")
+        factor = 2 ** WEIGHTS.index(weight)
+        return one.having(w_q=f"{factor * float(settings()['REDopt', int(load)].w_q):g}")
+
+    return [
+        Reading(
+            f"settings of {LIKE}",
+            f"all loads beyond the paper's have the buffer and thresholds of {LIKE} sessions",
+            cheap(like),
+            experiments=frozenset({LIMITS}),
+            assumption="A-TD-22",
+        ),
+        Reading(
+            "weights doubled",
+            "weights of the queue average as printed and two, four and eight times as large",
+            cheap(doubled),
+            experiments=frozenset({WEIGHT}),
+            assumption="A-TD-24",
         ),
     ]
 
