@@ -131,6 +131,8 @@ def test_compare_prints_differences_and_draws_its_report_again(
         (["--until-ci", "narrow"], "until-ci = 'narrow' is no share"),
         (["--baseline", "pie"], "baseline = 'pie' is not one of the algorithms"),
         (["--sort", "dealy"], "sort = 'dealy' is not a metric"),
+        (["--sort", "ftp.goodput_bp"], "did you mean ftp.goodput_bps?"),
+        (["--on", "mean_delay_s"], "until-ci is missing"),
     ],
 )
 def test_compare_refuses(cli: Cli, small_file: Path, tmp_path: Path, words: list[str], expected: str) -> None:
@@ -189,6 +191,12 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["reproduce", "raqm2006"], "did you mean raqm2005?"),
         (["reproduce", "raqm2005", "--experiment", "raqm-fig88"], "raqm-fig"),
         (["reproduce", "raqm2005", "--world", "moon"], "moon"),
+        (["design", "pi", "--target", "-5"], "--target = -5 is not positive"),
+        (["design", "pie", "--target", "5"], "--target is for pi, not for pie"),
+        (["design", "pei", "--target", "5"], "'pei' is not a rule"),
+        (["tune", "small.toml", "--sampler-seed", "-1"], "sampler_seed = -1 is out of range"),
+        (["tune", "small.toml", "-L", "gentle", "on,maybe"], "gentle = 'maybe' is not on or off"),
+        (["tune", "small.toml", "-L", "max_p", "0.1,2"], "red.max_p = 2 is out of range"),
         (["report", "."], "is not a results folder"),
         (["report", "nowhere"], "is not a results folder"),
         (["report", "small.toml"], "is not a results folder"),
@@ -210,6 +218,15 @@ def test_bad_usage_is_one_line_and_code_2(
     assert done.stderr.count("\n") == 1, done.stderr
     assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
     assert small_file.read_text() == SMALL
+
+
+@pytest.mark.parametrize(("closed", "words", "code"), [("1", "list", 0), ("2", "run none.toml", 2)])
+def test_a_closed_stream_is_not_our_error(tmp_path: Path, closed: str, words: str, code: int) -> None:
+    shell = f'"{sys.executable}" -m sojourn {words} {closed}>&-'
+    done = subprocess.run(
+        ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
 
 
 def test_a_folder_without_permission(cli: Cli, small_file: Path, tmp_path: Path) -> None:
@@ -315,7 +332,9 @@ def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) ->
         (["-P", "queue.limit"], "queue.limit has no values"),
         (["-P", "queue.limit", "10p"], "is no range"),
         (["-L", "queue.limt", "10p"], "did you mean limit"),
-        (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' was not measured"),
+        (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' is not a metric"),
+        (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' was not measured"),
+        (["--sbatch", "2", "--shard", "1/2"], "one of the two"),
         (["extra"], "extra is one argument too many"),
     ],
 )

@@ -14,8 +14,15 @@ Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows
 Capacity = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link, or 1Mbit/s:1Gbit/s.")]
 Rtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, or 10ms:500ms.")]
 Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="A packet on the wire.")]
+OneFlows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, the fewest.")]
+OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link.")]
+OneRtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, the longest.")]
 #: Units of the axes of a map: name to kind, factor to the model's unit, heading.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
+
+
+def _packets(name: str, words: str) -> Any:
+    return typer.Option(name, metavar="P", help=words, show_default=False)
 
 
 def stability(
@@ -168,15 +175,15 @@ def _map(
 
 def design(
     rule: Annotated[str, typer.Argument(metavar="RULE", help="pi, red, pi2 or pie.", show_default=False)],
-    flows: Flows = "40",
-    rate: Capacity = "10Mbit/s",
-    rtt: Rtt = "100ms",
+    flows: OneFlows = "40",
+    rate: OneRate = "10Mbit/s",
+    rtt: OneRtt = "100ms",
     packet: Packet = "500B",
     target: Annotated[
-        float, typer.Option("--target", metavar="P", help="Queue to be held, packets (pi).")
-    ] = 50.0,
-    min_th: Annotated[float, typer.Option("--min-th", metavar="P", help="Of red, packets.")] = 20.0,
-    max_th: Annotated[float, typer.Option("--max-th", metavar="P", help="Of red, packets.")] = 80.0,
+        float | None, _packets("--target", "Of pi: queue to be held, packets [default: 50].")
+    ] = None,
+    min_th: Annotated[float | None, _packets("--min-th", "Of red, packets [default: 20].")] = None,
+    max_th: Annotated[float | None, _packets("--max-th", "Of red, packets [default: 80].")] = None,
     ecn: Annotated[bool, typer.Option("--ecn", help="Signals are marks, not drops.")] = False,
     json: Json = False,
 ) -> None:
@@ -191,14 +198,24 @@ def design(
         if len(values) > 1:
             raise InputError(f"--{name}", "is a range", "one value")
     n, c, r = (ends[name][0] for name in ("flows", "rate", "rtt"))
+    held, low, high = target or 50.0, min_th or 20.0, max_th or 80.0
     makers: dict[str, Callable[[], Rule]] = {
-        "pi": lambda: pi(n, c, r + target / c, q_ref=f"{target:g}p"),
-        "red": lambda: rules.red(n, c, r + (min_th + max_th) / 2 / c, min_th, max_th),
+        "pi": lambda: pi(n, c, r + held / c, q_ref=f"{held:g}p"),
+        "red": lambda: rules.red(n, c, r + (low + high) / 2 / c, low, high),
         "pi2": lambda: rules.pi2(r + 0.015),
         "pie": rules.pie,
     }
     if rule not in makers:
         raise unknown(rule, "a rule", makers)
+    for option, value, owner in (
+        ("target", target, "pi"),
+        ("min-th", min_th, "red"),
+        ("max-th", max_th, "red"),
+    ):
+        if value is not None and owner != rule:
+            raise InputError(f"--{option}", f"is for {owner}, not for {rule}", f"sojourn design {owner}")
+        if value is not None and not 0 < value < float("inf"):
+            raise InputError(f"--{option}", f"= {value:g} is not positive", "more than 0")
     made = makers[rule]()
     found: dict[str, Any] = {"spec": str(made), "source": made.source, **made.values}
     found |= _point(str(made), ends, size, None, ecn)

@@ -100,6 +100,7 @@ def sweep(
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; go on where it was interrupted."""
     from sojourn.errors import InputError
+    from sojourn.study.compare import check_metric
 
     if str(file) == "status":
         if directory is None:
@@ -109,6 +110,10 @@ def sweep(
     if directory is not None:
         raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
     plan = _plan(file, ranges or [], lists or [], aqm, seeds, seed_from)
+    for name in metric or []:
+        check_metric(plan.scenario, "metric", name)
+    if sbatch is not None and shard is not None:
+        raise InputError("sbatch", "writes the jobs of all shards, and --shard is one", "one of the two")
     folder = out if out is not None else plan.default_directory
     if dry_run:
         _estimate(plan, folder, json, workers)

@@ -243,6 +243,10 @@ def compare(
     watched = list(on) or [sort]
     for key, name in (("sort", sort), *(("on", name) for name in on)):
         check_metric(scenario, key, name)
+    if on and until_ci is None:
+        raise InputError(
+            "on", "says what until-ci watches, and until-ci is missing", "--until-ci 5% --on METRIC"
+        )
     if until_ci is not None:
         if not 0 < until_ci < 1:
             raise InputError("until-ci", f"= {until_ci:g} is out of range", "above 0%, below 100%")
@@ -307,11 +311,12 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
 
 def check_metric(scenario: Scenario, key: str, name: str) -> None:
     """Refuse the name of a metric that no run of the scenario can have."""
-    group, _, own = name.rpartition(".")
+    group, dot, own = name.rpartition(".")
+    groups = ["tcp", "udp", *(traffic.name for traffic in scenario.traffic)]
     if own not in METRICS:
         near = _core.nearest(own, list(METRICS))
-        raise InputError(key, f"= {name!r} is not a metric", ", ".join(COMPARED), near)
-    groups = ["tcp", "udp", *(traffic.name for traffic in scenario.traffic)]
-    if group and not group.startswith("queues.") and group not in groups:
+        allowed = f"{', '.join(METRICS)}; and of a traffic, like {groups[-1]}.goodput_bps"
+        raise InputError(key, f"= {name!r} is not a metric", allowed, near and f"{group}{dot}{near}")
+    if group and not group.startswith(("queues.", "classes.")) and group not in groups:
         near = _core.nearest(group, groups)
         raise InputError(key, f"= {name!r}: {group!r} is no traffic", ", ".join(groups), near)

@@ -16,10 +16,12 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError, unknown
-from sojourn.study.grid import quantity_of
+from sojourn.study.grid import quantity_of, with_parameter
 
 SPAN = 10.0
 _KINDS = ("number", "span", "size")
+#: How a spec says yes and no.
+FLAGS = ("on", "off", "true", "false", "yes", "no")
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,10 @@ def knobs(
             values = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
             if not values:
                 raise InputError(name, "has no values", "values with commas between")
+            for value in values:
+                if params[name]["kind"] == "flag" and value not in FLAGS:
+                    raise InputError(name, f"= {value!r} is not on or off", "on,off")
+                with_parameter(spec, name, value)  # refused at once, not trial by trial
             named.append(Knob(name, choices=values))
             continue
         knob = _parsed(name, text) if text else _from_schema(params[name])

@@ -92,7 +92,7 @@ class Tune:
         if self.rule == "rank" and len(self.aqms) < 2:
             raise InputError("aqms", "is one setting: nothing to rank", "several --aqm, or -L, or -P")
         limits = {"trials": (2, 100_000), "seeds": (2, 10_000), "confirm": (2, 100_000), "best": (1, 100)}
-        for name, (low, high) in limits.items():
+        for name, (low, high) in (limits | {"sampler_seed": (0, 2**32 - 1)}).items():
             if not low <= getattr(self, name) <= high:
                 raise InputError(name, f"= {getattr(self, name)} is out of range", f"{low} to {high}")
 
