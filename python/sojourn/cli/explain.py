@@ -76,7 +76,7 @@ def _algorithm(console: Console, one: dict[str, Any]) -> None:
 
         table = Table(title="Traces", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for head in ("name", "unit", "meaning"):
-            table.add_column(head, overflow="fold")
+            table.add_column(head, overflow="fold", no_wrap=head == "name")
         for probe in one["probes"]:
             table.add_row(probe["name"], probe["unit"] or "-", probe["doc"])
         console.print(table)
@@ -117,7 +117,7 @@ def _parameters(console: Console, params: list[dict[str, Any]]) -> None:
         return
     table = Table(title="Parameters", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("name", "default", "unit", "allowed", "meaning"):
-        table.add_column(head, overflow="fold")
+        table.add_column(head, overflow="fold", no_wrap=head == "name")
     for p in params:
         also = [f"source: {p['source']}"] if p["source"] else []
         also += [f"ns-2: {p['ns2']}"] if p["ns2"] is not None else []
@@ -142,7 +142,7 @@ def _tcp(console: Console, options: list[dict[str, Any]]) -> None:
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("name", "allowed", "meaning", "source", *_core.CONVENTIONS):
-        table.add_column(head, overflow="fold")
+        table.add_column(head, overflow="fold", no_wrap=head == "name")
     for one in options:
         presets = [one["presets"][preset] for preset in _core.CONVENTIONS]
         table.add_row(one["name"], one["allowed"], one["doc"], one["source"], *presets)

@@ -27,7 +27,7 @@ def list_algorithms(json: Json = False) -> None:
     for what, entries in (("algorithm", algorithms), ("scheduler", schedulers), ("marker", markers)):
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for head in (what, "title", "source", "parameters"):
-            table.add_column(head, overflow="fold")
+            table.add_column(head, overflow="fold", no_wrap=head == what)
         for one in entries:
             title = one["title"] + (f" (= {one['alias_of']})" if one["alias_of"] else "")
             words = " ".join(p["name"] for p in one["params"])

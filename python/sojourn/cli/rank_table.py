@@ -10,19 +10,19 @@ if TYPE_CHECKING:
 
 def show_ranking(ranking: Ranking, best: int, sums: str | None = None, places: str | None = None) -> None:
     """Print settings with ranks, sums and places; the best; the ties; and what published columns say."""
-    from sojourn.cli.table import _print, _table
+    from sojourn.cli.table import print_table
     from sojourn.study.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 
     title = f"weight of a rank: {WEIGHTS[ranking.weight]}; the smallest sum is best"
     heads = [f"{o.metric} {'↑' if o.higher else '↓'}" for o in ranking.objectives]
-    table = _table(title, ["", *heads, "sum", "place"])
+    rows = []
     for name in ranking.order:
         cells = [
             f"{ranking.values[name][o.metric]:.6g} ({ranks[name]})"
             for o, ranks in zip(ranking.objectives, ranking.ranks, strict=True)
         ]
-        table.add_row(name, *cells, str(ranking.sums[name]), str(ranking.places[name]))
-    _print(table)
+        rows.append((name, *cells, str(ranking.sums[name]), str(ranking.places[name])))
+    print_table(title, ["", *heads, "sum", "place"], rows)
     print(f"best: {', '.join(ranking.order[:best])}")
     for tie in ranking.ties:
         print(f"tie in {tie.metric}: {', '.join(tie.order)}, in this order ({tie.because})")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from sojourn.results import Results
@@ -57,14 +59,12 @@ def show(results: Results) -> None:
     heads = [title for _, title, _ in rows]
     cells = [[cell(results.estimate(aqm, name), factor) for name, _, factor in rows] for aqm in results.aqms]
     if len(results.aqms) >= WIDE:
-        table = _table(title, ["", *heads])
-        for aqm, line in zip(results.aqms, cells, strict=True):
-            table.add_row(aqm, *line)
+        print_table(
+            title, ["", *heads], [(aqm, *line) for aqm, line in zip(results.aqms, cells, strict=True)]
+        )
     else:
-        table = _table(title, ["", *results.aqms])
-        for i, head in enumerate(heads):
-            table.add_row(head, *(line[i] for line in cells))
-    _print(table)
+        lines = [(head, *(line[i] for line in cells)) for i, head in enumerate(heads)]
+        print_table(title, ["", *results.aqms], lines)
 
 
 def show_comparison(comparison: Comparison) -> None:
@@ -73,18 +73,22 @@ def show_comparison(comparison: Comparison) -> None:
     columns = [(name, *known.get(name, (name, 1.0))) for name in comparison.metrics]
     count, percent = len(comparison.results.seeds), 100 * comparison.level
     name = comparison.results.scenario.name
-    title = f"{name}: mean ± {percent:.3g} % over {count} seeds, sorted by {comparison.sort}"
-    means = _table(title, ["", *(head for _, head, _ in columns)])
-    for aqm in comparison.aqms:
-        means.add_row(aqm, *(cell(comparison.estimate(aqm, name), factor) for name, _, factor in columns))
-    _print(means)
+    seeds = f"{count} seed{'s' if count > 1 else ''}"
+    title = f"{name}: mean ± {percent:.3g} % over {seeds}, sorted by {comparison.sort}"
+    heads = ["", *(head for _, head, _ in columns)]
+    rows = [
+        (aqm, *(cell(comparison.estimate(aqm, name), factor) for name, _, factor in columns))
+        for aqm in comparison.aqms
+    ]
+    print_table(title, heads, rows)
     against = {(one.aqm, one.metric): one for one in comparison.differences}
     title = f"minus {comparison.baseline}, paired by seed ('=': no difference shown, Holm over the table)"
-    table = _table(title, ["", *(head for _, head, _ in columns)])
-    for aqm in comparison.aqms:
-        if aqm != comparison.baseline:
-            table.add_row(aqm, *(difference(against[aqm, name], factor) for name, _, factor in columns))
-    _print(table)
+    rows = [
+        (aqm, *(difference(against[aqm, name], factor) for name, _, factor in columns))
+        for aqm in comparison.aqms
+        if aqm != comparison.baseline
+    ]
+    print_table(title, heads, rows)
 
 
 #: Rows of a sweep's table; the rest is in its folder.
@@ -107,12 +111,12 @@ def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
     columns = [(name, *known.get(name, (name, 1.0))) for name in metrics or SWEEP_ROWS if name in names]
     sweep = swept.sweep
     title = f"{sweep.scenario.name}: mean ± 95 % over {sweep.seeds} seed{'s' if sweep.seeds > 1 else ''}"
-    table = _table(title, [*keys, *(head for _, head, _ in columns)])
     groups = summary.partition_by(keys, maintain_order=True)
+    rows = []
     for group in groups[:MOST_ROWS]:
         found = {row["metric"]: Estimate(row["mean"], row["ci95"], row["n"]) for row in group.to_dicts()}
-        table.add_row(*group.select(keys).row(0), *(cell(found[name], factor) for name, _, factor in columns))
-    _print(table)
+        rows.append((*group.select(keys).row(0), *(cell(found[name], f) for name, _, f in columns)))
+    print_table(title, [*keys, *(head for _, head, _ in columns)], rows, len(keys))
     if len(groups) > MOST_ROWS:
         print(f"and {len(groups) - MOST_ROWS} more rows: --json has them all")
 
@@ -132,15 +136,46 @@ def difference(one: Difference, factor: float) -> str:
     return text if effect.mean < 0 else f"+{text}"
 
 
-def _print(table: Table) -> None:
-    Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120).print(table)
+def print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1) -> None:
+    """Print a table; where it is too wide, its columns below each other, each part with the first `keys`.
+
+    No number is ever broken over lines, and no name that fits into half of the width.
+    """
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 120)
+    cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
+    natural = [max(cell, len(head)) for cell, head in zip(cells, heads, strict=True)]
+    tight = [
+        max([cell, *map(len, head.split())]) for cell, head in zip(cells, heads, strict=True)
+    ]  # headings may break between words
+    if _width(natural) <= console.width:
+        parts, widths = [list(range(len(heads)))], natural
+    else:
+        widths = [min(n, console.width // 2 // keys) for n in natural[:keys]] + tight[keys:]
+        parts = [list(range(keys))]
+        for i in range(keys, len(heads)):
+            if len(parts[-1]) > keys and _width([widths[k] for k in (*parts[-1], i)]) > console.width:
+                parts.append(list(range(keys)))
+            parts[-1].append(i)
+    for number, part in enumerate(parts):
+        table = Table(
+            title=title if not number else None,
+            title_justify="left",
+            title_style="bold",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        for i in part:
+            table.add_column(
+                heads[i], justify="right" if i else "left", overflow="fold", width=max(1, widths[i])
+            )
+        for row in rows:
+            table.add_row(*(Text(row[i]) for i in part))
+        console.print(table)
 
 
-def _table(title: str, heads: list[str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, head in enumerate(heads):
-        table.add_column(head, justify="right" if i else "left", overflow="fold")
-    return table
+def _width(columns: Sequence[int]) -> int:
+    """Return how wide a table of such columns is: three spaces between, one at each end."""
+    return sum(columns) + 3 * (len(columns) - 1) + 2
 
 
 def cell(estimate: Estimate, factor: float) -> str:
@@ -153,6 +188,8 @@ def cell(estimate: Estimate, factor: float) -> str:
     '98.8 ± 1.2'
     >>> cell(Estimate(0.25, None, 1), 1), cell(Estimate(None, None, 0), 1)
     ('0.25', '-')
+    >>> cell(Estimate(0.1, 1e-17, 5), 100)
+    '10 ± 0'
     """
     if estimate.mean is None:
         return "-"
@@ -160,7 +197,7 @@ def cell(estimate: Estimate, factor: float) -> str:
     if estimate.ci95 is None:
         return f"{mean:.4g}"
     half = estimate.ci95 * factor
-    if half == 0:
+    if half <= 1e-12 * abs(mean):  # every seed the same, but for the last bit of a sum
         return f"{mean:.4g} ± 0"
     most = 4 - math.floor(math.log10(abs(mean))) if mean else 4
     digits = max(0, min(4, most, 1 - math.floor(math.log10(half))))
