@@ -195,7 +195,8 @@ Rate = Annotated[str, _text("rate"), _quantity("rate", 1), _schema("rate")]
 Bytes = Annotated[str, _text("bytes"), _quantity("bytes", 0), _schema("bytes")]
 
 
-def _limit(word: str) -> str:
+def limit(word: str) -> str:
+    """Return a limit in its canonical spelling: ``100p`` or ``120kB``."""
     number("limit", word)
     if not word.strip()[-1].isalpha():  # packets without a unit are for specs
         raise Wrong(f"= {word!r} has no unit", HINTS["limit"])
@@ -205,7 +206,7 @@ def _limit(word: str) -> str:
 Limit = Annotated[
     str,
     _text("limit"),
-    AfterValidator(_limit),
+    AfterValidator(limit),
     _schema("limit"),
 ]
 Start = Annotated[str, _text("start"), _draw("span"), _schema("start")]

@@ -154,7 +154,7 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 runs in real time" in done.stderr
+    assert "1 run in real time" in done.stderr
     results = sojourn.Results.open(tmp_path / "out")
     (metrics,) = [one.metrics for one in results.outcomes]
     assert results.manifest["world"] == "real"

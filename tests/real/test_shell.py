@@ -328,10 +328,14 @@ def test_a_terminal_has_a_line_about_the_link(tmp_path: Path):
         (["--rate", "20mbit", "--limit", "0p"], "limit"),
         (["--rate", "20mbit", "--mtu", "20"], "68 to 65535"),
         (["--rate", "20mbit", "--loss", "2"], "0 to 1"),
+        (["--rate", "20mbit", "--limit", "100"], "has no unit"),
+        (["--rate", "20mbit", "--seed", "-1"], "--seed = -1 is out of range"),
+        (["--rate", "lte.trace"], "or the file of a trace"),
+        (["--rate", "20mbit", "--out", "/proc/nothing"], "/proc/nothing cannot be written"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(cli: Cli, words: list[str], said: str):
-    done = cli("shell", *words, "--", "true")
+    done = cli("shell", *words, "--", "echo", "ran")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

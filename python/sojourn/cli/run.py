@@ -79,7 +79,7 @@ def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
         from sojourn.units import number
 
         minutes = runs * number("span", scenario.duration) / 60e9
-        note(f"{runs} runs in real time: {minutes:.1f} minutes at least")
+        note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")
 
 
 def write_report(results: Results) -> Path:

@@ -70,6 +70,7 @@ def shell(
     The variable SOJOURN_OUTSIDE has the address of the link's outside end. The exit code is COMMAND's.
     """
     from sojourn.real.shell import Request, run
+    from sojourn.study.store import Store
 
     request = Request(
         rate=rate,
@@ -82,7 +83,9 @@ def shell(
         loss=loss,
         mtu=mtu,
         seed=seed,
-    )
+    ).checked()
+    if out is not None:
+        Store(out)  # refused before the program runs, not when its record is to be written
     code, session = run(request, command or [], peer, quiet, note)
     if session is not None:
         path = session.write(out, not no_report)

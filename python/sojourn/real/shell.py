@@ -24,7 +24,7 @@ from sojourn.real.jail import Jail
 from sojourn.real.live import Line
 from sojourn.real.uplink import Uplink, connect
 from sojourn.run import canonical
-from sojourn.units import Wrong, number
+from sojourn.units import Wrong, limit, number
 
 if TYPE_CHECKING:
     from sojourn.real.session import Session
@@ -62,13 +62,16 @@ class Request:
         words += [(option, "rate", word) for option, word in rates if not Path(word).is_file()]
         for option, kind, word in words:
             try:
-                number(kind, word)
+                limit(word) if kind == "limit" else number(kind, word)
             except Wrong as error:
-                raise InputError(option, error.problem, error.allowed) from None
+                also = ", or the file of a trace" if kind == "rate" else ""
+                raise InputError(option, error.problem, error.allowed + also) from None
         if not 0 <= self.loss <= 1:
             raise InputError("--loss", f"= {self.loss} is out of range", "0 to 1")
         if not 68 <= self.mtu <= 65_535:
             raise InputError("--mtu", f"= {self.mtu} is out of range", "68 to 65535")
+        if not 0 <= self.seed < 2**53:
+            raise InputError("--seed", f"= {self.seed} is out of range", f"0 to {2**53 - 1}")
         return Request(**{**asdict(self), "aqm": canonical(self.aqm), "up_aqm": canonical(self.up_aqm)})
 
     def link(self, rate: str, aqm: str) -> Link:
@@ -105,8 +108,8 @@ def run(
     watched = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     place = connect(request.mtu)
-    for limit in place.limits:
-        note(f"sojourn: {limit}")
+    for one in place.limits:
+        note(f"sojourn: {one}")
     _say_names(place, note)
     started = time.time()
     gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
