@@ -4,17 +4,15 @@ use crate::{
     check::LARGEST,
     net::{Carries, Packet, Route, Sack, Sacks},
     plan::{Draw, Tcp},
-    tcp::{self, Receiver, Segment, Sender, SpareAsides, SpareReceivers},
+    tcp::{self, Receiver, Segment, Sender, SpareExtras, SpareReceivers},
     traffic::{Datagrams, Demand, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Stream};
-use std::{collections::VecDeque, num::NonZero};
+use std::collections::VecDeque;
 
-/// Sender, receiver and their timers.
+/// Sender and receiver.
 #[repr(C)]
 pub(crate) struct Connection {
-    /// What is done about its retransmission timer ([`crate::timers::Timers`]).
-    pub(crate) filed: Option<NonZero<u64>>,
     pub(crate) sender: Sender,
     /// With what is special about the connection: nothing where it sends full packets without end as fast as it may.
     pub(crate) receiver: Receiver<Box<Special>>,
@@ -42,7 +40,7 @@ pub(crate) struct Special {
 /// What connections have set aside in trouble and need no more: the next that does takes it.
 #[derive(Default)]
 pub(crate) struct Spare {
-    pub(crate) senders: SpareAsides,
+    pub(crate) senders: SpareExtras,
     pub(crate) receivers: SpareReceivers<Box<Special>>,
 }
 
@@ -84,7 +82,6 @@ impl Connection {
         Connection {
             sender: Sender::new(&tcp.options, end, |purpose| demand.stream(purpose).indexed(index)),
             receiver: Receiver::new(&tcp.options, is_special.then(|| Box::new(special))),
-            filed: None,
         }
     }
 

@@ -177,7 +177,7 @@ impl Simulation {
                     let ack = way!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
                     return (now, Rare::Answer(at, ack));
                 }
-                if let Some(limit) = connection.sender.on_usual_ack(o, next, at, &mut spare.senders) {
+                if let Some(limit) = connection.sender.on_usual_ack(o, next, at) {
                     while let Some(segment) = connection.sender.emit_next(limit, at) {
                         way!().send(calendar, (connection, group, tcp), segment, at);
                     }
@@ -201,7 +201,7 @@ impl Simulation {
                 }
                 way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
             }
-            timers.watch(calendar, (connection, number), before, at);
+            timers.watch(calendar, (&mut flow.filed, number), (before, connection.sender.expires()), at);
             if queue.drops_late() {
                 queue.tell(now, losses, flows, sacks);
             }

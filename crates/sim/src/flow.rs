@@ -5,17 +5,9 @@ use crate::{
     group::Group,
     net::{Packet, Port, Route},
     tcp::Tally,
+    timers::Filed,
     traffic::{Datagrams, EdgeMarker},
 };
-
-/// A row of the record: one source, all flows of which are counted together. Sources that are there from the
-/// beginning come first, in order; what is written here follows from their groups.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    pub(crate) group: u32,
-    pub(crate) index: u32,
-    pub(crate) start: u64,
-}
 
 /// One flow: three lines of a cache. The first has what is touched only when something goes wrong or once a round
 /// trip, up to the sender's estimate of that; a plain lap touches the other two.
@@ -24,13 +16,19 @@ pub(crate) struct Flow {
     pub(crate) fates: Fates,
     pub(crate) agent: Agent,
     pub(crate) counts: Counts,
+    /// What is done about its retransmission timer.
+    pub(crate) filed: Filed,
     pub(crate) group: u32,
-    /// Its row in the record: its own, or that of all flows of a session.
-    pub(crate) row: u32,
     pub(crate) route: Route,
 }
 
 impl Flow {
+    /// A flow that has done nothing yet.
+    pub(crate) fn new(agent: Agent, group: u32, route: Route) -> Flow {
+        let (fates, counts) = (Fates::default(), Counts::default());
+        Flow { fates, agent, counts, filed: Filed::NOTHING, group, route }
+    }
+
     /// What it has sent so far.
     pub(crate) fn tally(&self) -> Tally {
         match &self.agent {

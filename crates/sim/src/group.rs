@@ -34,9 +34,10 @@ pub(crate) struct Group {
     is_request: bool,
     /// Nothing new is sent from here on.
     pub(crate) stop: u64,
-    /// When sources start, and the row of the first one in the record; the others follow.
+    /// When sources start, and row and flow of the first one ([`crate::rows`]); the others follow.
     pub(crate) starts: Starts,
     pub(crate) first_row: u32,
+    pub(crate) first_flow: u32,
     /// How many flows it has (web traffic: counted otherwise).
     pub(crate) count: u32,
 }
@@ -80,6 +81,7 @@ impl Group {
             routes,
             stop: plan.stop.unwrap_or(u64::MAX),
             first_row: 0,
+            first_flow: 0,
             count: 0,
         })
     }
@@ -102,6 +104,11 @@ impl Group {
             is_request: true,
             ..group
         })
+    }
+
+    /// How many flows are there from the beginning.
+    pub(crate) fn first_flows(&self) -> u32 {
+        if self.is_web() { 0 } else { self.starts.sources() }
     }
 
     /// Whether sources are sessions that look at pages.

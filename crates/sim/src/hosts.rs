@@ -6,11 +6,12 @@ use crate::{
     check::LARGEST,
     connection::{Connection, Task},
     engine::{Event, Kind},
-    flow::{Agent, Flow, Row, Udp},
+    flow::{Agent, Flow, Udp},
     net::{Carries, Packet},
     plan,
+    rows::Row,
     simulation::{OF_GROUP, Simulation},
-    tcp::{self, Ack, Segment, SpareAsides},
+    tcp::{self, Ack, Segment, SpareExtras},
     timers::Timers,
     traffic::{Datagrams, exponential},
 };
@@ -126,7 +127,7 @@ impl Simulation {
         &mut self,
         number: u32,
         now: u64,
-        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut SpareAsides)),
+        act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut SpareExtras)),
     ) {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -136,7 +137,7 @@ impl Simulation {
         act(&mut connection.sender, tcp, (&mut self.released, &mut self.spare.senders));
         if self.trace_cwnd && connection.sender.cwnd() != cwnd {
             self.cwnd.time_ns.push(now);
-            self.cwnd.flow.push(flow.row);
+            self.cwnd.flow.push(number);
             self.cwnd.cwnd.push(connection.sender.cwnd());
             self.cwnd.ssthresh.push(connection.sender.ssthresh());
         }
@@ -151,7 +152,8 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        self.timers.watch(&mut self.calendar, (connection, number), before, now);
+        let times = (before, connection.sender.expires());
+        self.timers.watch(&mut self.calendar, (&mut flow.filed, number), times, now);
         if let Some(due) = connection.sender.take_hold() {
             self.calendar.push(Event::new(due, due - now, Kind::Release, number));
         }
@@ -211,15 +213,18 @@ impl Simulation {
     }
 
     pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
-        let Agent::Tcp(connection) = &mut self.flows[number as usize].agent else { return };
-        if !Timers::takes(connection, now) {
+        let Flow { agent: Agent::Tcp(connection), filed, .. } = &mut self.flows[number as usize] else {
+            return;
+        };
+        if !Timers::takes(filed, now) {
             return;
         }
         if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_out(now, number);
         }
-        if let Agent::Tcp(connection) = &mut self.flows[number as usize].agent {
-            self.timers.watch(&mut self.calendar, (connection, number), tcp::NEVER, now);
+        if let Flow { agent: Agent::Tcp(connection), filed, .. } = &mut self.flows[number as usize] {
+            let times = (tcp::NEVER, connection.sender.expires());
+            self.timers.watch(&mut self.calendar, (filed, number), times, now);
         }
     }
 
@@ -262,7 +267,7 @@ impl Simulation {
         if let Agent::Udp(udp) = &mut flow.agent {
             let Udp { source, size, sent, .. } = &mut **udp;
             let bytes = group.sizes.map_or(*size, |sizes| {
-                let index = u64::from(flow.row - group.first_row);
+                let index = u64::from(number - group.first_flow);
                 let own = group.demand.stream("size").indexed(index);
                 sizes.count(&mut own.indexed(*sent)).min(LARGEST) as u32
             });
@@ -367,19 +372,10 @@ impl Simulation {
         };
         let flow = self.flows.len() as u32;
         group.count += 1;
-        let mut row = group.first_row + index;
         if group.starts.sources() == 0 {
-            row = self.early_rows + self.late_rows.len() as u32;
-            self.late_rows.push(Row { group: number, index, start });
+            self.rows.add_source(Row { group: number, index, start });
         }
-        self.flows.push(Flow {
-            group: number,
-            row,
-            route,
-            agent,
-            counts: Default::default(),
-            fates: Default::default(),
-        });
+        self.flows.push(Flow::new(agent, number, route));
         flow
     }
 }

@@ -19,6 +19,7 @@ mod net;
 pub mod plan;
 pub mod queues;
 mod record;
+mod rows;
 mod simulation;
 pub mod tcp;
 mod timers;

@@ -44,7 +44,7 @@ impl Losses {
             }
             if is_measured && self.traced {
                 self.columns.time_ns.push(now);
-                self.columns.flow.push(flow.row);
+                self.columns.flow.push(packet.flow);
                 self.columns.sequence.push(packet.number);
                 self.columns.cause.push(cause as u8);
                 self.columns.arrival.push(arrival);

@@ -9,12 +9,13 @@ use crate::{
     connection::Spare,
     engine::{Calendar, Event, Kind, LATEST, Service},
     error::{PlanError, RunError},
-    flow::{Agent, Before, Flow, Row, offered},
+    flow::{Agent, Before, Flow, offered},
     group::Group,
     losses::{Losses, Teller},
     net::{Carries, NOWHERE, Network, Packet, Port, Route, Sacks},
     plan::{self, Plan},
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
+    rows::Rows,
     tcp::Segment,
     timers::Timers,
     web::Visits,
@@ -55,8 +56,7 @@ pub struct Simulation {
     /// Of those that were there when the window opened.
     before: Vec<Before>,
     /// How many rows the record has for sources that are there from the beginning, and the rows of others.
-    pub(crate) early_rows: u32,
-    pub(crate) late_rows: Vec<Row>,
+    pub(crate) rows: Rows,
     pub(crate) visits: Visits,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,
@@ -104,17 +104,12 @@ impl Simulation {
             calendar: Calendar::new(),
             service: Service::NONE,
             recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
-            early_rows: groups
-                .iter()
-                .filter(|group| !group.is_requests())
-                .map(|group| group.starts.sources())
-                .sum(),
+            rows: Rows::new(&groups),
             network,
             groups,
             flows: Vec::new(),
             timers: Timers::default(),
             before: Vec::new(),
-            late_rows: Vec::new(),
             visits: Visits::default(),
             objects: ObjectColumns::default(),
             measured,
@@ -471,7 +466,7 @@ impl Simulation {
             groups: self.groups,
             flows: self.flows,
             before: self.before,
-            late_rows: self.late_rows,
+            rows: self.rows,
             pages: self.visits.columns,
             objects: self.objects,
             recorder: self.recorder,
@@ -495,11 +490,12 @@ impl Simulation {
 fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> Result<Vec<Group>, PlanError> {
     let mut groups: Vec<Group> = Vec::new();
     let mut routes = routes.into_iter();
-    let mut rows = 0;
+    let (mut rows, mut flows) = (0, 0);
     for ((i, traffic), senders) in plan.traffic.iter().enumerate().zip(senders) {
         let mut group = Group::new(traffic, i as u32, routes.next().unwrap_or_default(), *senders, seed)?;
-        group.first_row = rows;
+        (group.first_row, group.first_flow) = (rows, flows);
         rows += group.starts.sources();
+        flows += group.first_flows();
         groups.push(group);
     }
     for (i, traffic) in plan.traffic.iter().enumerate() {
@@ -519,7 +515,7 @@ pub(crate) struct Parts {
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
     pub(crate) before: Vec<Before>,
-    pub(crate) late_rows: Vec<Row>,
+    pub(crate) rows: Rows,
     pub(crate) pages: PageColumns,
     pub(crate) objects: ObjectColumns,
     pub(crate) recorder: Recorder,

@@ -5,18 +5,35 @@
 //! those that expire before the next look become events, each at its own time.
 
 use crate::{
-    connection::Connection,
     engine::{Calendar, Event, Kind},
     flow::{Agent, Flow},
     net::Packet,
 };
-use std::num::NonZero;
 
 /// Time between two looks: below usual time-outs, so that a connection that hears acknowledgements needs no event.
 const PERIOD: u64 = 100_000_000;
 
-/// No event is filed for the timer, but it is looked at.
-const WATCHED: Option<NonZero<u64>> = NonZero::new(u64::MAX);
+/// What is done about a flow's timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filed(u32);
+
+impl Filed {
+    /// It is not looked at.
+    pub(crate) const NOTHING: Filed = Filed(0);
+    /// It is looked at, but no event is filed.
+    const WATCHED: Filed = Filed(1);
+
+    /// An event is filed for it then. That is always so soon that it need not be known in full.
+    fn at(time: u64) -> Filed {
+        Filed(1 << 31 | time as u32)
+    }
+
+    /// Whether no event is filed before `time` or then, which is about as soon. It is looked at.
+    fn is_later(self, time: u64) -> bool {
+        let ahead = self.0.wrapping_sub(time as u32) << 1;
+        self == Filed::WATCHED || ahead.cast_signed() > 0
+    }
+}
 
 /// The timers that run.
 #[derive(Default)]
@@ -33,19 +50,18 @@ impl Timers {
         self.running.reserve_exact(count);
     }
 
-    /// See to the timer of `connection`, which is flow `number`, after something that happened at `at`. `before`: what
-    /// it was set for then, or never, if it has not been seen to since.
+    /// See to the timer of flow `number`, of which `filed` says what is done about it, after something that happened at
+    /// `at`. It is set for `deadline` now; `before`: what it was set for then, or never, if it has not been seen to since.
     #[inline(always)]
     pub(crate) fn watch(
         &mut self,
         calendar: &mut Calendar<Packet>,
-        (connection, number): (&mut Connection, u32),
-        before: u64,
+        (filed, number): (&mut Filed, u32),
+        (before, deadline): (u64, u64),
         at: u64,
     ) {
-        let deadline = connection.sender.expires();
         if deadline < before {
-            self.watch_new(calendar, (connection, number), deadline, at);
+            self.watch_new(calendar, (filed, number), deadline, at);
         }
     }
 
@@ -53,7 +69,7 @@ impl Timers {
     fn watch_new(
         &mut self,
         calendar: &mut Calendar<Packet>,
-        (connection, number): (&mut Connection, u32),
+        (filed, number): (&mut Filed, u32),
         deadline: u64,
         at: u64,
     ) {
@@ -61,23 +77,17 @@ impl Timers {
             self.next = at + PERIOD;
             calendar.push_timer(Event::new(self.next, u64::MAX, Kind::Timers, 0));
         }
-        if connection.filed.is_none() {
+        if *filed == Filed::NOTHING {
             self.running.push(number);
-            connection.filed = WATCHED;
+            *filed = Filed::WATCHED;
         }
-        self.file(calendar, (connection, number), deadline);
+        self.file(calendar, (filed, number), deadline);
     }
 
     /// File an event for a timer that expires before the next look.
-    fn file(
-        &self,
-        calendar: &mut Calendar<Packet>,
-        (connection, number): (&mut Connection, u32),
-        deadline: u64,
-    ) {
-        let is_later = |filed: NonZero<u64>| filed.get() > deadline;
-        if deadline <= self.next && connection.filed.is_some_and(is_later) {
-            connection.filed = NonZero::new(deadline);
+    fn file(&self, calendar: &mut Calendar<Packet>, (filed, number): (&mut Filed, u32), deadline: u64) {
+        if deadline <= self.next && filed.is_later(deadline) {
+            *filed = Filed::at(deadline);
             calendar.push_timer(Event::new(deadline, u64::MAX, Kind::Retransmit, number));
         }
     }
@@ -87,12 +97,14 @@ impl Timers {
         self.next = now + PERIOD;
         let mut running = std::mem::take(&mut self.running);
         running.retain(|number| {
-            let Agent::Tcp(connection) = &mut flows[*number as usize].agent else { return false };
+            let Flow { agent: Agent::Tcp(connection), filed, .. } = &mut flows[*number as usize] else {
+                return false;
+            };
             match connection.sender.deadline() {
-                Some(deadline) => self.file(calendar, (connection, *number), deadline),
-                None => connection.filed = None,
+                Some(deadline) => self.file(calendar, (filed, *number), deadline),
+                None => *filed = Filed::NOTHING,
             }
-            connection.filed.is_some()
+            *filed != Filed::NOTHING
         });
         self.running = running;
         if !self.running.is_empty() {
@@ -101,10 +113,10 @@ impl Timers {
     }
 
     /// The event of a timer is due; whether it was not replaced by an earlier one.
-    pub(crate) fn takes(connection: &mut Connection, now: u64) -> bool {
-        let takes = connection.filed == NonZero::new(now);
+    pub(crate) fn takes(filed: &mut Filed, now: u64) -> bool {
+        let takes = *filed == Filed::at(now);
         if takes {
-            connection.filed = WATCHED;
+            *filed = Filed::WATCHED;
         }
         takes
     }

@@ -186,8 +186,8 @@ impl Simulation {
             connection.replace_task(task);
             let marker = of.edge.as_ref().map(|edge| Box::new(edge.marker(own)));
             let (agent, route) = (Agent::Tcp(connection.marked_by(marker)), of.routes[route]);
-            let (counts, fates) = (Default::default(), Default::default());
-            self.flows.push(Flow { group, row: row_of_flows, route, agent, counts, fates });
+            self.rows.add_flow(row_of_flows);
+            self.flows.push(Flow::new(agent, group, route));
         }
         if let plan::Kind::Web(plan::Web { patience: Some(patience), .. }) = &self.groups[owner as usize].kind
         {

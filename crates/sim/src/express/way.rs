@@ -7,7 +7,7 @@ use crate::{
     group::Group,
     net::{Chain, Hop, Lap, Link, LinkKind, Packet, Route, Step},
     plan::Tcp,
-    tcp::{self, Ack, Segment, SpareAsides, SpareReceivers},
+    tcp::{self, Ack, Segment, SpareExtras, SpareReceivers},
 };
 
 /// The way of a packet from the measured queue on, round to it again.
@@ -107,7 +107,7 @@ impl Way<'_> {
         (connection, group, tcp): (&mut Connection, &Group, &Tcp),
         ack: Ack,
         at: u64,
-        (released, spare): (&mut Vec<Segment>, &mut SpareAsides),
+        (released, spare): (&mut Vec<Segment>, &mut SpareExtras),
     ) {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         connection.sender.on_ack(&tcp.options, window, ack, at, (released, spare));

@@ -3,7 +3,7 @@
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
     error::RunError,
-    flow::{Agent, Flow, Row, offered},
+    flow::{Agent, Flow, offered},
     net::{LinkKind, Network, Packet, Port, Route},
     simulation::Parts,
 };
@@ -157,6 +157,11 @@ impl Recorder {
 impl Parts {
     /// The record of the run.
     pub(crate) fn record(mut self, events: u64) -> Record {
+        let Parts { rows, flows, groups, drops, cwnd, .. } = &mut self;
+        for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
+            let group = flows[*flow as usize].group;
+            *flow = rows.of(*flow, &groups[group as usize]);
+        }
         let Network { ports, kinds, .. } = &mut self.network;
         let record = self.recorder.columns(self.window, self.measured as usize, ports, kinds);
         Record {
@@ -171,21 +176,10 @@ impl Parts {
     }
 }
 
-impl Parts {
-    /// The rows of all sources.
-    fn rows(&self) -> impl Iterator<Item = Row> {
-        let groups = self.groups.iter().zip(0..).filter(|(group, _)| !group.is_requests());
-        let early = groups.flat_map(|(of, group)| {
-            of.starts.clone().zip(0..).map(move |(start, index)| Row { group, index, start })
-        });
-        early.chain(self.late_rows.iter().copied())
-    }
-}
-
 fn flow_columns(parts: &Parts) -> FlowColumns {
     let network = &parts.network;
     let mut columns = FlowColumns::default();
-    for row in parts.rows() {
+    for row in parts.rows.all(&parts.groups) {
         columns.traffic.push(parts.groups[row.group as usize].traffic);
         columns.index.push(row.index);
         columns.start_ns.push(row.start);
@@ -210,7 +204,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
     }
     let bottleneck = network.ports[parts.measured as usize].link;
     let crosses = |route: Route| network.way(route).any(|link| link == bottleneck);
-    for (crossing, row) in columns.crosses.iter_mut().zip(parts.rows()) {
+    for (crossing, row) in columns.crosses.iter_mut().zip(parts.rows.all(&parts.groups)) {
         let group = &parts.groups[row.group as usize];
         if group.is_web() {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
@@ -218,9 +212,9 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
     }
     let offered = offered(&parts.flows, &network.ports[parts.measured as usize]);
     for (number, (flow, offered)) in parts.flows.iter().zip(offered).enumerate() {
-        let (counts, row) = (&flow.counts, flow.row as usize);
         let before = parts.before.get(number).copied().unwrap_or_default();
         let group = &parts.groups[flow.group as usize];
+        let (counts, row) = (&flow.counts, parts.rows.of(number as u32, group) as usize);
         if !group.is_web() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }

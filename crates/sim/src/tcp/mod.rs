@@ -12,7 +12,7 @@ mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
 pub(crate) use receiver::{Receiver, SpareReceivers};
-pub(crate) use sender::{Ack, NEVER, Segment, Sender, SpareAsides, Tally};
+pub(crate) use sender::{Ack, NEVER, Segment, Sender, SpareExtras, Tally};
 
 /// So many boxes at most are spare: enough for a few dozen flows to take turns, and nothing where there are thousands.
 const SPARE: usize = 64;

@@ -1,19 +1,19 @@
 //! The sending end of TCP: its state. What happens to it is beside it: acknowledgements and the timer (`react`),
 //! what may be sent (`send`), how holes are repaired (`repair`), what a signal costs (`reduce`). What is needed only
-//! then is in `aside`; what few senders do is in `special`, loss detection by time instead of counting in `timed`.
+//! then is in `trouble`; what few senders do is in `special`, loss detection by time instead of counting in `timed`.
 //! [`TcpOptions`] says which rules hold.
 //!
 //! Windows count packets. Packet 0 is the SYN where there is one. `window` = floor(`cwnd`) +
 //! `inflation`, where inflation stands for packets known to have left the network during recovery, so
 //! that `cwnd` itself is always the window that recovery will leave behind.
 
-mod aside;
 mod react;
 mod reduce;
 mod repair;
 mod send;
 mod special;
 mod timed;
+mod trouble;
 
 use super::{
     congestion::Signal,
@@ -21,10 +21,10 @@ use super::{
     rto::Rto,
 };
 use crate::net::Sack;
-use aside::Aside;
-pub(crate) use aside::SpareAsides;
 use sojourn_aqm::{Random, Stream};
 use special::Special;
+pub(crate) use trouble::SpareExtras;
+use trouble::{Extra, Signs, Trouble};
 
 /// No timer runs.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -64,20 +64,22 @@ pub(crate) struct Tally {
     pub(crate) cuts: u64,
 }
 
-/// A TCP sender. There may be very many: what is needed only while something is out of the ordinary is set aside, and
-/// what a plain acknowledgement touches comes last (see [`crate::flow::Flow`]).
+/// A TCP sender. There may be very many: what only few need is set aside, and what a plain acknowledgement touches comes
+/// last (see [`crate::flow::Flow`]).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
     retransmitted: u32,
     timeouts: u32,
     cuts: u32,
-    /// Losses do not start another recovery before this is acknowledged (0: at once).
+    /// Recovery ends when everything below is acknowledged, and losses do not start another before (0: at once).
     gate: u32,
     /// Marks and losses below this do not cut the window again.
     cut_until: u32,
-    last_cut: Cut,
+    inflation: u32,
+    extra: Option<Box<Extra>>,
     rto: Rto,
+    trouble: Trouble,
     /// First packet not acknowledged, and next one to send.
     una: u32,
     nxt: u32,
@@ -88,8 +90,6 @@ pub(crate) struct Sender {
     cwnd: f64,
     ssthresh: f64,
     deadline: u64,
-    /// `None`: nothing is missing, marked or special, and what was sent last is the highest packet ever sent.
-    aside: Option<Box<Aside>>,
 }
 
 impl Sender {
@@ -102,7 +102,9 @@ impl Sender {
             ssthresh: f64::from(o.receiver_window),
             deadline: NEVER,
             rto,
-            aside: special.map(|special| Box::new(Aside { special: Some(special), ..Aside::default() })),
+            trouble: if special.is_some() { Trouble { top: 0, ..Trouble::NONE } } else { Trouble::NONE },
+            inflation: 0,
+            extra: special.map(|special| Box::new(Extra { special: Some(special), board: None })),
             una: 0,
             nxt: 0,
             end,
@@ -112,20 +114,19 @@ impl Sender {
             retransmitted: 0,
             timeouts: 0,
             cuts: 0,
-            last_cut: Cut::Nothing,
         }
     }
 
     /// With nothing to send until the application writes.
     pub(crate) fn waiting_for_data(mut self) -> Sender {
         self.end = 0;
-        self.keep().is_open = true;
+        self.trouble().signs.insert(Signs::OPEN);
         self
     }
 
     /// The application hands over so many packets more.
     pub(crate) fn write(&mut self, packets: u32) {
-        if self.aside().is_open {
+        if self.is(Signs::OPEN) {
             self.end = self.end.saturating_add(packets);
         }
     }
@@ -178,9 +179,7 @@ impl Sender {
     /// Nothing new is sent from now on; what is on its way may finish.
     pub(crate) fn stop(&mut self) {
         self.end = self.end.min(self.top());
-        if let Some(aside) = &mut self.aside {
-            aside.is_open = false;
-        }
+        self.trouble.signs.remove(Signs::OPEN);
         if self.is_done() {
             self.deadline = NEVER;
         }
@@ -188,7 +187,7 @@ impl Sender {
 
     /// Nobody wants what it sends any more: it falls silent.
     pub(crate) fn abandon(&mut self) {
-        self.keep(); // it is out of the ordinary that more was sent than is to be
+        self.trouble(); // it is out of the ordinary that more was sent than is to be
         self.end = self.una;
         self.deadline = NEVER;
     }

@@ -1,6 +1,6 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, Cut, NEVER, Segment, Sender, Signal, SpareAsides};
+use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs, SpareExtras};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -15,10 +15,10 @@ impl Sender {
         window: impl FnOnce() -> u32,
         ack: Ack,
         now: u64,
-        (out, spare): (&mut Vec<Segment>, &mut SpareAsides),
+        (out, spare): (&mut Vec<Segment>, &mut SpareExtras),
     ) {
         let is_bare = !ack.echo && ack.sack[0].1 == 0;
-        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now, spare)).flatten() {
+        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now)).flatten() {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
@@ -32,17 +32,11 @@ impl Sender {
     /// it is dealt with, up to the sending: what [`Sender::emit_next`] gives until there is no more below the limit
     /// returned. If not, it is for [`Sender::on_other_ack`].
     #[inline(always)]
-    pub(crate) fn on_usual_ack(
-        &mut self,
-        o: &TcpOptions,
-        next: u32,
-        now: u64,
-        spare: &mut SpareAsides,
-    ) -> Option<u32> {
+    pub(crate) fn on_usual_ack(&mut self, o: &TcpOptions, next: u32, now: u64) -> Option<u32> {
         if next == self.una {
-            return self.on_usual_duplicate(o, spare);
+            return self.on_usual_duplicate(o);
         }
-        (self.aside.is_none() && next > self.una && self.una > 0).then(|| self.on_plain(o, next, now))
+        (self.is_plain() && next > self.una && self.una > 0).then(|| self.on_plain(o, next, now))
     }
 
     /// Of something new, while nothing is missing.
@@ -65,7 +59,7 @@ impl Sender {
         window: u32,
         mut ack: Ack,
         now: u64,
-        (out, spare): (&mut Vec<Segment>, &mut SpareAsides),
+        (out, spare): (&mut Vec<Segment>, &mut SpareExtras),
     ) {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
@@ -74,41 +68,41 @@ impl Sender {
             return self.on_usual_report(o, &ack, now, out);
         }
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
-        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.aside().lost_syn;
+        let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.is(Signs::LOST_SYN);
         ack.echo = o.ecn && (ack.echo || negotiates);
         if self.is_timed() {
             return self.on_ack_timed(o, window, ack, now, out);
         }
-        let is_special = self.keep_of(spare).special.is_some();
-        if is_special {
-            let (una, nxt) = (self.una, self.nxt);
-            self.special().control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
+        self.trouble(); // until it is settled
+        let (una, nxt) = (self.una, self.nxt);
+        if let Some(special) = self.specially_mut() {
+            special.control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
         }
         if ack.echo {
             self.on_echo(o, ack.next);
         }
-        let news = !o.sack || self.takes_blocks(o, &ack);
+        let news = !o.sack || self.takes_blocks(o, &ack, spare);
         if ack.next > self.una {
             self.on_new(o, window, (ack.next, ack.echo), now, out);
             self.settle(spare);
-        } else if self.top() > self.una && !self.aside().deaf {
+        } else if self.top() > self.una && !self.is(Signs::DEAF) {
             self.on_duplicate(o, news, now, out);
         }
     }
 
     #[inline(never)]
     /// Selective acknowledgement: look at the blocks; whether they say something new.
-    fn takes_blocks(&mut self, o: &TcpOptions, ack: &Ack) -> bool {
-        let in_order = ack.next > self.una && !self.aside().in_recovery;
+    fn takes_blocks(&mut self, o: &TcpOptions, ack: &Ack, spare: &mut SpareExtras) -> bool {
+        let in_order = ack.next > self.una && !self.is(Signs::RECOVERY);
         let sacked = self.sacked();
         let news = if in_order && o.scoreboard == Scoreboard::Sack1 {
             self.forget_blocks();
             true
         } else {
-            !self.aside().deaf && ack.sack[0].1 > 0 && self.board().report(&ack.sack)
+            !self.is(Signs::DEAF) && ack.sack[0].1 > 0 && self.board_of(spare).report(&ack.sack)
         };
         if o.recovery == Recovery::Prr {
-            let below = self.aside().board.as_ref().map_or(0, |board| board.sacked_below(ack.next));
+            let below = self.known().map_or(0, |board| board.sacked_below(ack.next));
             let delivered = (ack.next - self.una + self.sacked()).saturating_sub(sacked + below);
             self.special().delivered = delivered;
         }
@@ -122,33 +116,35 @@ impl Sender {
         }
         let nothing_lost = self.una == self.top(); // the window was below one packet: only waiting was left
         self.cwnd = self.cwnd.max(1.0);
-        self.keep().inflation = 0;
+        self.inflation = 0;
         if !nothing_lost {
             // RFC 5681: ssthresh is held while the same packet times out again; RFC 3168: a window that
             // was cut for a mark is not cut again.
-            let again = o.halve == Halve::Flight && self.aside().timed_out;
+            let again = o.halve == Halve::Flight && self.is(Signs::TIMED_OUT);
             let already_cut =
-                self.last_cut == Cut::Mark && (o.marks == Marks::Ns2 || self.una < self.cut_until);
+                self.trouble.last_cut == Cut::Mark && (o.marks == Marks::Ns2 || self.una < self.cut_until);
             self.timeouts += u32::from(!already_cut || o.marks == Marks::Rfc3168);
-            let una = self.una;
-            self.keep().timed_out = true;
+            self.trouble().signs.insert(Signs::TIMED_OUT);
             if !already_cut && !again {
                 self.cut_ssthresh(o, Signal::Timeout);
                 self.cuts += 1;
             }
-            self.keep().lost_syn |= o.syn && una == 0;
+            if o.syn && self.una == 0 {
+                self.trouble().signs.insert(Signs::LOST_SYN);
+            }
             self.rto.forget();
             self.rto.back_off(o);
         }
         self.cwnd = 1.0;
         self.nxt = self.una;
-        let aside = self.keep();
-        (aside.dupacks, aside.limited) = (0, 0);
-        (aside.cwr, aside.in_recovery) = (true, false);
+        let trouble = self.trouble();
+        (trouble.dupacks, trouble.limited) = (0, 0);
+        trouble.signs.insert(Signs::CWR);
+        trouble.signs.remove(Signs::RECOVERY);
+        trouble.signs.set(Signs::DEAF, o.sack && o.scoreboard == Scoreboard::Sack1);
         self.note_cut(Cut::Timeout);
         self.gate = self.cut_until;
         self.forget_blocks();
-        self.keep().deaf = o.sack && o.scoreboard == Scoreboard::Sack1;
         self.restart_timer(o, now);
         self.send(o, 0, now, out);
     }
@@ -167,24 +163,24 @@ impl Sender {
         self.nxt = self.nxt.max(next);
         self.advance_board();
         let una = self.una;
-        let aside = self.keep();
-        (aside.deaf, aside.timed_out) = (false, false);
+        self.trouble().signs.remove(Signs::DEAF.union(Signs::TIMED_OUT));
         let mut burst = 0;
-        let is_partial = una < aside.recover && o.repair() != Repair::OneHole;
-        if aside.in_recovery && is_partial {
+        let in_recovery = self.is(Signs::RECOVERY);
+        if in_recovery && una < self.gate && o.repair() != Repair::OneHole {
             self.on_partial(o, acked, now, out);
             burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         } else {
-            aside.marked_at_one &= echo;
-            let (held, ends_recovery, lost_syn) = (aside.marked_at_one, aside.in_recovery, aside.lost_syn);
-            self.rto.acknowledged(o, una, now, held);
-            if ends_recovery {
+            if !echo {
+                self.trouble.signs.remove(Signs::MARKED_AT_ONE);
+            }
+            self.rto.acknowledged(o, una, now, self.is(Signs::MARKED_AT_ONE));
+            if in_recovery {
                 self.leave_recovery(o);
             }
-            let grows = !ends_recovery || o.recovery_exit == Exit::Grow && !o.sack;
-            let aside = self.keep();
-            (aside.inflation, aside.dupacks, aside.limited) = (0, 0, 0);
-            if was_syn && lost_syn {
+            let grows = !in_recovery || o.recovery_exit == Exit::Grow && !o.sack;
+            self.inflation = 0;
+            (self.trouble.dupacks, self.trouble.limited) = (0, 0);
+            if was_syn && self.is(Signs::LOST_SYN) {
                 self.cwnd = 1.0;
                 self.rto.after_lost_syn(o);
             } else if was_syn {
@@ -203,7 +199,7 @@ impl Sender {
     /// Something new was acknowledged, and nothing speaks against a larger window.
     #[inline]
     pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: u64) {
-        let Some(special) = self.aside.as_mut().and_then(|aside| aside.special.as_mut()) else {
+        let Some(special) = self.extra.as_mut().and_then(|extra| extra.special.as_mut()) else {
             self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
             return;
         };

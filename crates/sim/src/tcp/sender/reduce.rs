@@ -1,6 +1,6 @@
 //! What a mark or a loss does to the window: how much is left, and not twice for one window of data.
 
-use super::{Cut, Halve, Marks, Scoreboard, Sender, Signal};
+use super::{Cut, Halve, Marks, Scoreboard, Sender, Signal, Signs};
 use crate::tcp::{congestion, options::TcpOptions};
 
 impl Sender {
@@ -8,16 +8,16 @@ impl Sender {
     /// The receiver saw a mark: one cut a window of data.
     pub(super) fn on_echo(&mut self, o: &TcpOptions, next: u32) {
         let by_ns2 = o.marks == Marks::Ns2;
-        let after_timeout = by_ns2 && self.last_cut == Cut::Timeout;
+        let after_timeout = by_ns2 && self.trouble.last_cut == Cut::Timeout;
         if next <= self.cut_until && !after_timeout {
             return;
         }
         let at_one = self.cwnd <= 1.0;
-        if at_one && (self.aside().marked_at_one || !by_ns2 && self.cwnd < 1.0) {
+        if at_one && (self.is(Signs::MARKED_AT_ONE) || !by_ns2 && self.cwnd < 1.0) {
             self.rto.back_off(o);
         }
         if by_ns2 {
-            self.keep().marked_at_one = at_one;
+            self.trouble().signs.set(Signs::MARKED_AT_ONE, at_one);
         }
         if by_ns2 || !at_one {
             self.reduce(o, Signal::Mark);
@@ -25,52 +25,50 @@ impl Sender {
             // No window left to halve: wait for the timer before the next packet (RFC 3168, 6.1.2).
             self.cwnd = 0.5;
             self.ssthresh = 2.0;
-            self.keep().cwr = true;
+            self.trouble().signs.insert(Signs::CWR);
             self.cuts += 1;
         }
         self.note_cut(Cut::Mark);
-        if o.sack && o.scoreboard == Scoreboard::Sack1 {
-            let cut_until = self.cut_until;
-            self.keep().recover = cut_until;
+        if o.sack && o.scoreboard == Scoreboard::Sack1 && self.is(Signs::RECOVERY) {
+            self.gate = self.cut_until;
         }
     }
 
     /// Cut the window: to a half, or whatever the control leaves.
     pub(super) fn reduce(&mut self, o: &TcpOptions, signal: Signal) {
         let window = self.effective_window(o);
-        let share =
-            self.aside().special.as_ref().map_or(window / 2.0, |special| special.control.share(window));
+        let share = self.specially().map_or(window / 2.0, |special| special.control.share(window));
         self.cut_ssthresh(o, signal);
         self.cwnd = match o.halve {
             Halve::Flight => self.ssthresh,
             Halve::Window => share,
         };
-        let aside = self.keep();
-        (aside.inflation, aside.cwr) = (0, true);
+        self.inflation = 0;
+        self.trouble().signs.insert(Signs::CWR);
         self.cuts += 1;
     }
 
     pub(super) fn cut_ssthresh(&mut self, o: &TcpOptions, signal: Signal) {
         let amount = match o.halve {
-            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(u32::from(self.aside().limited))),
+            Halve::Flight => f64::from((self.nxt - self.una).saturating_sub(u32::from(self.trouble.limited))),
             Halve::Window => self.effective_window(o),
         };
         let cwnd = self.cwnd;
-        match &mut self.keep().special {
-            None => self.ssthresh = congestion::half(amount),
+        self.ssthresh = match self.specially_mut() {
+            None => congestion::half(amount),
             Some(special) => {
                 special.prr.start(amount);
-                self.ssthresh = special.control.cut(signal, cwnd, amount);
+                special.control.cut(signal, cwnd, amount)
             }
-        }
+        };
     }
 
     pub(super) fn effective_window(&self, o: &TcpOptions) -> f64 {
-        (self.cwnd + f64::from(self.aside().inflation)).min(f64::from(o.receiver_window))
+        (self.cwnd + f64::from(self.inflation)).min(f64::from(o.receiver_window))
     }
 
     pub(super) fn note_cut(&mut self, cut: Cut) {
-        self.last_cut = cut;
+        self.trouble.last_cut = cut;
         self.cut_until = self.top();
     }
 }

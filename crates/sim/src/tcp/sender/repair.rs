@@ -1,7 +1,7 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
-use super::{Ack, Aside, Cut, NEVER, Segment, Sender, Signal, SpareAsides};
+use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs};
 use crate::tcp::{
     board::THRESHOLD,
     options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -9,7 +9,7 @@ use crate::tcp::{
 
 impl Sender {
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
-        if self.aside().in_recovery {
+        if self.is(Signs::RECOVERY) {
             if !o.sack {
                 let limit = self.inflate(o);
                 return self.send_below(o, limit, now, out);
@@ -21,9 +21,9 @@ impl Sender {
         if !news {
             return;
         }
-        let aside = self.keep();
-        aside.dupacks = aside.dupacks.saturating_add(1);
-        let dupacks = u32::from(aside.dupacks);
+        let trouble = self.trouble();
+        trouble.dupacks = trouble.dupacks.saturating_add(1);
+        let dupacks = u32::from(trouble.dupacks);
         let lost = match (o.sack, o.scoreboard) {
             (true, Scoreboard::Rfc6675) => dupacks >= THRESHOLD || self.board().first_is_lost(),
             _ => dupacks == THRESHOLD,
@@ -39,35 +39,31 @@ impl Sender {
     /// A duplicate, not the first one and without selective acknowledgements, that repairs nothing and lets nothing go
     /// but packets never sent before: the limit below which these are.
     #[inline(never)]
-    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions, spare: &mut SpareAsides) -> Option<u32> {
-        if self.is_done() {
-            return None;
-        }
-        self.keep_of(spare);
+    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions) -> Option<u32> {
         let Sender { una, nxt, deadline, .. } = *self;
-        let aside = self.keep();
-        let has_more = o.sack || aside.special.is_some() || aside.cwr || nxt < aside.top;
-        if has_more || una == 0 || una >= nxt || deadline == NEVER {
+        let has_more = o.sack || self.extra.is_some() || self.is(Signs::CWR) || nxt < self.top();
+        if has_more || una == 0 || una >= nxt || deadline == NEVER || self.is_done() {
             return None;
         }
-        let limit = if aside.in_recovery {
+        let trouble = self.trouble();
+        let limit = if trouble.signs.contains(Signs::RECOVERY) {
             self.inflate(o)
-        } else if u32::from(aside.dupacks) + 1 == THRESHOLD {
+        } else if u32::from(trouble.dupacks) + 1 == THRESHOLD {
             return None;
         } else {
-            aside.dupacks = aside.dupacks.saturating_add(1);
+            trouble.dupacks = trouble.dupacks.saturating_add(1);
             self.limited_transmit(o)
         };
-        self.keep().top = limit.max(nxt);
+        self.trouble.top = limit.max(nxt);
         Some(limit)
     }
 
     /// Whether this is a duplicate that reports blocks while holes are repaired, and nothing else is out of the ordinary.
     #[inline(always)]
     pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
-        let is_repairing = |aside: &Aside| aside.in_recovery && !aside.deaf && aside.special.is_none();
         let is_bare = ack.next == self.una && self.una > 0 && !ack.echo;
-        is_bare && ack.sack[0].1 > 0 && self.aside.as_deref().is_some_and(is_repairing)
+        let is_repairing = self.is(Signs::RECOVERY) && !self.is(Signs::DEAF) && self.specially().is_none();
+        is_bare && ack.sack[0].1 > 0 && is_repairing
     }
 
     /// That: a packet more has left the network.
@@ -86,7 +82,7 @@ impl Sender {
     /// what may be sent.
     #[inline(always)]
     fn inflate(&mut self, o: &TcpOptions) -> u32 {
-        self.keep().inflation += 1;
+        self.inflation += 1;
         let burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         self.limit(o, burst)
     }
@@ -96,11 +92,11 @@ impl Sender {
     #[inline(always)]
     fn limited_transmit(&mut self, o: &TcpOptions) -> u32 {
         let nxt = self.nxt;
-        let (dupacks, top) = (u32::from(self.aside().dupacks), self.top());
+        let (dupacks, top) = (u32::from(self.trouble.dupacks), self.top());
         if dupacks < THRESHOLD && o.limited_transmit && (o.limited_retransmit || nxt == top) {
             let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
             if nxt < self.una.saturating_add(most).min(self.end) {
-                self.keep().limited += 1;
+                self.trouble.limited += 1;
                 return nxt + 1;
             }
         }
@@ -111,7 +107,7 @@ impl Sender {
     /// for `gate` itself; ns-2 repairs any loss whose window was last cut for a mark.
     pub(super) fn is_past_gate(&self, o: &TcpOptions) -> bool {
         let by_rfc6675 = o.sack && o.scoreboard == Scoreboard::Rfc6675;
-        let is_marked = o.marks == Marks::Ns2 && self.last_cut == Cut::Mark;
+        let is_marked = o.marks == Marks::Ns2 && self.trouble.last_cut == Cut::Mark;
         let is_past = self.gate == 0 || self.una > self.gate;
         if by_rfc6675 { self.una >= self.gate } else { is_past || is_marked }
     }
@@ -120,18 +116,19 @@ impl Sender {
     /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
     /// first hole.
     pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        if self.last_cut == Cut::Mark && self.una <= self.cut_until {
-            self.last_cut = Cut::Loss;
+        if self.trouble.last_cut == Cut::Mark && self.una <= self.cut_until {
+            self.trouble.last_cut = Cut::Loss;
         } else {
             self.reduce(o, Signal::Loss);
             self.note_cut(Cut::Loss);
         }
-        let recover = self.cut_until;
         if !(o.repair() == Repair::OneHole && o.repeat_fast_retransmit) {
-            self.gate = recover;
+            self.gate = self.cut_until;
         }
-        let aside = self.keep();
-        (aside.recover, aside.in_recovery, aside.seen_partial, aside.limited) = (recover, true, false, 0);
+        let trouble = self.trouble();
+        trouble.signs.insert(Signs::RECOVERY);
+        trouble.signs.remove(Signs::PARTIAL);
+        trouble.limited = 0;
         self.rto.forget();
         self.deadline = o.expiry(now, self.rto.timeout());
         self.emit(o, self.una, now, out);
@@ -148,7 +145,7 @@ impl Sender {
                 self.send_allowed(o, 0, now, out);
             }
         } else {
-            self.keep().inflation = THRESHOLD;
+            self.inflation = THRESHOLD;
             self.send_allowed(o, o.recovery_burst, now, out);
         }
     }
@@ -165,15 +162,15 @@ impl Sender {
             return;
         }
         // The packets that left: deflate by what was acknowledged, less the one sent now.
-        let inflation = self.aside().inflation;
-        if inflation > acked {
-            self.keep().inflation -= acked - 1;
+        if self.inflation > acked {
+            self.inflation -= acked - 1;
         } else {
-            self.cwnd -= f64::from(acked - inflation);
-            self.keep().inflation = 1;
+            self.cwnd -= f64::from(acked - self.inflation);
+            self.inflation = 1;
         }
         self.cwnd = self.cwnd.max(1.0);
-        if !std::mem::replace(&mut self.keep().seen_partial, true) {
+        if !self.is(Signs::PARTIAL) {
+            self.trouble().signs.insert(Signs::PARTIAL);
             self.restart_timer(o, now);
         }
         self.emit(o, self.una, now, out);
@@ -183,9 +180,10 @@ impl Sender {
     }
 
     pub(super) fn leave_recovery(&mut self, o: &TcpOptions) {
-        self.keep().in_recovery = false;
-        if self.last_cut == Cut::Loss {
-            self.last_cut = Cut::Nothing;
+        let trouble = self.trouble();
+        trouble.signs.remove(Signs::RECOVERY);
+        if trouble.last_cut == Cut::Loss {
+            trouble.last_cut = Cut::Nothing;
         }
         if o.recovery_exit == Exit::Deflate {
             self.cwnd = match o.repair() {

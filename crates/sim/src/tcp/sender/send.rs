@@ -1,11 +1,11 @@
 //! What may go now: by the window, by RFC 6675's pipe, by ns-2's counter.
 
-use super::{NEVER, Segment, Sender, timed::Look};
+use super::{NEVER, Segment, Sender, Signs, timed::Look};
 use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
 
 impl Sender {
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: u64) {
-        let must_wait = self.aside().is_open && self.cwnd < 1.0; // only the timer opens the window again
+        let must_wait = self.is(Signs::OPEN) && self.cwnd < 1.0; // only the timer opens the window again
         let needed = self.una < self.top() || self.una < self.end || must_wait;
         self.deadline = if needed { o.expiry(now, self.rto.timeout()) } else { NEVER };
     }
@@ -19,7 +19,7 @@ impl Sender {
             self.send_timed(o, now, out);
             return self.arm(o, now, false, true, Look::Fine);
         }
-        match (self.aside().in_recovery, o.scoreboard) {
+        match (self.is(Signs::RECOVERY), o.scoreboard) {
             (true, Scoreboard::Rfc6675) => self.send_by_pipe(o, now, out),
             (true, Scoreboard::Sack1) => self.send_by_counter(o, now, out),
             (false, _) => self.send(o, burst, now, out),
@@ -36,7 +36,7 @@ impl Sender {
     /// The number below which it allows to send.
     #[inline]
     pub(super) fn limit(&self, o: &TcpOptions, burst: u32) -> u32 {
-        let window = (self.cwnd as u32).saturating_add(self.aside().inflation).min(o.receiver_window);
+        let window = (self.cwnd as u32).saturating_add(self.inflation).min(o.receiver_window);
         let limit = self.una.saturating_add(window).min(self.end);
         if burst > 0 { limit.min(self.nxt.saturating_add(burst)) } else { limit }
     }
@@ -130,11 +130,13 @@ impl Sender {
         let is_retransmission = sequence < top;
         let mut times = !is_retransmission;
         let mut cwr = false;
-        if let Some(aside) = &mut self.aside {
-            aside.top = top.max(sequence + 1);
-            cwr = aside.cwr && (!is_retransmission || o.marks == Marks::Ns2);
-            aside.cwr &= !cwr;
-            if let Some(special) = &mut aside.special {
+        if !self.is_plain() {
+            self.trouble.top = top.max(sequence + 1);
+            cwr = self.is(Signs::CWR) && (!is_retransmission || o.marks == Marks::Ns2);
+            if cwr {
+                self.trouble.signs.remove(Signs::CWR);
+            }
+            if let Some(special) = self.specially_mut() {
                 special.prr.sent();
                 if let Some(timed) = &mut special.timed {
                     timed.sent(sequence, una, now, is_retransmission);

@@ -49,7 +49,7 @@ impl Sender {
     /// When to call [`Sender::release`], if that was not told yet.
     #[inline]
     pub(crate) fn take_hold(&mut self) -> Option<u64> {
-        let special = self.aside.as_mut()?.special.as_mut()?;
+        let special = self.specially_mut()?;
         core::mem::take(&mut special.is_hold_new).then_some(special.held).flatten()
     }
 

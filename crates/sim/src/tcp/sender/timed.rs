@@ -5,7 +5,7 @@
 //! The timer serves three ends: to look again at packets that may only be late, to probe for a lost tail
 //! after two round trips without an acknowledgement, and to time out.
 
-use super::{Ack, NEVER, Segment, Sender, Signal};
+use super::{Ack, NEVER, Segment, Sender, Signal, Signs};
 use crate::tcp::{
     options::{Recovery, TcpOptions, Timer},
     rack::Rack,
@@ -100,7 +100,7 @@ impl Sender {
         self.leave_phase();
         let again = self.look_for_losses(o, now, ack.echo);
         let is_safe = advances && !matches!(again, Look::Lost);
-        if was_syn && self.aside().lost_syn {
+        if was_syn && self.is(Signs::LOST_SYN) {
             self.cwnd = 1.0;
             self.rto.after_lost_syn(o);
         } else if was_syn {
@@ -138,7 +138,9 @@ impl Sender {
     fn time_out(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         self.timeouts += 1;
         let (una, top) = (self.una, self.top());
-        self.keep().lost_syn |= o.syn && una == 0;
+        if o.syn && una == 0 {
+            self.trouble().signs.insert(Signs::LOST_SYN);
+        }
         let is_first = !self.rto.is_backed_off();
         let timed = self.timed();
         let is_news = match timed.phase {
@@ -152,8 +154,9 @@ impl Sender {
             self.cut_ssthresh(o, Signal::Timeout);
             self.cuts += 1;
         }
-        let aside = self.keep();
-        (aside.in_recovery, aside.cwr) = (false, true);
+        let signs = &mut self.trouble().signs;
+        signs.remove(Signs::RECOVERY);
+        signs.insert(Signs::CWR);
         self.cwnd = f64::from(self.timed().rack.pipe()) + 1.0;
         self.rto.back_off(o);
         self.send_timed(o, now, out);
@@ -209,7 +212,7 @@ impl Sender {
                 self.cwnd = self.ssthresh;
             }
             self.timed().phase = Phase::Open;
-            self.keep().in_recovery = false;
+            self.trouble().signs.remove(Signs::RECOVERY);
         }
     }
 
@@ -227,7 +230,7 @@ impl Sender {
             _ => {}
         }
         let in_recovery = self.timed().phase == Phase::Recovery;
-        self.keep().in_recovery = in_recovery;
+        self.trouble().signs.set(Signs::RECOVERY, in_recovery);
         match (found, again) {
             (1.., _) => Look::Lost,
             (_, Some(at)) => Look::Again(at),
@@ -248,7 +251,7 @@ impl Sender {
         let pipe = self.timed().rack.pipe();
         if o.recovery == Recovery::Window {
             // The first repair goes at once, whatever is on its way (RFC 6675, 5, step 4.3).
-            let repairs = self.aside().in_recovery && self.special().prr.is_silent();
+            let repairs = self.is(Signs::RECOVERY) && self.special().prr.is_silent();
             self.cwnd = if repairs { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
         } else if delivered > 0 {
             let ssthresh = self.ssthresh;

@@ -104,9 +104,9 @@ fn what_was_out_of_the_ordinary_is_forgotten() {
             if path.next().is_none() {
                 path.expire();
             }
-            kept += u32::from(path.sender.aside.is_some());
+            kept += u32::from(!path.sender.is_plain());
         }
         assert!(kept > 3 && path.sender.tally().retransmitted > 2, "{set:?}: {kept}");
-        assert!(path.sender.aside.is_none(), "{set:?}");
+        assert!(path.sender.is_plain() && path.sender.extra.is_none(), "{set:?}");
     }
 }

@@ -95,7 +95,7 @@ fn a_lost_repair_cuts_again() {
     path.mark.insert((1, 0));
     path.start();
     path.drain();
-    assert_eq!((path.sender.una, path.sender.aside().in_recovery), (4, true));
+    assert_eq!((path.sender.una, path.sender.is(Signs::RECOVERY)), (4, true));
     path.expire();
     assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (2, 1));
 }

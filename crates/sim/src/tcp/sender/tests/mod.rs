@@ -43,7 +43,7 @@ struct Path {
     now: u64,
     sender: Sender,
     receiver: Receiver,
-    spare: SpareAsides,
+    spare: SpareExtras,
     /// Packets and copies (0: sent for the first time) that the wire loses, and that it marks.
     lose: BTreeSet<(u32, u32)>,
     mark: BTreeSet<(u32, u32)>,
@@ -78,7 +78,7 @@ impl Path {
             window,
             now: 0,
             receiver: Receiver::default(),
-            spare: SpareAsides::default(),
+            spare: SpareExtras::default(),
             lose: lose.iter().map(|sequence| (*sequence, 0)).collect(),
             mark: BTreeSet::new(),
             copies: BTreeMap::new(),

@@ -34,9 +34,9 @@ fn two_holes_are_repaired_in_order_while_the_pipe_is_below_the_window() {
     for (i, (sent, pipe)) in rows.into_iter().enumerate() {
         let turn = path.next().unwrap();
         assert_eq!(turn.sequences(), sent, "acknowledgement {i}");
-        let nxt = path.sender.nxt;
-        assert_eq!(path.sender.board().pipe(nxt), pipe, "acknowledgement {i}");
-        assert_eq!(path.sender.aside().in_recovery, (3..13).contains(&i), "acknowledgement {i}");
+        let in_pipe = path.sender.known().map(|board| board.pipe(path.sender.nxt));
+        assert_eq!(in_pipe.unwrap_or(path.outstanding()), pipe, "acknowledgement {i}");
+        assert_eq!(path.sender.is(Signs::RECOVERY), (3..13).contains(&i), "acknowledgement {i}");
         if i >= 3 {
             assert!((5.0..5.3).contains(&path.sender.cwnd) && path.sender.ssthresh == 5.0);
         }
@@ -107,7 +107,7 @@ fn a_hole_below_three_reported_packets_is_lost_at_once() {
     path.acks.clear(); // the acknowledgements of 1 to 9 are lost, all but the last
     let turn = path.deliver(Ack { next: 0, echo: false, sack: [(1, 10), (0, 0), (0, 0)] });
     assert_eq!(turn.sequences()[0], 0);
-    assert!(path.sender.aside().in_recovery);
+    assert!(path.sender.is(Signs::RECOVERY));
     // 10 / 2 = 5; only 0 is on its way, so four new packets follow it.
     assert_eq!(turn.sequences(), [0, 10, 11, 12, 13]);
 }
@@ -121,8 +121,8 @@ fn only_news_counts() {
     for _ in 0..5 {
         path.deliver(Ack { next: 0, echo: false, sack: [(1, 2), (0, 0), (0, 0)] });
     }
-    assert!(!path.sender.aside().in_recovery);
-    assert_eq!(path.sender.aside().dupacks, 1);
+    assert!(!path.sender.is(Signs::RECOVERY));
+    assert_eq!(path.sender.trouble.dupacks, 1);
 }
 
 /// Sack1 of ns-2: pipe starts at flight - 3, each hole goes out once, a partial acknowledgement frees two.
@@ -151,6 +151,6 @@ fn sack1_counts_its_pipe() {
         "partial: minus two"
     );
     let turn = path.next().unwrap();
-    assert_eq!((turn.ack, path.sender.aside().in_recovery), (10, false));
+    assert_eq!((turn.ack, path.sender.is(Signs::RECOVERY)), (10, false));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12, "the last one of recovery opens nothing");
 }
