@@ -100,6 +100,24 @@ fn a_lost_repair_cuts_again() {
     assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (2, 1));
 }
 
+/// ns-2's Sack1: a mark on the packet that fills the last hole, when more has been sent than the recovery was for, cuts
+/// again and prolongs the recovery up to what has been sent by then. Seen to fail: it ends as it would without the mark.
+#[test]
+fn a_mark_at_its_end_prolongs_sack1s_recovery() {
+    let mut path = Path::new(ecn("ns2", &[("variant", "sack")]), 16, u32::MAX, &[4, 20]);
+    path.mark.insert((20, 1));
+    path.start();
+    path.drain_until(20);
+    assert_eq!((path.sender.gate, path.sender.nxt, path.sender.tally().cuts), (26, 35, 1));
+    path.drain_until(21);
+    assert_eq!((path.sender.una, path.sender.gate, path.sender.tally().cuts), (29, 38, 2));
+    while path.sender.una < 38 {
+        assert!(path.sender.is(Signs::RECOVERY));
+        path.next();
+    }
+    assert!(!path.sender.is(Signs::RECOVERY));
+}
+
 /// RFC 3168, 6.1.2: a window of one packet is not halved, the next packet waits for the timer.
 #[test]
 fn at_a_window_of_one_the_sender_waits() {
