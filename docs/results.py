@@ -36,7 +36,7 @@ time, 397 s of processor time, 1,692 runs); a claim that needs more seeds says w
 be taken in pieces: interrupt them, and the same command goes on. In minutes of processor time they took:
 ldc2002 7, raqm2005 24, bio2002 24, avqred2007 31, taildrop2001 46; together an hour and more on two cores.
 
-The full runs of bio2002 and taildrop2001 were made before BIO-41, TD-44, TD-45, TD-55 and TD-56 had other readings:
+The full runs of bio2002 and taildrop2001 were made before BIO-41 and TD-44, 45, 55 and 56 had other readings:
 here their `sensitivity` is empty, a report made now has it.
 
 Rows with *real hosts* are of shorter runs, three repetitions of some arms, on one machine; claims about arms
