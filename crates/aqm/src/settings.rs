@@ -11,6 +11,17 @@ pub struct Settings<'a> {
     pub context: Context,
 }
 
+/// The value of a parameter as what its kind has, `None` if derived. Read as another kind it would be taken for
+/// derived, and a constructor would silently go on with 0: a mistake of its author's that the contract finds.
+macro_rules! take {
+    ($settings:expr, $name:expr, $kind:path) => {
+        $settings.get($name).map(|value| match value {
+            $kind(inner) => inner,
+            other => panic!("{}.{} = {other} is read as another kind", $settings.spec.algorithm.name, $name),
+        })
+    };
+}
+
 impl Settings<'_> {
     /// The value of `name`: as set, else ns-2's under that preset, else the default; `None` if derived.
     ///
@@ -34,81 +45,55 @@ impl Settings<'_> {
 
     /// A number; 0 if derived and not set.
     pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(x)) => x,
-            _ => 0.0,
-        }
+        take!(self, name, Value::Number).unwrap_or(0.0)
     }
     /// A number, or `derived` if not set.
     pub fn number_or(&self, name: &str, derived: f64) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(x)) => x,
-            _ => derived,
-        }
+        take!(self, name, Value::Number).unwrap_or(derived)
     }
     /// A whole number.
     pub fn integer(&self, name: &str) -> i64 {
-        match self.get(name) {
-            Some(Value::Integer(i)) => i,
-            _ => 0,
-        }
+        take!(self, name, Value::Integer).unwrap_or(0)
     }
     /// A flag.
     pub fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Flag(true)))
+        take!(self, name, Value::Flag).unwrap_or(false)
     }
     /// The `ecn` flag of the spec, or the queue's.
     pub fn ecn(&self) -> bool {
-        match self.get("ecn") {
-            Some(Value::Flag(on)) => on,
-            _ => self.context.ecn,
-        }
+        take!(self, "ecn", Value::Flag).unwrap_or(self.context.ecn)
     }
     /// A time span.
     pub fn span(&self, name: &str) -> Span {
-        match self.get(name) {
-            Some(Value::Span(s)) => s,
-            _ => Span::ZERO,
-        }
+        take!(self, name, Value::Span).unwrap_or(Span::ZERO)
     }
     /// A rate in bit/s, or the link's own.
     pub fn rate(&self, name: &str) -> u64 {
-        match self.get(name) {
-            Some(Value::Rate(r)) => r,
-            _ => self.context.link_rate,
-        }
+        take!(self, name, Value::Rate).unwrap_or(self.context.link_rate)
     }
     /// An amount of queue, if set or fixed.
     pub fn size(&self, name: &str) -> Option<Size> {
-        match self.get(name) {
-            Some(Value::Size(s)) => Some(s),
-            _ => None,
-        }
+        take!(self, name, Value::Size)
     }
     /// A packet size in bytes, or the link's true mean packet size.
     pub fn packet_bytes(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Size(Size::Bytes(b))) => b,
-            Some(Value::Size(Size::Packets(n))) => n * f64::from(self.context.mean_packet),
-            _ => f64::from(self.context.mean_packet),
+        let mean_packet = f64::from(self.context.mean_packet);
+        match take!(self, name, Value::Size) {
+            Some(Size::Bytes(b)) => b,
+            Some(Size::Packets(n)) => n * mean_packet,
+            None => mean_packet,
         }
     }
     /// The chosen word.
     pub fn choice(&self, name: &str) -> &'static str {
-        match self.get(name) {
-            Some(Value::Choice(word)) => word,
-            _ => "",
-        }
+        take!(self, name, Value::Choice).unwrap_or("")
     }
     /// What stands inside, if set or fixed.
     ///
     /// # Errors
     /// None that [`Spec::parse_any`] would not have found before.
     pub fn nested(&self, name: &str) -> Result<Option<Spec>, SpecError> {
-        match self.get(name) {
-            Some(Value::Spec(text)) => Spec::parse_any(&text).map(Some),
-            _ => Ok(None),
-        }
+        take!(self, name, Value::Spec).map(|text| Spec::parse_any(&text)).transpose()
     }
     /// Time of one packet of `bytes` on this link.
     pub fn transmission(&self, bytes: f64) -> Span {

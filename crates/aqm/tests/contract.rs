@@ -4,7 +4,7 @@ use crate::support::{context, table};
 use sojourn_aqm::exam::{Event, World};
 use sojourn_aqm::{
     Algorithm, Aqm, Asked, Cause, Context, DefaultValue, Kind, Limit, PacketView, Param, QUEUE_WORDS,
-    QueueView, Random, Range, Span, Spec, SpecError, Time, Verdict, registry,
+    QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -267,7 +267,22 @@ fn defaults_are_those_of_the_table() {
         listed.push((algorithm.name, param.name));
     }
     let all = registry::ALGORITHMS.iter().flat_map(|a| a.params.iter().map(|p| (a.name, p.name)));
-    assert_eq!(listed, all.collect::<Vec<_>>());
+    for (row, param) in all.clone().enumerate() {
+        assert_eq!(
+            listed.get(row),
+            Some(&param),
+            "vectors/defaults.csv: every parameter, as the registry has them"
+        );
+    }
+    assert_eq!(listed.len(), all.count());
+}
+
+/// A whole number that is read as a fraction would silently be 0.
+#[test]
+#[should_panic(expected = "sred.m = 1000 is read as another kind")]
+fn a_parameter_is_read_as_what_it_is() {
+    let spec = Spec::parse("sred").expect("a spec");
+    let _ = Settings { spec: &spec, context: context() }.number("m");
 }
 
 /// `word` may be written for `param`, and reads back as itself.
