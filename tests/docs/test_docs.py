@@ -70,11 +70,15 @@ def test_links_lead_somewhere(page: Path):
         assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
 
 
-def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch):
+def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(ROOT)
     code = "\n".join(blocks(ROOT / "docs/python.md", "python"))
     assert code.count("assert") >= 4
+    code = code.replace('"results/paper"', repr(str(tmp_path)))
     exec(compile(code, "docs/python.md", "exec"), {})
+    assert (tmp_path / "queue.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "table.tex").read_text().count(r"\\") == 2
+    assert (tmp_path / "table.csv").read_text().startswith("aqm,metric,unit,mean,ci95,n")
 
 
 def test_the_readme_python_block_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
