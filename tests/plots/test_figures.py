@@ -217,6 +217,14 @@ def test_queue_traces_show_every_spec_and_the_reference() -> None:
     assert "Queue (packets)" in shown
 
 
+def test_the_name_of_the_axis_is_whole_beside_one_panel() -> None:
+    svg = plots.queue_traces(traces(SPECS[:1]))
+    height = float(re.findall(r'viewBox="0 0 [\d.]+ ([\d.]+)"', svg)[0])
+    (name,) = re.findall(r"<text[^>]*>Queue \(packets\)</text>", svg)
+    assert "text-anchor: middle" in name
+    assert f'y="{height / 2:g}"' in name
+
+
 def test_a_spike_is_visible_in_the_svg() -> None:
     frame = traces(("pi",), samples=20_000)
     spike = pl.when(pl.col("time_s") == 123.45).then(100.0).otherwise(0.0)

@@ -133,7 +133,7 @@ def side_title(drawn: Figure, text: str) -> None:
     text
         Name and unit.
     """
-    drawn.supylabel(text, fontsize=8.0, color=MUTED, rotation_mode="anchor", va="top")
+    drawn.supylabel(text, fontsize=8.0, color=MUTED, rotation_mode="anchor", ha="center", va="top")
 
 
 def plain_ticks(axis: Axis) -> None:
