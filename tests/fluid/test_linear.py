@@ -163,8 +163,8 @@ def test_the_command_shows_margins(cli: Cli):
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["stable"] is True
-    assert found["queue p"] == pytest.approx(200)
-    assert found["phase margin"] == pytest.approx(75, abs=1)
+    assert found["queue packets"] == pytest.approx(200)
+    assert found["phase margin degrees"] == pytest.approx(75, abs=1)
 
 
 def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):

@@ -69,7 +69,7 @@ def stability(
         print_json(found)
         return
     for name, value in found.items():
-        print(f"{name:<17}{value:.4g}" if isinstance(value, float) else f"{name:<17}{value}")
+        print(f"{name:<22}{value:.4g}" if isinstance(value, float) else f"{name:<22}{value}")
 
 
 def _number(kind: str, word: str, option: str) -> float:
@@ -115,12 +115,12 @@ def _point(
 
     return {
         "stable": bool(near.stable[0]),
-        "queue p": plain(found.q),
-        "p": plain(found.p),
-        "window p": plain(found.window),
+        "queue packets": plain(found.q),
+        "probability p": plain(found.p),
+        "window packets": plain(found.window),
         "rtt s": plain(found.rtt),
         "gain margin": plain(near.gain),
-        "phase margin": plain(near.phase),
+        "phase margin degrees": plain(near.phase),
         "delay margin s": plain(near.delay),
         "crossover rad/s": plain(near.crossover),
     }
@@ -223,4 +223,4 @@ def design(
         print_json(found)
         return
     for name, value in found.items():
-        print(f"{name:<16}{value:.6g}" if isinstance(value, float) else f"{name:<16}{value}")
+        print(f"{name:<22}{value:.6g}" if isinstance(value, float) else f"{name:<22}{value}")
