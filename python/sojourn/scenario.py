@@ -27,7 +27,7 @@ from pydantic import (
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.own import located
+from sojourn.own import located, spec_of
 from sojourn.refuse import refusal
 from sojourn.units import (
     Amount,
@@ -59,7 +59,7 @@ def _known_preset(word: str) -> str:
 
 
 def _canonical(spec: str) -> str:
-    return _read(located(spec, _folder.get()), _core.canonical)
+    return _read(located(spec, _folder.get()), spec_of)
 
 
 def _read(spec: str, read: Callable[[str], str]) -> str:
@@ -69,6 +69,8 @@ def _read(spec: str, read: Callable[[str], str]) -> str:
         raise Wrong(
             f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
         ) from None
+    except InputError as error:
+        raise Wrong(f"= {spec!r}: {error.where} {error.problem}", error.allowed) from None
 
 
 def _canonical_marker(spec: str) -> str:

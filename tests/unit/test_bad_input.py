@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from sojourn import _core
 from support import SMALL
 
 GRAPH = """
@@ -130,7 +131,17 @@ WRONG = {
         ["initial_window = 2.5", "a whole number"],
     ),
     "sources as text": ("count = 6", 'count = "6"', ["traffic[1].count = '6'", "whole number"]),
-    "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic[1].variant", "newreno"]),
+    "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic[1].variant", "did you mean newreno?"]),
+    "an option's unknown word": (
+        FTP,
+        FTP + '\ntcp = { recovery = "prrr" }',
+        ["traffic[1].tcp.recovery = prrr", "did you mean prr?"],
+    ),
+    "a file and no class": (
+        '"red min_th 5 max_th 15"',
+        '"mine.py gain 2"',
+        ["mine.py names a file", "mine.py:CLASS"],
+    ),
     "unknown option": (
         FTP,
         FTP + "\ntcp = { min_rt = 3 }",
@@ -233,6 +244,11 @@ def test_a_wrong_graph_is_refused(case: str) -> None:
     assert line.startswith("bad.toml")
     for word in words:
         assert word in line, line
+
+
+def test_another_letter_is_not_near() -> None:
+    assert _core.nearest("C", ["A", "B", "R"]) is None
+    assert _core.nearest("pei", ["red", "pie"]) == "pie"
 
 
 def test_the_unchanged_texts_are_fine() -> None:

@@ -192,10 +192,10 @@ pub fn show_rate(rate: u64) -> String {
 /// The candidate with the fewest edits from `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     candidates
-        .map(|c| (edits(word, c), c))
-        .filter(|(d, c)| *d <= (word.len().max(c.len()) / 3).max(1))
-        .min_by_key(|(d, _)| *d)
-        .map(|(_, c)| c.to_owned())
+        .map(|c| (edits(word, c), word.len().max(c.len()), c))
+        .filter(|(d, longest, _)| d < longest && *d <= (longest / 3).max(1))
+        .min_by_key(|(d, ..)| *d)
+        .map(|(.., c)| c.to_owned())
 }
 
 /// Damerau-Levenshtein distance (adjacent letters may be swapped), case ignored.

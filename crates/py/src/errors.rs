@@ -5,7 +5,7 @@ use pyo3::{
     create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt, exceptions::PyValueError,
     prelude::*,
 };
-use sojourn_aqm::SpecError as CoreSpecError;
+use sojourn_aqm::{SpecError as CoreSpecError, units};
 use sojourn_sim::PlanError as CorePlanError;
 
 create_exception!(sojourn._core, SpecError, PyValueError, "An algorithm spec that is refused.");
@@ -37,9 +37,22 @@ pub(crate) fn algorithm_error(py: Python<'_>, misbehaved: &Misbehaved) -> PyErr 
 
 /// What is wrong with a spec, with its parts as attributes.
 pub(crate) fn spec_error(py: Python<'_>, error: &CoreSpecError) -> PyErr {
+    // The near word of a misspelt choice is looked for here, once for algorithms, markers and TCP.
+    let choice = error.problem.strip_prefix("= ").and_then(|rest| rest.strip_suffix(NO_CHOICE));
+    let near = choice.and_then(|word| units::nearest(word, error.allowed.split(" | ")));
     let raised = SpecError::new_err(error.to_string());
-    describe(py, raised, &error.key, &error.problem, &error.allowed, error.nearest.as_deref())
+    describe(
+        py,
+        raised,
+        &error.key,
+        &error.problem,
+        &error.allowed,
+        error.nearest.as_deref().or(near.as_deref()),
+    )
 }
+
+/// How the core says that a word is none of a parameter's.
+const NO_CHOICE: &str = " is not one of the allowed words";
 
 /// What is wrong with a plan, with its parts as attributes.
 pub(crate) fn plan_error(py: Python<'_>, error: &CorePlanError) -> PyErr {

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core
+from sojourn.errors import InputError
 from sojourn.own.aqm import HANDLERS, Aqm
 from sojourn.own.param import Param
 
@@ -259,7 +260,10 @@ def spec_of(aqm: object) -> str:
         return aqm.spec
     if isinstance(aqm, type) and issubclass(aqm, Aqm):
         return _core.canonical(name_of(aqm))
-    return _core.canonical(str(aqm))
+    text = str(aqm)
+    if (name := text.partition(" ")[0]).endswith(".py"):
+        raise InputError(name, "names a file and no class in it", f"{name}:CLASS")
+    return _core.canonical(text)
 
 
 def located(spec: str, folder: str) -> str:
