@@ -35,6 +35,7 @@ pub(crate) struct Board {
 
 impl Board {
     /// Of packets from `base` on.
+    #[inline(never)]
     pub(crate) fn new(base: u32) -> Board {
         let reported = Sack::default();
         Board { base, end: 0, words: Vec::new(), sacked: 0, reported, counted: 0, rescue: 0 }

@@ -66,6 +66,13 @@ pub(super) struct Extra {
     pub(super) board: Option<Board>,
 }
 
+impl Extra {
+    #[inline(never)]
+    fn new() -> Box<Extra> {
+        Box::default()
+    }
+}
+
 /// What senders needed once for selective acknowledgements and need no more: the next that does takes it.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the boxes are what is saved")]
@@ -74,7 +81,7 @@ pub(crate) struct SpareExtras(Vec<Box<Extra>>);
 impl SpareExtras {
     #[inline(never)]
     fn take(&mut self, una: u32) -> Box<Extra> {
-        let Some(mut extra) = self.0.pop() else { return Box::default() };
+        let Some(mut extra) = self.0.pop() else { return Extra::new() };
         if let Some(board) = &mut extra.board {
             board.restart(una);
         }
@@ -153,16 +160,18 @@ impl Sender {
     /// The scoreboard, which begins at the first packet not acknowledged.
     #[inline]
     pub(super) fn board(&mut self) -> &mut Board {
-        self.board_of(&mut SpareExtras::default())
+        debug_assert!(!self.is_plain(), "then nobody tells it what is acknowledged");
+        let una = self.una;
+        let extra = self.extra.get_or_insert_with(Extra::new);
+        extra.board.get_or_insert_with(|| Board::new(una))
     }
 
     /// The same, of what is spare if there is something.
     #[inline]
     pub(super) fn board_of(&mut self, spare: &mut SpareExtras) -> &mut Board {
-        debug_assert!(!self.is_plain(), "then nobody tells it what is acknowledged");
         let una = self.una;
-        let extra = self.extra.get_or_insert_with(|| spare.take(una));
-        extra.board.get_or_insert_with(|| Board::new(una))
+        self.extra.get_or_insert_with(|| spare.take(una));
+        self.board()
     }
 
     /// The scoreboard, if there is one.
