@@ -22,6 +22,8 @@ impl Sender {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
+        } else if self.is_usual_report(&ack) {
+            self.on_usual_report(o, &ack, now, out);
         } else {
             self.on_other_ack(o, window(), ack, now, (out, spare));
         }
@@ -63,9 +65,6 @@ impl Sender {
     ) {
         if ack.next < self.una || self.is_done() {
             return; // old, overtaken by a later one
-        }
-        if self.is_usual_report(&ack) {
-            return self.on_usual_report(o, &ack, now, out);
         }
         // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
         let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.is(Signs::LOST_SYN);

@@ -63,7 +63,7 @@ impl Sender {
     pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
         let is_bare = ack.next == self.una && self.una > 0 && !ack.echo;
         let is_repairing = self.is(Signs::RECOVERY) && !self.is(Signs::DEAF) && self.specially().is_none();
-        is_bare && ack.sack[0].1 > 0 && is_repairing
+        is_bare && ack.sack[0].1 > 0 && is_repairing && !self.is_done()
     }
 
     /// That: a packet more has left the network.
