@@ -215,7 +215,9 @@ impl Simulation {
     fn file_first_events(&mut self, plan: &Plan) {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         self.flows.reserve_exact(count);
-        self.calendar.reserve_timers(count);
+        let least = self.groups.iter().map(|group| group.full.bytes).filter(|bytes| *bytes > 0).min();
+        let on_laps = least.map_or(0, |bytes| self.network.on_laps(self.measured, bytes));
+        self.calendar.expect(count, 2 * count + on_laps);
         self.timers.reserve(count);
         self.calendar.push_timer(Event::new(self.end, u64::MAX, Kind::End, 0));
         if self.warmup > 0 {

@@ -15,6 +15,8 @@ use std::{hint::black_box, iter::successors, mem::replace};
 const NONE: u32 = u32::MAX;
 /// So few timers are filed on the pages: a cache holds them, and pages cost less than the heap.
 const FEW: usize = 1000;
+/// Room for no more events than this is made ahead: 64 MiB.
+const MOST: usize = 1 << 20;
 /// So many, pending, are no longer in a near cache when their time comes.
 const MANY: usize = 4096;
 /// A list that is longer is not put in order one by one.
@@ -118,11 +120,13 @@ impl<T: Copy + Default> Calendar<T> {
         }
     }
 
-    /// Make room for so many timers.
-    pub(crate) fn reserve_timers(&mut self, count: usize) {
-        self.sets_apart = count > FEW;
+    /// So many timers are to come, and about so many other events pending at a time. Room made now need not be
+    /// moved when it becomes full.
+    pub(crate) fn expect(&mut self, timers: usize, others: usize) {
+        self.nodes.reserve_exact(others.min(MOST));
+        self.sets_apart = timers > FEW;
         if self.sets_apart {
-            self.timers.reserve(count);
+            self.timers.reserve(timers);
         }
     }
 
@@ -481,7 +485,7 @@ mod tests {
             timers in 1..2 * FEW,
         ) {
             let (mut ours, mut model) = (Calendar::new(), BTreeMap::new());
-            ours.reserve_timers(timers);
+            ours.expect(timers, 0);
             let (mut now, mut number) = (0, 0);
             for (step, (what, bits, ahead)) in steps.into_iter().enumerate() {
                 if what < 2 {

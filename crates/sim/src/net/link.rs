@@ -114,6 +114,11 @@ impl Pace {
         self.rank
     }
 
+    /// The delay of its links.
+    pub(super) fn delay(&self) -> u64 {
+        self.delay
+    }
+
     /// When a packet whose transmission ended at `sent` reaches the other end.
     pub(crate) fn arrival(&self, sent: u64) -> u64 {
         sent + self.delay

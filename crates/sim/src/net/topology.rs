@@ -72,6 +72,18 @@ impl Network {
         way.map(move |step| self.steps[step as usize].link(route.host))
     }
 
+    /// About how many packets of `bytes` are on a lap while the measured queue is busy: its rate times the longest lap.
+    pub(crate) fn on_laps(&self, measured: u32, bytes: u32) -> usize {
+        let lasts = |step: &Step| {
+            let lap = self.laps.get(step.lap as usize)?;
+            let hops = [&step.hop, &lap.down, &lap.first].into_iter().chain(&lap.there).chain(&lap.back);
+            Some(hops.map(|hop| hop.pace.delay()).sum::<u64>())
+        };
+        let longest = self.steps.iter().filter_map(lasts).max().unwrap_or(0);
+        let rate = self.kinds[self.ports[measured as usize].kind as usize].rate();
+        (rate as f64 * longest as f64 / (8e9 * f64::from(bytes))) as usize
+    }
+
     /// Where acknowledgements of `route` enter.
     pub(crate) fn backward(&self, route: Route) -> u32 {
         let steps = &self.steps[route.first as usize..];
