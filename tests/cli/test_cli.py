@@ -342,6 +342,8 @@ def test_sweep_refuses(cli: Cli, small_file: Path, words: list[str], expected: s
     done = cli("sweep", small_file, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert expected in done.stderr
+    Path(small_file.parent, "plan.toml").write_text('[vary]\n"queue.limit" = ["10p"]\n')
+    assert "plan.toml: scenario is missing" in cli("sweep", "plan.toml").stderr
     assert cli("sweep", "status").returncode == 2
     assert "is not the folder of a sweep" in cli("sweep", "status", ".").stderr
 
@@ -361,6 +363,7 @@ def test_list_comes_from_the_registry(cli: Cli) -> None:
     assert [one["name"] for one in listed["markers"]] == [one["name"] for one in _core.markers()]
     plain = cli("list").stdout
     assert all(one["name"] in plain for one in EVERYTHING)
+    assert all(f" {paper} " in plain for paper in listed["papers"])
 
 
 @pytest.mark.parametrize("algorithm", EVERYTHING, ids=lambda a: a["name"])

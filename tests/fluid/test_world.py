@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sojourn
+from sojourn.cli.table import show
 from sojourn.errors import InputError
 from sojourn.fluid.scene import setting
 from sojourn.fluid.world import UNKNOWN
@@ -86,8 +87,12 @@ def test_marks_are_not_drops(small: sojourn.Scenario):
     assert metrics["marks"] == pytest.approx(metrics["ftp.marks"], rel=0.02)
 
 
-def test_seeds_do_not_matter_and_ids_differ_from_packets(small: sojourn.Scenario):
+def test_seeds_do_not_matter_and_ids_differ_from_packets(
+    small: sojourn.Scenario, capsys: pytest.CaptureFixture[str]
+):
     results = sojourn.run(small, seeds=3, world="fluid")
+    show(results)
+    assert "fluid equations, which have no seeds" in capsys.readouterr().out
     assert len(results.runs) == 1
     assert Point(small, "red", 1, "fluid").run_id != Point(small, "red", 1).run_id
 

@@ -78,6 +78,7 @@ WRONG = {
     "warm-up after the end": ('warmup = "2s"', 'warmup = "6s"', ["warmup = '6s'", "duration = 6s"]),
     "no limit": ('limit = "30p"\n', "", ["queue.limit is missing", "100p"]),
     "no packets": ('limit = "30p"', 'limit = "0p"', ["queue.limit", "at least 1"]),
+    "more packets than can be": ('limit = "30p"', 'limit = "99999999999p"', ["queue.limit", "too large"]),
     "half a packet": ('limit = "30p"', 'limit = "1.5p"', ["queue.limit", "whole"]),
     "unknown algorithm": ('"red min', '"rde min', ["queue.aqm", "rde", "did you mean red?", "droptail"]),
     "unknown parameter": ("min_th 5", "min_ht 5", ["queue.aqm", "red.min_ht", "did you mean min_th?"]),

@@ -167,6 +167,8 @@ pub fn limit(word: &str) -> Result<Limit, String> {
             Ok(Limit::Packets(n as u32))
         }
         Size::Bytes(b) if b >= 1.0 && b % 1.0 == 0.0 && b < 1e15 => Ok(Limit::Bytes(b as u64)),
+        Size::Packets(n) if n > f64::from(u32::MAX) => Err("is too large (2^32 packets and more)".to_owned()),
+        Size::Bytes(b) if b >= 1e15 => Err("is too large (1000 TB and more)".to_owned()),
         _ => Err("is not a whole number of at least 1 packet or byte".to_owned()),
     }
 }

@@ -8,11 +8,10 @@ from sojourn.cli.common import Json, print_json
 def list_algorithms(json: Json = False) -> None:
     """List algorithms, schedulers and markers with their parameters, and papers to reproduce."""
     from sojourn import _core
+    from sojourn.papers import PAPERS
 
     algorithms, schedulers, markers = _core.algorithms(), _core.schedulers(), _core.markers()
     if json:
-        from sojourn.papers import PAPERS
-
         papers = {name: paper.title for name, paper in PAPERS.items()}
         queues = {"algorithms": algorithms, "schedulers": schedulers, "markers": markers}
         print_json({**queues, "tcp": _core.tcp_schema(), "papers": papers})
@@ -33,6 +32,12 @@ def list_algorithms(json: Json = False) -> None:
             words = " ".join(p["name"] for p in one["params"])
             table.add_row(one["name"], title, one["source"], words or "-")
         console.print(table)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("paper", no_wrap=True)
+    table.add_column("about, to be re-run: sojourn reproduce NAME")
+    for name, paper in PAPERS.items():
+        table.add_row(name, paper.title)
+    console.print(table)
     console.print(
         "Every spec may carry: limit 100p (or 120kB), and an algorithm's overflow tail | head | random."
     )

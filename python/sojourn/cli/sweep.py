@@ -161,7 +161,7 @@ def _plan(
     from sojourn.study.sweep import Sweep
 
     try:
-        is_plan = "scenario" in tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError):
         is_plan = False  # load() says what is wrong with it
     plan = read(file) if is_plan else Sweep(load(file), [], [])

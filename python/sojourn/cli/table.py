@@ -56,6 +56,8 @@ def show(results: Results) -> None:
     rows = [row for row in rows if any(results.estimate(aqm, row[0]).n for aqm in results.aqms)]
     count = len(results.seeds)
     title = f"{results.scenario.name}: mean ± 95 % over {count} seed{'s' if count > 1 else ''}"
+    if all(one.point.world == "fluid" for one in results.outcomes):
+        title = f"{results.scenario.name}: fluid equations, which have no seeds"
     heads = [title for _, title, _ in rows]
     cells = [[cell(results.estimate(aqm, name), factor) for name, _, factor in rows] for aqm in results.aqms]
     if len(results.aqms) >= WIDE:
