@@ -51,9 +51,12 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
     ))
 }
 
-/// The largest resident memory of this process so far, where the system tells it.
+/// The largest resident memory of this process so far, where the system tells it, less what is the program's file.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+    let kibibytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches(" kB").parse::<u64>().ok()
+    };
+    Some((kibibytes("VmHWM:")? - kibibytes("RssFile:")?) * 1024)
 }
