@@ -297,6 +297,20 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_p
     assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"
 
 
+def test_ctrl_c_says_so_where_nothing_is_kept(tmp_path: Path) -> None:
+    # The interrupt comes from within, so no time is measured.
+    code = (
+        "import signal, sojourn.fluid.linear as linear\n"
+        "from sojourn.cli import call\n"
+        "linear.loop = lambda *_, **__: signal.raise_signal(signal.SIGINT)\n"
+        "raise SystemExit(call(['stability', 'pi']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "sojourn: interrupted\n")
+
+
 def test_a_sweep_killed_twice_loses_nothing(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     words = ["sweep", small_file, "--seeds", 10, "-L", "queue.limit", "20p,100p"]
     words += ["--aqm", "droptail", "--aqm", "red", "--json", "--out"]

@@ -35,6 +35,9 @@ COMMANDS = {
     "bench": ("bench", "bench"),
 }
 
+#: Exit code of what was interrupted: 128 and the number of the signal.
+INTERRUPTED = 130
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -89,13 +92,17 @@ def call(arguments: Sequence[str]) -> int:
         command = typer.main.get_command(_app(words))
         code = command.main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # what typer makes of Ctrl-C, without a word
+            return _say("interrupted", INTERRUPTED)
         return code if isinstance(code, int) else 0
+    except SystemExit as end:  # a command that has said why
+        return end.code if isinstance(end.code, int) else 0
     except SojournError as error:
         return _say(str(error), error.exit_code)
     except typer.TyperException as error:
         return _say(_usage(error), 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted", 130)
+        return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output has gone; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

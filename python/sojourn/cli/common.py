@@ -101,4 +101,4 @@ def resumable() -> Iterator[None]:
 
         note("sojourn: interrupted; what is done is kept. Go on with:")
         note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
-        raise typer.Exit(130) from None
+        raise SystemExit(130) from None

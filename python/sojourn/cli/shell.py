@@ -96,4 +96,4 @@ def shell(
         note(f"{'record' if no_report else 'report'}: {path}")
         if json:
             print_json(session.to_json())
-    raise typer.Exit(code)
+    raise SystemExit(code)
