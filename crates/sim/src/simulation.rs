@@ -68,6 +68,8 @@ pub struct Simulation {
     pub(crate) losses: Losses,
     pub(crate) trace_cwnd: bool,
     pub(crate) cwnd: CwndColumns,
+    /// When an event for a look outside is due, if one was filed.
+    pub(crate) look: u64,
     /// Segments that a sender has just released; kept to save allocations.
     pub(crate) released: Vec<Segment>,
     pub(crate) sacks: Sacks,
@@ -125,6 +127,7 @@ impl Simulation {
             },
             trace_cwnd: plan.trace.cwnd,
             cwnd: CwndColumns::default(),
+            look: 0,
             released: Vec::new(),
             sacks: Sacks::default(),
             spare: Spare::default(),
@@ -167,7 +170,7 @@ impl Simulation {
     }
 
     /// The next event.
-    fn peek(&self) -> Event {
+    pub(crate) fn peek(&self) -> Event {
         self.calendar.peek().min(self.service.event(self.measured))
     }
 
@@ -266,7 +269,7 @@ impl Simulation {
     fn handle(&mut self, event: Event) {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
-            Kind::End | Kind::Arrival => unreachable!("nothing to handle, or with a packet"),
+            Kind::End | Kind::Look | Kind::Arrival => unreachable!("nothing to handle, or with a packet"),
             Kind::Departure => self.depart_far(now, number),
             Kind::AqmTimer => {
                 let port = self.queue_at(number, now);

@@ -49,9 +49,11 @@ pub(crate) enum Kind {
     Sample,
     /// Retransmission timers are looked at.
     Timers,
+    /// It is time to look outside, since nothing else that is rare has happened for long.
+    Look,
 }
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     Kind::End,
     Kind::Warmup,
     Kind::Departure,
@@ -67,6 +69,7 @@ const KINDS: [Kind; 15] = [
     Kind::Arrival,
     Kind::Sample,
     Kind::Timers,
+    Kind::Look,
 ];
 
 /// How long an event was certain before it happens; beyond a second all are alike.
