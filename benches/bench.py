@@ -109,8 +109,8 @@ def twins(case: Case) -> list[str]:
     theirs = {}
     if ns2(case, counts=True):
         theirs["ns2"] = [count(ns2(case, counts=True, seed=seed)) for seed in numbers], None
-    if command := ns3(case):
-        theirs["ns3"] = [count(command)], f"{NS3_SECONDS}s"
+    if ns3(case):
+        theirs["ns3"] = [count(ns3(case, seed=seed)) for seed in numbers], f"{NS3_SECONDS}s"
     for name, (counted, duration) in theirs.items():
         with plan(case, duration) as file:
             own = mean([count(ours(file, seed)) for seed in numbers])

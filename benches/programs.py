@@ -55,11 +55,11 @@ def ns2(case: Case, counts: bool, seed: int = 1) -> list[str] | None:
     return ["ns", *case.ns2, "-end", f"{case.seconds:g}", "-seed", str(seed), *statistics]
 
 
-def ns3(case: Case) -> list[str] | None:
+def ns3(case: Case, seed: int = 1) -> list[str] | None:
     """Return the command of the twin in ns-3, if there is one. It counts all the time."""
     if case.ns3 is None or not NS3.exists():
         return None
-    return [str(NS3), f"--end={NS3_SECONDS}", *case.ns3]
+    return [str(NS3), f"--end={NS3_SECONDS}", f"--RngRun={seed}", *case.ns3]
 
 
 def run(command: list[str]) -> tuple[str, float]:
