@@ -19,6 +19,13 @@ OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the lin
 OneRtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, the longest.")]
 #: Units of the axes of a map: name to kind, factor to the model's unit, heading.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
+#: What keys of the JSON are called where a person reads them.
+IN_WORDS = {
+    "queue p": "queue packets",
+    "p": "probability p",
+    "window p": "window packets",
+    "phase margin": "phase margin degrees",
+}
 
 
 def _packets(name: str, words: str) -> Any:
@@ -68,8 +75,13 @@ def stability(
     if json:
         print_json(found)
         return
+    _say(found, 4)
+
+
+def _say(found: dict[str, Any], digits: int) -> None:
     for name, value in found.items():
-        print(f"{name:<22}{value:.4g}" if isinstance(value, float) else f"{name:<22}{value}")
+        shown = f"{value:.{digits}g}" if isinstance(value, float) else value
+        print(f"{IN_WORDS.get(name, name):<22}{shown}")
 
 
 def _number(kind: str, word: str, option: str) -> float:
@@ -115,12 +127,12 @@ def _point(
 
     return {
         "stable": bool(near.stable[0]),
-        "queue packets": plain(found.q),
-        "probability p": plain(found.p),
-        "window packets": plain(found.window),
+        "queue p": plain(found.q),
+        "p": plain(found.p),
+        "window p": plain(found.window),
         "rtt s": plain(found.rtt),
         "gain margin": plain(near.gain),
-        "phase margin degrees": plain(near.phase),
+        "phase margin": plain(near.phase),
         "delay margin s": plain(near.delay),
         "crossover rad/s": plain(near.crossover),
     }
@@ -222,5 +234,4 @@ def design(
     if json:
         print_json(found)
         return
-    for name, value in found.items():
-        print(f"{name:<22}{value:.6g}" if isinstance(value, float) else f"{name:<22}{value}")
+    _say(found, 6)
