@@ -192,8 +192,11 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
         }
     };
     let fine = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < LONGEST as f64;
-    if !fine || positive && high <= 0.0 {
-        return Err(PlanError::new(key, "is negative, empty or absurdly large")
+    let is_nothing = fine && positive && high <= 0.0;
+    if !fine || is_nothing {
+        let problem =
+            if is_nothing { "is never more than 0" } else { "is negative, empty or absurdly large" };
+        return Err(PlanError::new(key, problem)
             .allowed("a value, uniform LOW HIGH, exponential MEAN, pareto MEAN SHAPE or lomax MEAN SHAPE"));
     }
     Ok(())

@@ -185,6 +185,9 @@ fn traffic_is_checked() {
     refused("traffic.short", good(), |p| short(p, 1.0, None, None));
     refused("traffic.short.size", good(), |p| short(p, 1.0, Some(Draw::Constant(0.0)), None));
     refused("traffic.short.lifetime", good(), |p| short(p, 1.0, None, Some(Draw::Exponential(5e14))));
+    let mut nothing = good();
+    short(&mut nothing, 1.0, None, Some(Draw::Constant(0.0)));
+    assert_eq!(refusal(&nothing).problem, "is never more than 0");
     refused("traffic.cbr.rate", good(), cbr(0, 573, 0.0));
     refused("traffic.cbr.rate", good(), cbr(u64::MAX, 573, 0.0));
     refused("traffic.cbr.rate", Plan { duration: 3 * SECOND, ..good() }, cbr(8000 * MBIT, 1, 0.0));
