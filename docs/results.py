@@ -37,7 +37,8 @@ be taken in pieces: interrupt them, and the same command goes on. In minutes of 
 ldc2002 7, raqm2005 24, bio2002 16, avqred2007 31, taildrop2001 46; together an hour and more on two cores.
 
 The full run of taildrop2001 was made before TD-44, 45, 55 and 56 had other readings: here their `sensitivity`
-is empty, a report made now has it.
+is empty, a report made now has it. It also compares web runs of 500 s with others of 2000 s under "RED
+without wait" and "gentle to buffer", where one made now compares runs of one length.
 
 Rows with *real hosts* are of shorter runs, three repetitions of some arms, on one machine; claims about arms
 that were not run are counted as such.

@@ -279,8 +279,10 @@ def test_a_claim_that_rests_on_an_assumption_is_judged_under_another_reading(nam
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
-            for changed in (*reading.arms(one), *reading.models(one)):
-                seen.add(reading.id, (one.id, changed.name), 1, {})
+            for arm in reading.arms(one):
+                seen.add(reading.id, (one.id, arm.name), 1, {}, beside=arm.beside)
+            for model in reading.models(one):
+                seen.add(reading.id, (one.id, model.name), 1, {})
     views = [seen.under(reading) for reading in paper.readings]
     assuming = [claim for claim in paper.claims if paper.details(claim, Finding(U)).assumptions]
     silent = [

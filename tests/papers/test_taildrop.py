@@ -18,8 +18,8 @@ from sojourn import rules
 from sojourn.papers import find
 from sojourn.papers.checks import Below
 from sojourn.papers.claims import Verdict
-from sojourn.papers.experiment import Arm
-from sojourn.papers.judge import AtLeast
+from sojourn.papers.experiment import Arm, Observations
+from sojourn.papers.judge import AtLeast, touches
 from sojourn.papers.reproduction import reproduce
 from sojourn.papers.taildrop2001 import ftp, printed, real
 from sojourn.papers.taildrop2001.experiments import (
@@ -246,6 +246,29 @@ def test_every_claim_is_judged_and_testbed_claims_stand_in_two_worlds(tmp_path):
     verdicts = {item.claim.id: item.finding.verdict for item in result.judged if item.world == "analytic"}
     assert verdicts == {"TD-56": R}
     assert len(result.judged) == 56 + 34
+
+
+def test_arms_of_one_load_last_as_long_as_each_other_under_every_reading():
+    paper = find("taildrop2001")
+    for reading in paper.readings:
+        for experiment in paper.experiments:
+            arms = {one.name: one for one in (*experiment.arms, *reading.arms(experiment))}.values()
+            loads = {(one.scenario.traffic[0].count, one.scenario.duration) for one in arms}
+            assert len(loads) == len({load for load, _ in loads}), (reading.id, experiment.id)
+
+
+def test_no_claim_is_judged_under_a_reading_for_the_sake_of_arms_that_only_stand_beside():
+    paper, seen = find("taildrop2001"), Observations()
+    reading = next(one for one in paper.readings if one.id == "RED without wait")
+    arms = {one.name: one for one in reading.arms(paper.experiment(WEB))}
+    for one in arms.values():
+        seen.add(reading.id, (WEB, one.name), 1, {}, beside=one.beside)
+    view = seen.under(reading)
+    primary = next(one for one in paper.experiment(WEB).arms if one.name == "TD 800")
+    assert (arms["TD 800"].spec, arms["TD 800"].scenario.duration) == (primary.spec, "500s")
+    assert view.values(WEB, "TD 800", "tcp_goodput") == {1: None}
+    assert touches(view, paper.checks["TD-30"])
+    assert not touches(view, paper.checks["TD-40"])
 
 
 def test_readings_change_what_they_say():

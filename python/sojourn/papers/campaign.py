@@ -142,7 +142,8 @@ class Campaign:
             self.runs.add(name)
             self.fresh += outcome.fresh
             for job in wanted[name]:
-                self.observations.add(job.reading, job.source, job.seed, outcome.metrics)
+                beside = job.arm.beside
+                self.observations.add(job.reading, job.source, job.seed, outcome.metrics, beside=beside)
                 self.rows.append(_row(job, name, outcome.metrics))
                 if not job.reading:
                     self._lengths[job.source] = number("span", job.arm.scenario.duration) / 1e9

@@ -2,7 +2,7 @@
 
 An `Arm` is one algorithm with its parameters in one scenario; an `Experiment` is the arms that a figure
 or claim compares, all under the same seeds. A `Reading` changes arms: it says what the paper's text would
-mean otherwise. Only the arms that a reading changes are run again under it.
+mean otherwise. Only the arms that a reading changes are run again under it, and those that stand beside them.
 """
 
 from __future__ import annotations
@@ -36,6 +36,9 @@ class Arm:
         Its parameters, name to word.
     target : float
         The queue that it should hold, in packets; measures such as overshoot refer to it.
+    beside : bool
+        Whether a reading left it as it is, but for its length: it runs as long as the arms that it stands
+        beside, and no claim is judged for its sake.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Arm:
     algorithm: str
     parameters: Mapping[str, str] = field(default_factory=dict)
     target: float = 50.0
+    beside: bool = False
 
     @cached_property
     def spec(self) -> str:
@@ -185,7 +189,7 @@ class Reading:
     title : str
         What is read differently, one line.
     change : callable
-        Takes an arm; returns what it becomes, or None if the reading does not touch it.
+        Takes an arm; returns what it becomes, or None if the reading does not touch it (see `Arm.beside`).
     model : callable
         The same for arms in equations.
     metrics : mapping
@@ -208,7 +212,7 @@ class Reading:
     assumption: str = ""
 
     def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
-        """Return the arms of `experiment` that this reading changes, changed."""
+        """Return the arms of `experiment` that this reading changes, changed, and those beside them."""
         if not self.touches(experiment, quick):
             return []
         runs = experiment.runs(quick)
@@ -231,10 +235,21 @@ class Observations:
 
     def __init__(self) -> None:
         self._cells: dict[tuple[str, Source], dict[int, Mapping[str, float | None]]] = {}
+        self._changed: set[tuple[str, Source]] = set()
 
-    def add(self, reading: str, source: Source, seed: int, metrics: Mapping[str, float | None]) -> None:
-        """Take in the metrics of one run."""
+    def add(
+        self,
+        reading: str,
+        source: Source,
+        seed: int,
+        metrics: Mapping[str, float | None],
+        *,
+        beside: bool = False,
+    ) -> None:
+        """Take in the metrics of one run; `beside`: of an arm that the reading left as it is."""
         self._cells.setdefault((reading, source), {})[seed] = metrics
+        if not beside:
+            self._changed.add((reading, source))
 
     def seeds(self, reading: str, source: Source) -> int:
         """Return how many seeds of an arm are in."""
@@ -245,12 +260,12 @@ class Observations:
         return View(self, reading)
 
     def cell(self, reading: str, source: Source) -> Mapping[int, Mapping[str, float | None]]:
-        """Return the runs of an arm: the reading's own, or the primary ones if it did not change the arm."""
+        """Return the runs of an arm: the reading's own, or the primary ones if it has none."""
         return self._cells.get((reading, source)) or self._cells.get(("", source), {})
 
     def sources(self, reading: str) -> frozenset[Source]:
-        """Return the arms that were run under a reading."""
-        return frozenset(source for name, source in self._cells if name == reading)
+        """Return the arms that a reading changed."""
+        return frozenset(source for name, source in self._changed if name == reading)
 
 
 class View:
@@ -267,7 +282,7 @@ class View:
         return self._id
 
     def changes(self, experiment: str, arm: str, metric: str) -> bool:
-        """Whether this reading gives a metric of an arm another value: repeats the arm, or renames it."""
+        """Whether this reading gives a metric of an arm another value: changes the arm, or renames it."""
         wanted = self._reading.experiments if self._reading else None
         renamed = metric in self._renamed and (wanted is None or experiment in wanted)
         return renamed or (experiment, arm) in self._observations.sources(self._id)

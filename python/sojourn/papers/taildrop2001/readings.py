@@ -9,6 +9,7 @@ average have readings of their own besides.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sojourn import rules
@@ -66,10 +67,12 @@ def edited(change: Callable[[Data], None]) -> Change:
 
 
 def having(only: Callable[[Arm], bool] = lambda _arm: True, **parameters: str) -> Change:
-    """Return a change of RED's parameters in the arms that `only` admits."""
+    """Return a change of RED's parameters in the arms that `only` admits; other web arms run beside them."""
 
     def apply(arm: Arm) -> Arm | None:
-        return arm.having(**parameters) if arm.algorithm == "red" and only(arm) else None
+        if arm.algorithm == "red" and only(arm):
+            return arm.having(**parameters)
+        return replace(arm, beside=True) if is_web(arm) else None
 
     return cheap(apply)
 
