@@ -69,7 +69,9 @@ impl Simulation {
         }
         let now = self.peek().time();
         if now < self.end && (looks || events > 2 * many) {
-            self.look = (now + (now - from) / events.max(many / 2) * many).min(self.end);
+            // As long as so many took; at most twice as long as these did, and later than what is due at once.
+            let span = u128::from(now - from) * u128::from(many) / u128::from(events.max(many / 2));
+            self.look = (now + (span as u64).max(1)).min(self.end);
             self.calendar.push_timer(Event::new(self.look, u64::MAX, Kind::Look, 0));
         }
         events
@@ -234,13 +236,19 @@ mod tests {
             "traffic": [{"name": "ftp", "count": 100, "start": {"constant": 0.0},
                 "kind": {"tcp": {"payload": 960, "header": 40, "ack": 40, "options": options}}}]});
         let plan: Plan = serde_json::from_value(plan).unwrap();
-        let mut simulation = Simulation::new(&plan, 1).unwrap();
+        let run = |many: u64| {
+            let mut simulation = Simulation::new(&plan, 1).unwrap();
+            let mut done = Vec::new();
+            while simulation.peek().time() < plan.duration && done.len() < 1_000_000 {
+                done.push(simulation.run_express(many));
+            }
+            done
+        };
         let many = 2000;
-        let mut done = Vec::new();
-        while simulation.peek().time() < plan.duration {
-            done.push(simulation.run_express(many));
-        }
+        let done = run(many);
         let (all, most) = (done.iter().sum::<u64>(), *done.iter().max().unwrap());
         assert!(all > 2_000_000 && most < 30 * many, "{most} of {all}");
+        let often = run(20); // all flows start at once, and that many events are due at one time
+        assert!(often.len() < 400_000 && often.iter().sum::<u64>() == all, "{}", often.len());
     }
 }
