@@ -467,7 +467,8 @@ impl Simulation {
     pub(crate) fn parts(self) -> Parts {
         Parts {
             window: (self.warmup, self.end),
-            network: self.network,
+            // Nobody crosses them any more, and the record needs room.
+            network: Network { links: Vec::new(), ..self.network },
             groups: self.groups,
             flows: self.flows,
             before: self.before,

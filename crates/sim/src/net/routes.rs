@@ -132,14 +132,15 @@ impl Answer {
     }
 }
 
-/// A step while routes are laid: small, for there is one for each link of each route.
-#[derive(Clone, Copy, Debug)]
-struct Draft {
-    link: u32,
-    last: bool,
-    ahead: bool,
-    /// A lap may begin at its end.
-    laps: bool,
+/// How far packets run ahead of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ahead {
+    /// Not at all: every step is an event.
+    Never,
+    /// Up to where somebody waits for them, but senders react by the clock.
+    OverLinks,
+    /// Senders react ahead, too.
+    WithSenders,
 }
 
 /// A route that was laid: where its way there begins, its way back, and what is behind that.
@@ -156,7 +157,8 @@ struct Laid {
 pub(super) struct Routes<'a> {
     /// The kind of each link.
     kinds: &'a [u32],
-    steps: Vec<Draft>,
+    /// The links of every route, one route behind the other.
+    links: Vec<u32>,
     laid: Vec<Laid>,
     /// Every distinct (from, to, how it is answered) is laid once.
     known: BTreeMap<(u32, u32, Answer), u32>,
@@ -170,7 +172,7 @@ impl Routes<'_> {
     pub(super) fn new(kinds: &[u32]) -> Routes<'_> {
         Routes {
             kinds,
-            steps: Vec::new(),
+            links: Vec::new(),
             laid: Vec::new(),
             known: BTreeMap::new(),
             feeds: vec![Feeds::None; kinds.len()],
@@ -187,89 +189,89 @@ impl Routes<'_> {
         ways: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
     ) -> Result<u32, PlanError> {
         if let Some(known) = self.known.get(&(ends.0, ends.1, answer)) {
-            self.senders[self.steps[self.laid[*known as usize].forward as usize].link as usize] += flows;
+            self.senders[self.links[self.laid[*known as usize].forward as usize] as usize] += flows;
             return Ok(*known);
         }
         let [there, back] = ways()?;
         self.senders[there[0] as usize] += flows;
-        let forward = self.steps.len() as u32;
-        self.lay_steps(&there, Feed::Clock);
-        let backward = self.steps.len() as u32;
+        let forward = self.links.len() as u32;
+        self.lay_links(&there, Feed::Clock);
+        let backward = self.links.len() as u32;
         match answer {
             Answer::None => {}
-            Answer::AtOnce => self.lay_steps(&back, Feed::Link(there[there.len() - 1])),
+            Answer::AtOnce => self.lay_links(&back, Feed::Link(there[there.len() - 1])),
             Answer::Later => {
                 self.senders[back[0] as usize] += 2;
-                self.lay_steps(&back, Feed::Clock);
+                self.lay_links(&back, Feed::Clock);
             }
         }
         let number = self.laid.len() as u32;
         self.known.insert((ends.0, ends.1, answer), number);
-        let end = self.steps.len() as u32;
+        let end = self.links.len() as u32;
         self.laid.push(Laid { forward, backward, end, answer, is_later: ends.0 > ends.1 });
         Ok(number)
     }
 
-    fn lay_steps(&mut self, links: &[u32], mut feed: Feed) {
-        for (i, link) in links.iter().enumerate() {
+    fn lay_links(&mut self, links: &[u32], mut feed: Feed) {
+        for link in links {
             self.feeds[*link as usize].add(feed);
             feed = Feed::Link(*link);
-            let last = i + 1 == links.len();
-            self.steps.push(Draft { link: *link, last, ahead: false, laps: false });
         }
+        self.links.extend(links);
     }
 
-    /// Find out which steps need no event. Senders do not react ahead if they are `watched`.
-    pub(super) fn run_ahead(&mut self, has_queue: impl Fn(u32) -> bool, watched: bool) {
-        let Routes { steps, laid, feeds, senders, .. } = self;
-        let follows =
-            |link: u32, next: u32| !has_queue(next) && feeds[next as usize] == Feeds::Only(Feed::Link(link));
-        for i in 0..steps.len() {
-            if !steps[i].last {
-                steps[i].ahead = follows(steps[i].link, steps[i + 1].link);
-            }
+    /// Find out which steps of the `way` that was `laid` need no event.
+    fn run_ahead(&self, laid: &Laid, way: &mut [Step], kinds: &[LinkKind], senders_react: bool) {
+        let has_queue = |step: &Step| kinds[step.hop.pace.kind as usize].port.is_some();
+        let is_fed_by = |link: u32, feed: Feed| self.feeds[link as usize] == Feeds::Only(feed);
+        let follows = |step: &Step, next: &Step| {
+            !has_queue(next) && is_fed_by(next.hop.link, Feed::Link(step.hop.link))
+        };
+        let end = way.len();
+        for i in 1..end {
+            way[i - 1].ahead =
+                (!way[i - 1].last || laid.answer == Answer::AtOnce) && follows(&way[i - 1], &way[i]);
         }
-        for &Laid { forward, backward, end, answer, .. } in &*laid {
-            let [forward, backward, end] = [forward, backward, end].map(|i| i as usize);
-            let last = backward - 1;
-            steps[last].ahead = match answer {
-                Answer::None => true,
-                Answer::AtOnce => follows(steps[last].link, steps[backward].link),
-                Answer::Later => false,
-            };
-            let first = steps[forward].link;
-            let is_alone = senders[first as usize] == 1 && feeds[first as usize] == Feeds::Only(Feed::Clock);
-            // Else it would go round without end.
-            let waits_somewhere = steps[forward..backward].iter().any(|step| !step.ahead);
-            let may_react = answer != Answer::None && is_alone && waits_somewhere;
-            if !may_react || has_queue(first) || watched {
-                continue;
-            }
-            steps[end - 1].ahead = true;
-            if !steps[forward].ahead && answer == Answer::AtOnce {
-                let mut laps = steps[backward..end].iter().all(|step| step.ahead);
-                for step in steps[forward..backward].iter_mut().rev() {
-                    laps &= step.ahead;
-                    step.laps = laps;
-                }
+        let backward = (laid.backward - laid.forward) as usize;
+        if laid.answer == Answer::None {
+            way[end - 1].ahead = true;
+        }
+        let first = way[0].hop.link;
+        let is_alone = self.senders[first as usize] == 1 && is_fed_by(first, Feed::Clock);
+        // Else it would go round without end.
+        let waits_somewhere = way[..backward].iter().any(|step| !step.ahead);
+        let may_react = laid.answer != Answer::None && is_alone && waits_somewhere;
+        if !may_react || has_queue(&way[0]) || !senders_react {
+            return;
+        }
+        way[end - 1].ahead = true;
+        if !way[0].ahead && laid.answer == Answer::AtOnce {
+            let mut laps = way[backward..].iter().all(|step| step.ahead);
+            for step in way[..backward].iter_mut().rev() {
+                laps &= step.ahead;
+                step.lap = if laps { 0 } else { NOWHERE }; // numbered once equal ways are one
             }
         }
     }
 
     /// The steps, equal ones once, their laps, and the routes: many differ in the links of the host that was declared
     /// last.
-    pub(super) fn share(self, kinds: &[LinkKind]) -> (Vec<Step>, Vec<Lap>, Vec<Route>) {
+    pub(super) fn share(self, kinds: &[LinkKind], ahead: Ahead) -> (Vec<Step>, Vec<Lap>, Vec<Route>) {
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let routes = self.laid.iter().map(|laid| {
-            let step = |&Draft { link, last, ahead, laps }: &Draft| {
+            let step = |i: u32| {
+                let link = self.links[i as usize];
                 let mut pace = Pace::default();
                 pace.kind = self.kinds[link as usize];
-                let lap = if laps { 0 } else { NOWHERE }; // numbered once equal ways are one
-                Step { hop: Hop { link, own: 0, pace }, last, ahead, queue: NOWHERE, lap, chained: false }
+                let hop = Hop { link, own: 0, pace };
+                let last = i + 1 == laid.backward || i + 1 == laid.end;
+                Step { hop, last, ahead: false, queue: NOWHERE, lap: NOWHERE, chained: false }
             };
-            let drafts = &self.steps[laid.forward as usize..laid.end as usize];
-            let mut way: Vec<Step> = drafts.iter().map(step).collect();
+            let mut way: Vec<Step> = (laid.forward..laid.end).map(step).collect();
+            if ahead != Ahead::Never {
+                self.run_ahead(laid, &mut way, kinds, ahead == Ahead::WithSenders);
+            }
             let answers = (laid.backward - laid.forward) as usize;
             let arrives = answers - 1;
             let own = match (laid.is_later, laid.answer) {
@@ -369,14 +371,15 @@ mod tests {
     #[test]
     fn many_hosts_share_their_steps() {
         for answer in [Answer::None, Answer::AtOnce] {
-            let kinds = [0; 3000];
+            let kinds: Vec<u32> = (0..3000).map(|link| u32::from(link > 0)).collect();
             let mut routes = Routes::new(&kinds);
             for host in 0..1000 {
                 let (out, back) = (4 + 2 * host, 5 + 2 * host);
                 routes.lay((9 + host, 1), answer, 1, || Ok([vec![out, 0, 2], vec![3, 1, back]])).unwrap();
             }
-            routes.run_ahead(|link| link == 0, false);
-            let (steps, _, routes) = routes.share(&[LinkKind::new(1, 0)]);
+            let mut with_queue = LinkKind::new(1, 0);
+            with_queue.port = Some(0);
+            let (steps, _, routes) = routes.share(&[with_queue, LinkKind::new(1, 0)], Ahead::WithSenders);
             assert!(steps.len() <= 6, "{} steps", steps.len());
             let ways = routes.iter().map(|route| {
                 steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use super::{
     Capacity, Chain, Lap, Link, LinkKind, Port, Route, Setting, Step,
-    routes::{self, Answer, Routes},
+    routes::{self, Ahead, Answer, Routes},
     ways::Ways,
 };
 use crate::{
@@ -311,11 +311,13 @@ impl Graph {
             kinds[self.kind_of[*id as usize] as usize].vary(Capacity::new(capacity, &name, seed));
         }
         let ports = self.ports(plan, &mut kinds, seed)?;
-        if !plain {
-            let has_queue = |link: u32| kinds[self.kind_of[link as usize] as usize].port.is_some();
-            laid.run_ahead(has_queue, plan.trace.cwnd);
-        }
-        let (mut steps, laps, laid) = laid.share(&kinds);
+        drop(ways);
+        let ahead = match plan.trace.cwnd {
+            _ if plain => Ahead::Never,
+            true => Ahead::OverLinks,
+            false => Ahead::WithSenders,
+        };
+        let (mut steps, laps, laid) = laid.share(&kinds, ahead);
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let chain = match (&plan.topology, tcp) {
             (Topology::Dumbbell(_), Some(tcp)) => {

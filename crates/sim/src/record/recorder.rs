@@ -245,7 +245,7 @@ pub(crate) fn conserved<'a>(
     flying: impl Iterator<Item = &'a Packet>,
 ) -> Result<(), RunError> {
     network.ports.iter().try_for_each(port_conserves)?;
-    let mut on_the_way = vec![0u64; flows.len()];
+    let mut on_the_way = vec![0u32; flows.len()];
     for packet in
         flying.chain(network.ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward())
     {
@@ -253,10 +253,10 @@ pub(crate) fn conserved<'a>(
     }
     for (number, flow) in flows.iter().enumerate() {
         if let Agent::Tcp(connection) = &flow.agent {
-            on_the_way[number] += connection.shaped() as u64;
+            on_the_way[number] += connection.shaped() as u32;
         }
         let sent = flow.tally().sent;
-        let known = flow.settled() + on_the_way[number];
+        let known = flow.settled() + u64::from(on_the_way[number]);
         if sent != known {
             return Err(RunError::Conservation(format!(
                 "flow {number}: {sent} sent, {known} received, dropped or on the way"

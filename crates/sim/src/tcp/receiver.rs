@@ -21,19 +21,32 @@ pub(crate) struct Receiver<K = ()> {
     aside: Option<Box<Aside<K>>>,
 }
 
+/// Blocks of packets that arrived above `next`, as `first..end`, of which no two touch; that of the last arrival first
+/// (RFC 2018, 4). Mostly there is one, and nothing else.
 #[derive(Clone, Debug)]
 struct Aside<K> {
-    /// What arrived above `next`.
-    blocks: Blocks,
+    /// The first three, which are reported; behind the last one, 0..0.
+    recent: Sack,
+    /// Acknowledgements that are not delayed (Linux).
+    quick: u32,
     /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
     /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
     echo: bool,
-    /// Acknowledgements that are not delayed (Linux).
-    quick: u32,
+    more: Option<Box<More<K>>>,
+}
+
+/// What few have.
+#[derive(Clone, Debug)]
+struct More<K> {
+    /// The blocks behind the first three.
+    older: Vec<(u32, u32)>,
     /// When an acknowledgement that was held back must go.
     held: Option<NonZero<u64>>,
     kept: Option<K>,
 }
+
+/// A block that is not there.
+const NONE: (u32, u32) = (0, 0);
 
 /// What receivers have set aside once and need no more: the next that does takes it.
 #[allow(clippy::vec_box, reason = "the boxes are what is saved")]
@@ -54,17 +67,6 @@ pub(crate) struct Received {
     pub(crate) in_order: bool,
 }
 
-impl<K> Aside<K> {
-    #[inline(never)]
-    fn new() -> Box<Aside<K>> {
-        Box::new(Aside { blocks: Blocks::default(), echo: false, quick: 0, held: None, kept: None })
-    }
-
-    fn is_blank(&self) -> bool {
-        self.blocks.is_empty() && !self.echo && self.kept.is_none()
-    }
-}
-
 /// What [`Aside::quick`] is refilled to.
 fn quick_acks(o: &TcpOptions) -> u32 {
     if o.delayed_ack > 0 { o.quick_acks } else { 0 }
@@ -82,7 +84,10 @@ impl<K> Receiver<K> {
         let quick = quick_acks(o);
         if quick > 0 || kept.is_some() {
             let aside = receiver.aside();
-            (aside.quick, aside.kept) = (quick, kept);
+            aside.quick = quick;
+            if kept.is_some() {
+                aside.more().kept = kept;
+            }
         }
         receiver
     }
@@ -94,13 +99,13 @@ impl<K> Receiver<K> {
     /// What the connection keeps.
     #[inline]
     pub(crate) fn kept(&self) -> Option<&K> {
-        self.aside.as_ref()?.kept.as_ref()
+        self.aside.as_ref()?.kept()
     }
 
     /// The same, to be changed.
     #[inline]
     pub(crate) fn kept_mut(&mut self) -> Option<&mut K> {
-        self.aside.as_mut()?.kept.as_mut()
+        self.aside.as_mut()?.more.as_mut()?.kept.as_mut()
     }
 
     /// The same, made if there was nothing.
@@ -108,7 +113,7 @@ impl<K> Receiver<K> {
     where
         K: Default,
     {
-        self.aside().kept.get_or_insert_default()
+        self.aside().more().kept.get_or_insert_default()
     }
 
     /// Whether a packet with or without a mark must be told from those before it: acknowledge these first,
@@ -126,13 +131,15 @@ impl<K> Receiver<K> {
     /// When an acknowledgement that was held back must go.
     #[inline]
     pub(crate) fn held(&self) -> Option<NonZero<u64>> {
-        self.aside.as_ref()?.held
+        self.aside.as_ref()?.more.as_ref()?.held
     }
 
     /// Hold an acknowledgement back until then, or none any more.
     pub(crate) fn hold(&mut self, until: Option<NonZero<u64>>) {
-        if until.is_some() || self.aside.is_some() {
-            self.aside().held = until;
+        if until.is_some() {
+            self.aside().more().held = until;
+        } else if let Some(more) = self.aside.as_mut().and_then(|aside| aside.more.as_mut()) {
+            more.held = None;
         }
     }
 
@@ -166,8 +173,8 @@ impl<K> Receiver<K> {
                 self.open_hole(sequence, spare);
                 Some(next)
             }
-            Some(aside) if !o.sack && !aside.echo && aside.kept.is_none() => {
-                aside.blocks.grows_by(sequence).then_some(next)
+            Some(aside) if !o.sack && !aside.echo && aside.kept().is_none() => {
+                aside.grows_by(sequence).then_some(next)
             }
             _ => None,
         }
@@ -176,7 +183,7 @@ impl<K> Receiver<K> {
     #[inline(never)]
     fn open_hole(&mut self, sequence: u32, spare: &mut SpareReceivers<K>) {
         let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));
-        aside.blocks.latest = (sequence, sequence + 1);
+        aside.recent[0] = (sequence, sequence + 1);
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
@@ -216,15 +223,15 @@ impl<K> Receiver<K> {
         }
         let (next, quick) = (self.next, quick_acks(o));
         let aside = self.aside();
-        let in_order = sequence == next && aside.blocks.is_empty();
+        let in_order = sequence == next && aside.has_none();
         let is_new = if sequence == next {
-            self.next = self.aside().blocks.take_from(next + 1).unwrap_or(next + 1);
+            self.next = self.aside().take_from(next + 1).unwrap_or(next + 1);
             true
         } else if sequence < next {
             aside.quick = quick; // a copy is acknowledged without delay, and so are some after it
             false
         } else {
-            aside.blocks.add(sequence)
+            aside.add(sequence)
         };
         if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
             let aside = self.aside.take();
@@ -250,59 +257,87 @@ impl<K> Receiver<K> {
     /// The blocks to report: the latest first.
     #[inline]
     pub(crate) fn sack(&self) -> Sack {
-        self.aside.as_ref().map_or(Sack::default(), |aside| aside.blocks.first())
+        self.aside.as_ref().map_or(Sack::default(), |aside| aside.recent)
     }
 }
 
-/// Blocks of packets, as `first..end`, of which no two touch; that of the last arrival first (RFC 2018, 4). Mostly
-/// there is one.
-#[derive(Clone, Debug, Default)]
-struct Blocks {
-    /// 0..0: there is none.
-    latest: (u32, u32),
-    older: Vec<(u32, u32)>,
-}
+impl<K> Aside<K> {
+    #[inline(never)]
+    fn new() -> Box<Aside<K>> {
+        Box::new(Aside { recent: Sack::default(), quick: 0, echo: false, more: None })
+    }
 
-impl Blocks {
-    fn is_empty(&self) -> bool {
-        self.latest.1 == 0
+    /// Whether it need not be there.
+    fn is_blank(&self) -> bool {
+        self.has_none() && !self.echo && self.kept().is_none()
+    }
+
+    fn more(&mut self) -> &mut More<K> {
+        self.more.get_or_insert_with(|| Box::new(More { older: Vec::new(), held: None, kept: None }))
+    }
+
+    #[inline]
+    fn kept(&self) -> Option<&K> {
+        self.more.as_ref()?.kept.as_ref()
+    }
+
+    /// Whether there is no block.
+    #[inline]
+    fn has_none(&self) -> bool {
+        self.recent[0] == NONE
+    }
+
+    /// The first block that is as wanted.
+    fn find(&self, is_wanted: impl Fn(&(u32, u32)) -> bool) -> Option<usize> {
+        let older = self.more.iter().flat_map(|more| &more.older);
+        self.recent.iter().chain(older).position(|block| *block != NONE && is_wanted(block))
     }
 
     /// Whether `sequence` lengthens the latest block up to no other one; then it does.
     #[inline]
     fn grows_by(&mut self, sequence: u32) -> bool {
-        let is_next = self.latest.1 == sequence && sequence > 0;
-        let grows = is_next && self.older.iter().all(|older| older.0 != sequence + 1);
-        if grows {
-            self.latest.1 += 1;
+        let [latest, second, third] = self.recent;
+        let is_next = latest.1 == sequence && sequence > 0;
+        let behind = sequence + 1;
+        let meets = second.0 == behind || third.0 == behind || self.older_begins(behind);
+        if is_next && !meets {
+            self.recent[0].1 = behind;
         }
-        grows
+        is_next && !meets
     }
 
-    /// The first three.
+    /// Whether one behind the first three begins with `first`.
     #[inline]
-    fn first(&self) -> Sack {
-        let older = |i: usize| self.older.get(i).copied().unwrap_or_default();
-        [self.latest, older(0), older(1)]
+    fn older_begins(&self, first: u32) -> bool {
+        self.more.as_ref().is_some_and(|more| more.older.iter().any(|block| block.0 == first))
     }
 
     /// `block` becomes the latest.
     fn put(&mut self, block: (u32, u32)) {
-        if !self.is_empty() {
-            self.older.insert(0, self.latest);
+        let [latest, second, third] = self.recent;
+        if third != NONE {
+            self.more().older.insert(0, third);
         }
-        self.latest = block;
+        self.recent = [block, latest, second];
+    }
+
+    /// Remove the `i`-th block.
+    fn take(&mut self, i: usize) -> (u32, u32) {
+        let behind = i.checked_sub(self.recent.len());
+        if let Some(i) = behind {
+            return self.more().older.remove(i);
+        }
+        let older = self.more.as_mut().map(|more| &mut more.older).filter(|older| !older.is_empty());
+        let next = older.map_or(NONE, |older| older.remove(0));
+        self.recent[i..].rotate_left(1);
+        let [.., last] = &mut self.recent;
+        std::mem::replace(last, next)
     }
 
     /// Remove the block that begins with packet `first`, which is not packet 0; its end.
     fn take_from(&mut self, first: u32) -> Option<u32> {
-        if self.latest.0 == first {
-            let end = self.latest.1;
-            self.latest = if self.older.is_empty() { (0, 0) } else { self.older.remove(0) };
-            return Some(end);
-        }
-        let i = self.older.iter().position(|block| block.0 == first)?;
-        Some(self.older.remove(i).1)
+        let i = self.find(|block| block.0 == first)?;
+        Some(self.take(i).1)
     }
 
     /// Packet `sequence` arrives, which is not packet 0; whether it is in no block yet.
@@ -313,23 +348,18 @@ impl Blocks {
 
     #[inline(never)]
     fn add_other(&mut self, sequence: u32) -> bool {
-        if (self.latest.0..self.latest.1).contains(&sequence) {
-            return false;
-        }
-        let known = self.older.iter().position(|block| (block.0..block.1).contains(&sequence));
-        if let Some(i) = known {
-            let block = self.older.remove(i);
+        if let Some(i) = self.find(|block| (block.0..block.1).contains(&sequence)) {
+            let block = self.take(i);
             self.put(block);
             return false;
         }
         let end = self.take_from(sequence + 1).unwrap_or(sequence + 1);
-        if self.latest.1 == sequence {
-            self.latest.1 = end;
-        } else if let Some(i) = self.older.iter().position(|block| block.1 == sequence) {
-            let (first, _) = self.older.remove(i);
-            self.put((first, end));
-        } else {
-            self.put((sequence, end));
+        match self.find(|block| block.1 == sequence) {
+            Some(i) => {
+                let (first, _) = self.take(i);
+                self.put((first, end));
+            }
+            None => self.put((sequence, end)),
         }
         true
     }
@@ -353,7 +383,7 @@ mod tests {
     /// Where losses are many, most receivers have one.
     #[test]
     fn what_is_set_aside_is_small() {
-        assert!(size_of::<Aside<Box<()>>>() <= 56, "{} bytes", size_of::<Aside<Box<()>>>());
+        assert!(size_of::<Aside<Box<()>>>() <= 40, "{} bytes", size_of::<Aside<Box<()>>>());
     }
 
     #[test]
@@ -420,25 +450,32 @@ mod tests {
     }
 
     proptest! {
+        /// Beside a list of all blocks, however many. (Mutants: the third block is forgotten when there is a fourth; the
+        /// fourth does not move up; a block is found among the older ones, but another is taken.)
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
                                                  again in proptest::collection::vec(0u32..60, 0..60)) {
             let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
             let mut seen = [false; 60];
+            let mut blocks: Vec<(u32, u32)> = Vec::new();
             for sequence in again.into_iter().chain(order) {
+                let next = r.next();
                 prop_assert_eq!(receive(&mut r, &o, sequence, false, false).is_new, !seen[sequence as usize]);
                 seen[sequence as usize] = true;
                 prop_assert_eq!(r.next() as usize, seen.iter().position(|s| !s).unwrap_or(60));
-                let sack = r.sack();
-                let latest = if sequence > r.next() { sequence..sequence + 1 } else { sack[0].0..sack[0].1 };
-                prop_assert!(sack[0].0 <= latest.start && latest.end <= sack[0].1);
-                for (first, end) in sack.into_iter().filter(|block| block.1 > 0) {
-                    prop_assert!((first..end).all(|s| seen[s as usize]) && !seen[first as usize - 1]);
-                    prop_assert!(!seen.get(end as usize).is_some_and(|s| *s));
+                if sequence >= next {
+                    let touches = |block: &(u32, u32)| block.0 <= sequence + 1 && sequence <= block.1;
+                    let joined = blocks.iter().filter(|block| touches(block));
+                    let joined = joined.fold((sequence, sequence + 1), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+                    blocks.retain(|block| !touches(block));
+                    if sequence > next {
+                        blocks.insert(0, joined);
+                    }
                 }
+                let first: Vec<_> = blocks.iter().copied().chain([NONE; 3]).take(3).collect();
+                prop_assert_eq!(r.sack().to_vec(), first);
             }
             prop_assert_eq!(r.next(), 60);
-            prop_assert_eq!(r.sack(), Sack::default());
             prop_assert!(r.aside.is_none());
         }
     }
