@@ -180,6 +180,14 @@ impl<K> Receiver<K> {
         }
     }
 
+    /// The same with selective acknowledgements, if all that it does is to make the latest block longer: what is
+    /// reported.
+    #[inline(always)]
+    pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> Option<Sack> {
+        let aside = self.aside.as_mut().filter(|aside| o.sack && !ce && !aside.echo && aside.kept().is_none())?;
+        aside.grows_by(sequence).then_some(aside.recent)
+    }
+
     #[inline(never)]
     fn open_hole(&mut self, sequence: u32, spare: &mut SpareReceivers<K>) {
         let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));

@@ -23,7 +23,7 @@ impl Sender {
                 out.push(segment);
             }
         } else if self.is_usual_report(&ack) {
-            self.on_usual_report(o, &ack, now, out);
+            self.on_usual_report(o, &ack, now, (out, spare));
         } else {
             self.on_other_ack(o, window(), ack, now, (out, spare));
         }

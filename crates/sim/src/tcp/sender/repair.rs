@@ -1,7 +1,7 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
-use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs};
+use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs, SpareExtras};
 use crate::tcp::{
     board::THRESHOLD,
     options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -58,20 +58,29 @@ impl Sender {
         Some(limit)
     }
 
-    /// Whether this is a duplicate that reports blocks while holes are repaired, and nothing else is out of the ordinary.
+    /// Whether this is a duplicate that reports blocks, and nothing else is out of the ordinary than what is missing.
     #[inline(always)]
     pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
-        let is_bare = ack.next == self.una && self.una > 0 && !ack.echo;
-        let is_repairing = self.is(Signs::RECOVERY) && !self.is(Signs::DEAF) && self.specially().is_none();
-        is_bare && ack.sack[0].1 > 0 && is_repairing && !self.is_done()
+        let is_bare = ack.next == self.una && self.una > 0 && !ack.echo && ack.sack[0].1 > 0;
+        is_bare && self.una < self.top() && !self.is(Signs::DEAF) && self.specially().is_none() && !self.is_done()
     }
 
     /// That: a packet more has left the network.
     #[inline]
-    pub(super) fn on_usual_report(&mut self, o: &TcpOptions, ack: &Ack, now: u64, out: &mut Vec<Segment>) {
-        let board = self.board();
-        board.report(&ack.sack);
-        board.counted -= 1;
+    pub(super) fn on_usual_report(
+        &mut self,
+        o: &TcpOptions,
+        ack: &Ack,
+        now: u64,
+        (out, spare): (&mut Vec<Segment>, &mut SpareExtras),
+    ) {
+        self.trouble();
+        let board = self.board_of(spare);
+        let news = board.report(&ack.sack);
+        if !self.is(Signs::RECOVERY) {
+            return self.on_duplicate(o, news, now, out);
+        }
+        self.board().counted -= 1;
         match o.scoreboard {
             Scoreboard::Rfc6675 => self.send_by_pipe(o, now, out),
             Scoreboard::Sack1 => self.send_by_counter(o, now, out),
