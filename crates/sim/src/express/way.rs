@@ -111,9 +111,10 @@ impl Way<'_> {
     ) {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         connection.sender.on_ack(&tcp.options, window, ack, at, (released, spare));
-        for segment in released.drain(..) {
-            self.send(calendar, (connection, group, tcp), segment, at);
+        for segment in &*released {
+            self.send(calendar, (connection, group, tcp), *segment, at);
         }
+        released.clear();
     }
 }
 

@@ -83,9 +83,11 @@ impl Board {
     pub(crate) fn report(&mut self, sack: &Sack) -> bool {
         let before = self.sacked;
         let reported = std::mem::replace(&mut self.reported, *sack);
-        // Nearly always the latest block has become longer, and the others are as they were.
+        // Nearly always the latest block has become longer, or there is a new one before those that were first.
         if sack[0].0 == reported[0].0 && sack[1..] == reported[1..] {
             self.mark(reported[0].1, sack[0].1);
+        } else if sack[1..] == reported[..2] {
+            self.mark(sack[0].0, sack[0].1);
         } else {
             sack.iter().for_each(|&(first, end)| self.mark(first, end));
         }
