@@ -79,7 +79,7 @@ impl Board {
     }
 
     /// Note what an acknowledgement reports; whether it was news.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn report(&mut self, sack: &Sack) -> bool {
         let before = self.sacked;
         let reported = std::mem::replace(&mut self.reported, *sack);

@@ -66,7 +66,7 @@ impl Sender {
     }
 
     /// That: a packet more has left the network.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_usual_report(
         &mut self,
         o: &TcpOptions,
