@@ -8,6 +8,7 @@ use crate::tcp::{
 };
 
 impl Sender {
+    #[inline(always)]
     pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
         if self.is(Signs::RECOVERY) {
             if !o.sack {

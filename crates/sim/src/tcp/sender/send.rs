@@ -86,6 +86,7 @@ impl Sender {
     }
 
     /// ns-2's Sack1: every hole once, then new data, while the counter is below the window.
+    #[inline(always)]
     pub(super) fn send_by_counter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
         let window = self.cwnd as i64;
         let last = self.end.min(self.una.saturating_add(o.receiver_window));
