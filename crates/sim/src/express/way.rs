@@ -129,8 +129,23 @@ pub(super) fn receive(
     let o = &tcp.options;
     if let Some(sack) = connection.receiver.lengthen(o, packet.number, packet.is_marked()) {
         let blocks = 1 + u32::from(sack[1].1 > 0) + u32::from(sack[2].1 > 0);
-        return (Ack { next: connection.receiver.next(), echo: false, sack }, tcp.ack + o.sack_bytes * blocks);
+        return (
+            Ack { next: connection.receiver.next(), echo: false, sack },
+            tcp.ack + o.sack_bytes * blocks,
+        );
     }
+    receive_other((connection, tcp), packet, in_window, spare)
+}
+
+/// The same, where more happens than that a block becomes longer.
+#[inline(never)]
+fn receive_other(
+    (connection, tcp): (&mut Connection, &Tcp),
+    packet: &Packet,
+    in_window: bool,
+    spare: &mut SpareReceivers<Box<Special>>,
+) -> (Ack, u32) {
+    let o = &tcp.options;
     let signals = (packet.is_marked(), packet.flag);
     let received = connection.receiver.receive_any(o, packet.number, signals, spare);
     if in_window {

@@ -184,7 +184,8 @@ impl<K> Receiver<K> {
     /// reported.
     #[inline(always)]
     pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> Option<Sack> {
-        let aside = self.aside.as_mut().filter(|aside| o.sack && !ce && !aside.echo && aside.kept().is_none())?;
+        let aside =
+            self.aside.as_mut().filter(|aside| o.sack && !ce && !aside.echo && aside.kept().is_none())?;
         aside.grows_by(sequence).then_some(aside.recent)
     }
 
