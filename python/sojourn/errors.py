@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from sojourn import _core
 
@@ -72,6 +73,22 @@ class InputError(SojournError):
     def at(self, file: str) -> InputError:
         """Return the same error with the file it came from in front."""
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
+
+
+def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:
+    """Return a path; refuse an empty text, which Python takes for the working folder.
+
+    Examples
+    --------
+    >>> place("results/first").name
+    'first'
+    >>> place("")
+    Traceback (most recent call last):
+    sojourn.errors.InputError: out is empty; allowed: a folder
+    """
+    if not os.fspath(path):
+        raise InputError(where, "is empty", allowed)
+    return Path(path)
 
 
 def from_core(error: _core.SpecError | _core.PlanError, prefix: str = "") -> InputError:

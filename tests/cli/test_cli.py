@@ -203,6 +203,24 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run", "small.toml", "--out", "small.toml/deeper"], "cannot be written"),
         (["run", "small.toml", "--out", "/proc/nothing"], "cannot be written"),
+        # An empty word is the working folder to Python.
+        *(
+            ([*words.split(), "--out", ""], "--out is empty; allowed: a folder")
+            for words in (
+                "run small.toml",
+                "compare small.toml --aqm red --aqm pie",
+                "compare-worlds small.toml",
+                "sweep small.toml -L queue.limit 20p,30p",
+                "tune small.toml",
+                "reproduce raqm2005 --quick",
+                "shell --rate 1mbit",
+            )
+        ),
+        (["run", "small.toml", "--out="], "--out is empty"),
+        (["stability", "pi", "--out", ""], "--out is empty; allowed: an SVG file"),
+        (["run", ""], "FILE is empty"),
+        (["report", ""], "DIR is empty"),
+        (["sweep", "status", ""], "DIR is empty"),
     ],
 )
 def test_bad_usage_is_one_line_and_code_2(

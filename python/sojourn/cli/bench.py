@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import Json, print_json
+from sojourn.cli.common import Json, print_json, scenario_file
 
 if TYPE_CHECKING:
     from sojourn.scenario import Scenario
@@ -44,6 +44,7 @@ def bench(
             metavar="[FILE|aqm]",
             help="A scenario [default: 40 TCP flows over RED], or 'aqm' for the cost of each decision.",
             show_default=False,
+            parser=scenario_file,
         ),
     ] = None,
     aqm: Annotated[

@@ -14,11 +14,32 @@ import typer
 if TYPE_CHECKING:
     from sojourn.study.executors import Executor
 
+
+def path_of(where: str, allowed: str) -> Callable[[str], Path]:
+    """Return what reads the path given as `where`; an empty one, to Python the working folder, is refused."""
+
+    def read(text: str) -> Path:
+        from sojourn.errors import place
+
+        return place(text, where, allowed)
+
+    return read
+
+
+scenario_file = path_of("FILE", "a scenario file")
 Out = Annotated[
     Path | None,
     typer.Option(
-        "--out", metavar="DIR", help="Folder of the results [default: results/NAME-ID].", show_default=False
+        "--out",
+        metavar="DIR",
+        help="Folder of the results [default: results/NAME-ID].",
+        show_default=False,
+        parser=path_of("--out", "a folder"),
     ),
+]
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Workers = Annotated[

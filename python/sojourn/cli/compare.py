@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from sojourn.cli.common import (
     Dask,
+    File,
     Json,
     Out,
     Serial,
@@ -23,7 +23,7 @@ from sojourn.cli.common import (
 
 
 def compare(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False)],
+    file: File,
     aqm: Annotated[
         list[str],
         typer.Option(

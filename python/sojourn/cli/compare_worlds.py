@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli.common import Json, Out, Workers, note, print_json, progress
+from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
 
 if TYPE_CHECKING:
     from sojourn.fluid.compare import Cell
@@ -30,7 +30,7 @@ TAIL = ("window", "trust")
 
 
 def compare_worlds(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False)],
+    file: File,
     aqm: Annotated[
         list[str] | None,
         typer.Option(

@@ -7,12 +7,17 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli.common import path_of
+
 
 def report(
     directory: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="A folder of run, compare, sweep, tune or shell.", show_default=False
+            metavar="DIR",
+            help="A folder of run, compare, sweep, tune or shell.",
+            show_default=False,
+            parser=path_of("DIR", "a folder of results"),
         ),
     ],
 ) -> None:

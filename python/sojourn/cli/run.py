@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress, resumable
 
 if TYPE_CHECKING:
     from sojourn.results import Results
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False)],
+    file: File,
     aqm: Annotated[
         list[str] | None,
         typer.Option(

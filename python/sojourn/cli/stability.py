@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn.cli.common import Json, note, print_json
+from sojourn.cli.common import Json, note, path_of, print_json
 
 Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, or a range 10:1000.")]
 Capacity = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link, or 1Mbit/s:1Gbit/s.")]
@@ -49,7 +49,13 @@ def stability(
         int, typer.Option("--points", metavar="K", help="Points of a map along each axis.")
     ] = 100,
     out: Annotated[
-        Path, typer.Option("--out", metavar="FILE", help="The map, as SVG; of two ranges.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="The map, as SVG; of two ranges.",
+            parser=path_of("--out", "an SVG file"),
+        ),
     ] = Path("stability.svg"),
     json: Json = False,
 ) -> None:

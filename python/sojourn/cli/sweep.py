@@ -19,9 +19,11 @@ from sojourn.cli.common import (
     Workers,
     executor,
     note,
+    path_of,
     print_json,
     progress,
     resumable,
+    scenario_file,
 )
 
 if TYPE_CHECKING:
@@ -32,11 +34,20 @@ def sweep(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A scenario or a plan, as TOML; or the word status.", show_default=False
+            metavar="FILE",
+            help="A scenario or a plan, as TOML; or the word status.",
+            show_default=False,
+            parser=scenario_file,
         ),
     ],
     directory: Annotated[
-        Path | None, typer.Argument(metavar="[DIR]", help="With status: the folder.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]",
+            help="With status: the folder.",
+            show_default=False,
+            parser=path_of("DIR", "a folder of results"),
+        ),
     ] = None,
     ranges: Annotated[
         list[str] | None,

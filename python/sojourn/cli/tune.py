@@ -16,9 +16,11 @@ from sojourn.cli.common import (
     Workers,
     executor,
     note,
+    path_of,
     print_json,
     progress,
     resumable,
+    scenario_file,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def tune(
             metavar="FILE",
             help="A scenario, as TOML; or a table of settings to rank, .csv or .parquet.",
             show_default=False,
+            parser=scenario_file,
         ),
     ],
     aqm: Annotated[
@@ -111,6 +114,7 @@ def tune(
             metavar="FILE",
             help="With a table: the order of settings that tie, as TOML.",
             show_default=False,
+            parser=path_of("--ties", "a TOML file"),
         ),
     ] = None,
     sums: Annotated[

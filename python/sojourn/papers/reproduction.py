@@ -18,7 +18,7 @@ from pathlib import Path
 
 import polars as pl
 
-from sojourn.errors import disk
+from sojourn.errors import disk, place
 from sojourn.own import Aqm
 from sojourn.papers import needs
 from sojourn.papers.campaign import Campaign, Job
@@ -172,7 +172,7 @@ def reproduce(
     refuse(selection)
     paper = paper.joined_by(guests) if guests else paper
     claims = chosen(paper, selection)
-    directory = Path(out) if out is not None else default_directory(paper, selection)
+    directory = place(out) if out is not None else default_directory(paper, selection)
     wanted = needs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)

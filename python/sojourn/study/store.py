@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
-from sojourn.errors import disk
+from sojourn.errors import disk, place
 from sojourn.record import TYPES, Record
 from sojourn.study.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
 from sojourn.study.plan import Point, digest
@@ -77,7 +77,7 @@ class Store:
     """
 
     def __init__(self, directory: str | os.PathLike[str], traces: bool = True) -> None:
-        self.directory = Path(directory)
+        self.directory = place(directory)
         self.traces = traces
         #: The file, within the folder, that holds the scenario of a plan; ``scenario.toml`` if not named.
         self.scenarios: dict[str, str] = {}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sojourn import _core
-from sojourn.errors import InputError
+from sojourn.errors import InputError, place
 from sojourn.scenario import Scenario
 from sojourn.study.grid import Axis, Cell, cells
 from sojourn.study.plan import MOST_SEEDS, Point, digest
@@ -232,7 +232,7 @@ def sweep(
 
     points = plan.points
     check(points)
-    store = None if out is None else prepare(plan, Path(out), command)
+    store = None if out is None else prepare(plan, place(out), command)
 
     def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:
         return {

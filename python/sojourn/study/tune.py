@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.errors import InputError, unknown
+from sojourn.errors import InputError, place, unknown
 from sojourn.scenario import Scenario
 from sojourn.study.compare import Comparison, keep
 from sojourn.study.plan import Point, digest, points
@@ -200,7 +200,7 @@ def tune(
     from sojourn.study.tune_folder import keep_trials, prepare
 
     check(points(plan.scenario, plan.aqms, [plan.seed_from]))
-    folder = None if out is None else Path(out)
+    folder = None if out is None else place(out)
     store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0
