@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sojourn.cli import call
 from sojourn.errors import InputError
 from sojourn.fluid import design
 from sojourn.fluid.linear import loop, margins
@@ -174,6 +175,21 @@ def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):
     assert done.returncode == 0, done.stderr
     assert re.search(r"points +400\n", done.stdout)
     assert (tmp_path / "stability.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize("name", ["nowhere/map.svg", "folder", "file/map.svg"])
+def test_a_map_that_cannot_be_written_is_not_calculated(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Seen to fail where the map was drawn first."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    monkeypatch.setattr("sojourn.fluid.linear.loop", lambda *_, **__: pytest.fail("calculated"))
+    code = call(["stability", "pi", "--flows", "5:500", "--rtt", "20ms:1s", "--out", str(tmp_path / name)])
+    assert code == 2
+    assert f"{name} cannot be written" in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_command_designs_pi(cli: Cli):

@@ -75,6 +75,7 @@ def stability(
     size = _number("bytes", packet, "--packet")
     values = {name: _ends(name, word, size) for name, word in given.items()}
     if ranges:
+        _can_be_written(out)
         found = _map(spec, values, ranges, points, size, limit, ecn, out)
     else:
         found = _point(spec, values, size, limit, ecn)
@@ -114,6 +115,26 @@ def _ends(name: str, word: str, packet: float) -> list[float]:
     if len(ends) > 2 or (len(ends) == 2 and ends[0] >= ends[1]):
         raise InputError(f"--{name}", f"= {word!r} is not a range", "LOW:HIGH")
     return ends
+
+
+def _can_be_written(file: Path) -> None:
+    """Refuse, before a map is calculated, a file that cannot be written; leaves everything as it is."""
+    import tempfile
+
+    from sojourn.errors import InputError
+
+    try:
+        if file.is_file():
+            file.open("ab").close()
+        elif file.is_dir():
+            raise IsADirectoryError(21, "is a directory")
+        elif not file.exists():
+            tempfile.TemporaryFile(dir=file.parent).close()
+    except OSError as error:
+        problem = f"cannot be written: {(error.strerror or str(error)).lower()}"
+        raise InputError(
+            str(file), problem, "a file in a folder that may be written, with --out FILE"
+        ) from None
 
 
 def _point(
