@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _core
-from sojourn.errors import InputError, disk, from_core, unknown
+from sojourn.errors import InputError, disk, from_core, place, unknown
 from sojourn.own import Aqm, digests, spec_of
 from sojourn.scenario import Scenario
 from sojourn.study.plan import MOST_SEEDS, Point, digest, points
@@ -110,6 +110,7 @@ def run(
     """
     from sojourn.caution import cautions, summary
     from sojourn.results import Results
+    from sojourn.study.claim import claim
     from sojourn.study.execute import check, execute
 
     wanted = plan(scenario, aqms, seeds, seed_from, world)
@@ -120,6 +121,7 @@ def run(
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
+        claim(place(out), "run", scenario.name, scenario.to_toml(), world)
         store = _open(out, keep_traces)
         manifest = _manifest(scenario, wanted, command or sys.argv, world)
         write_manifest(store, manifest)

@@ -90,6 +90,7 @@ def _compare_fluid(
     from sojourn.run import default_directory, plan
     from sojourn.run import run as run_scenario
     from sojourn.scenario import load
+    from sojourn.study.claim import claim
 
     scenario = load(file)
     if aqm and len(aqm) > 1:
@@ -97,6 +98,7 @@ def _compare_fluid(
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], "both")
+    claim(directory, "compare-worlds", scenario.name)  # its report would take the place of another's
     fluid = run_scenario(scenario, [spec], 1, world="fluid")
     with progress(scenario.name) as move:
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)

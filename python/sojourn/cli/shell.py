@@ -69,8 +69,12 @@ def shell(
 
     The variable SOJOURN_OUTSIDE has the address of the link's outside end. The exit code is COMMAND's.
     """
+    from dataclasses import asdict
+
     from sojourn.real.shell import Request, run
+    from sojourn.study.claim import claim
     from sojourn.study.store import Store
+    from sojourn.toml import dumps
 
     request = Request(
         rate=rate,
@@ -85,6 +89,7 @@ def shell(
         seed=seed,
     ).checked()
     if out is not None:
+        claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
         Store(out)  # refused before the program runs, not when its record is to be written
     code, session = run(request, command or [], peer, quiet, note)
     if session is not None:

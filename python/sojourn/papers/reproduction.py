@@ -30,6 +30,7 @@ from sojourn.papers.published import beside
 from sojourn.papers.real import LEAST
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.run import canonical
+from sojourn.study.claim import claim
 from sojourn.study.execute import Progress
 from sojourn.study.store import write_whole
 
@@ -173,6 +174,7 @@ def reproduce(
     paper = paper.joined_by(guests) if guests else paper
     claims = chosen(paper, selection)
     directory = place(out) if out is not None else default_directory(paper, selection)
+    claim(directory, "reproduce", paper.id)
     wanted = needs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)

@@ -14,6 +14,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError, disk
+from sojourn.study.claim import claim
 from sojourn.study.plan import digest
 from sojourn.study.shelf import Shelf
 from sojourn.study.store import Store, parquet, write_whole
@@ -22,6 +23,7 @@ from sojourn.study.sweep import Sweep, Swept
 PLAN = "sweep.toml"
 RUNS = "runs.parquet"
 SUMMARY = "summary.parquet"
+REPORT = "report.html"
 
 README = """\
 # A sweep of {name}, by sojourn {version}
@@ -52,11 +54,16 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Make the folder of a sweep, or find it again; return the store of its runs."""
     from sojourn.run import command_line
 
+    claim(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
+    text = plan.to_toml()
     try:
         (directory / "cells").mkdir(exist_ok=True)
-        write_whole(directory / PLAN, plan.to_toml().encode())
+        if (directory / PLAN).exists() and (directory / PLAN).read_text() != text:
+            for name in (RUNS, SUMMARY, REPORT):  # of other values; what is done of them stays in runs/
+                (directory / name).unlink(missing_ok=True)
+        write_whole(directory / PLAN, text.encode())
         for cell in plan.cells:
             text = cell.scenario.to_toml()
             name = f"cells/{digest(text, length=8)}.toml"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.errors import InputError, disk
+from sojourn.study.claim import claim
 from sojourn.study.compare import Comparison
 from sojourn.study.ranking import Objective
 from sojourn.study.search import Trial
@@ -17,12 +18,14 @@ from sojourn.study.tune import CONFIRM, Tune, Tuned, choose
 
 MANIFEST = "tune.json"
 TRIALS = "trials.parquet"
+REPORT = "report.html"
 
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Make the folder, or find it again; return the store of its runs."""
     from sojourn.run import command_line
 
+    claim(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
@@ -31,11 +34,24 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
         **plan.facts(),
     }
     try:
+        if (folder / MANIFEST).exists() and not _asks_the_same(folder, plan):
+            for name in (TRIALS, REPORT):  # of another question; what is done of it stays in runs/
+                (folder / name).unlink(missing_ok=True)
         write_whole(folder / "scenario.toml", plan.scenario.to_toml().encode())
         write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
     except OSError as error:
         raise disk(error, folder) from None
     return store
+
+
+def _asks_the_same(folder: Path, plan: Tune) -> bool:
+    """Tell whether what was tuned here before is what is tuned now."""
+    try:
+        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    now = json.loads(json.dumps(plan.facts()))
+    return all(facts.get(key) == value for key, value in now.items())
 
 
 def keep_trials(tuned: Tuned, folder: Path) -> None:

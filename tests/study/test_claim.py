@@ -1,0 +1,139 @@
+"""A folder of results is of one study: others are refused before anything is written, the same goes on.
+
+Mutants seen to fail: each call of `claim` left out (run, sweep, tune, shell, compare-worlds, reproduce); the
+world, or the paper, not looked at; scenarios compared by name; a file of the user's overwritten; tables of
+the question before left where they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sojourn import InputError, Scenario
+from sojourn.cli import call
+from sojourn.study import folder, tune_folder
+from sojourn.study.claim import claim
+from sojourn.study.grid import Axis
+from sojourn.study.ranking import Objective
+from sojourn.study.space import knobs
+from sojourn.study.sweep import Sweep
+from sojourn.study.tune import Tune
+from support import SMALL
+
+SHORT = SMALL.replace('"6s"', '"2s"').replace('"2s"\n\n', '"1s"\n\n', 1)
+MADE = {
+    "run": "run small.toml --seeds 1",
+    "sweep": "sweep small.toml -L queue.limit 20p,30p --seeds 1",
+    "tune": "tune small.toml --aqm red -P max_p --trials 2 --seeds 2 --confirm 2",
+}
+OTHER = "another scenario (dumbbell.rate is '2Mbit/s' there, '3Mbit/s' here)"
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a scenario, and one of the same name at another rate."""
+    (tmp_path / "small.toml").write_text(SHORT)
+    (tmp_path / "faster.toml").write_text(SHORT.replace("2Mbit/s", "3Mbit/s"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def content(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def into(folder: str, words: str) -> int:
+    """Call a command with its results in a folder; return its exit code."""
+    command, *rest = words.split()
+    return call([command, "--out", folder, *rest])
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_what_is_of_another_study_is_refused_and_left(
+    made: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert into("out", MADE[made]) == 0
+    before = content(here)
+    others = {words: " of small" for kind, words in MADE.items() if kind != made}
+    others |= {words.replace("small", "faster"): " of small" for words in MADE.values()}
+    others[MADE[made].replace("small", "faster")] = OTHER
+    others["run small.toml --world fluid"] = " of small"
+    others["compare-worlds small.toml --no-grid"] = " of small"
+    others["reproduce raqm2005 --quick"] = " of small"
+    others["shell --rate 1mbit -- true"] = " of small"
+    if made == "run":
+        others["run small.toml --world fluid"] = "runs of small in the simulated world"
+    for words, expected in others.items():
+        capsys.readouterr()
+        assert into("out", words) == 2, words
+        error = capsys.readouterr().err
+        assert error.startswith("sojourn: out holds "), words
+        assert expected in error, words
+        assert error.endswith("; allowed: a folder of its own, with --out DIR\n"), words
+    assert content(here) == before
+
+
+def test_more_of_the_same_goes_on(here: Path) -> None:
+    for words in (
+        MADE["run"],
+        "run small.toml --seeds 2",
+        "compare small.toml --aqm red --aqm pie --seeds 2",
+    ):
+        assert into("runs", words) == 0, words
+    (here / "runs/scenario.toml").unlink()  # as if killed between the first two files
+    assert into("runs", MADE["run"]) == 0
+    for words in (MADE["sweep"], "sweep swept/sweep.toml", MADE["sweep"].replace("30p", "40p")):
+        assert into("swept", words) == 0, words
+    for words in (MADE["tune"], MADE["tune"], MADE["tune"].replace("--confirm 2", "--confirm 3")):
+        assert into("tuned", words) == 0, words
+
+
+def test_a_paper_keeps_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"paper": "raqm2005", "command": "sojourn reproduce raqm2005"}')
+    claim(tmp_path, "reproduce", "raqm2005")
+    for kind, name in (("reproduce", "bio2002"), ("run", "raqm2005")):
+        with pytest.raises(InputError, match="holds the paper raqm2005, by: sojourn reproduce raqm2005"):
+            claim(tmp_path, kind, name, "")
+
+
+def test_a_shell_goes_on_behind_the_same_link_only(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"world": "real"}')
+    (tmp_path / "link.toml").write_text('name = "shell"\nduration = "3s"\n[link]\nrate = "1mbit"\n')
+    claim(tmp_path, "shell", "shell", '[link]\nrate = "1mbit"\n', "real")
+    with pytest.raises(InputError, match="holds a session of a shell"):
+        claim(tmp_path, "run", "small", SHORT)
+    with pytest.raises(InputError, match=r"link\.rate is '1mbit' there, '2mbit' here"):
+        claim(tmp_path, "shell", "shell", '[link]\nrate = "2mbit"\n', "real")
+
+
+@pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])
+def test_a_file_of_the_users_is_not_overwritten(
+    made: str, name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / name).write_text(f"# mine\n{SHORT}")
+    assert into(".", MADE[made]) == 2
+    assert f"{name} would be overwritten" in capsys.readouterr().err
+    assert (here / name).read_text() == f"# mine\n{SHORT}"
+
+
+def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_path: Path) -> None:
+    plan = Sweep(small, ["droptail"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
+    tables = [tmp_path / name for name in ("runs.parquet", "summary.parquet", "report.html")]
+    for other, left in ((plan, True), (replace(plan, seeds=3), False)):
+        folder.prepare(plan, tmp_path, ())
+        for table in tables:
+            table.touch()
+        folder.prepare(other, tmp_path, ())
+        assert [table.exists() for table in tables] == [left] * 3
+
+    question = Tune(small, ["red"], [Objective.parse("mean_delay_s")], {"red": knobs("red")})
+    tables = [tmp_path / "tune" / name for name in ("trials.parquet", "report.html")]
+    for asked, left in ((question, True), (replace(question, trials=50), False)):
+        tune_folder.prepare(question, tmp_path / "tune", ())
+        for table in tables:
+            table.touch()
+        tune_folder.prepare(asked, tmp_path / "tune", ())
+        assert [table.exists() for table in tables] == [left] * 2
