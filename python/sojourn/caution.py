@@ -6,7 +6,7 @@ filled, nothing was ever dropped or marked by it. A run says so on its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sojourn.record import Record
@@ -16,6 +16,8 @@ FEW_PACKETS = 3
 FULLER = 2.0
 #: A mean queue that the beginning moves by less than this share is left alone.
 MATTERS = 0.1
+#: What is wrong with an interval that has no width.
+ALIKE = "gave the same result: nothing random had an effect, and ± 0 does not say how sure it is"
 
 
 def cautions(record: Record) -> list[str]:
@@ -109,6 +111,28 @@ def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
             counts[key] = counts.get(key, 0) + 1
             examples.setdefault(key, sentence)
     return [f"{key[0]}: {examples[key]} ({n} of {runs[key[0]]} runs)" for key, n in counts.items()]
+
+
+def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
+    """Return of which algorithms every seed gave the same metrics, so that their intervals have no width.
+
+    That is true, but of one course of events: other starting times may give another.
+
+    Examples
+    --------
+    >>> drops = [("red", 3.0), ("pie", 5.0), ("red", 4.0), ("pie", 5.0)]
+    >>> [one.partition(" gave ")[0] for one in alike((spec, {"drops": count}) for spec, count in drops)]
+    ['pie: all 2 seeds']
+    """
+    runs: dict[str, list[Mapping[str, float | None]]] = {}
+    for spec, metrics in found:
+        runs.setdefault(spec, []).append(metrics)
+    return [f"{spec}: all {len(group)} seeds {ALIKE}" for spec, group in runs.items() if are_alike(group)]
+
+
+def are_alike(group: Sequence[Mapping[str, float | None]]) -> bool:
+    """Tell whether there are several runs and no metric tells them apart."""
+    return len(group) > 1 and all(one == group[0] for one in group)
 
 
 def _kind(sentence: str) -> str:

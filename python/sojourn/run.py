@@ -108,7 +108,7 @@ def run(
     >>> results.trace("queue", aqm="red", seed=1).columns[:4]
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
-    from sojourn.caution import cautions, summary
+    from sojourn.caution import alike, cautions, summary
     from sojourn.results import Results
     from sojourn.study.claim import claim
     from sojourn.study.execute import check, execute
@@ -138,6 +138,7 @@ def run(
             doubts[outcome.point] = cautions(outcome.record)
             outcomes.append(_settle(outcome, store))
     warnings = summary((point.spec, doubts[point]) for point in wanted)
+    warnings += alike((one.point.spec, one.metrics) for one in outcomes)
     if store is None or manifest is None:
         return Results(scenario, specs, outcomes, warnings)
     manifest.update(

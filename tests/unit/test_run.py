@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -22,8 +23,10 @@ from sojourn import _core
 from sojourn.caution import cautions
 from sojourn.results import Results
 from sojourn.study.execute import execute
+from sojourn.study.grid import Axis
 from sojourn.study.plan import Point, points
 from sojourn.study.store import Store
+from sojourn.study.sweep import Sweep, sweep
 from support import SMALL
 
 SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
@@ -220,7 +223,7 @@ def test_a_run_doubts_itself(
     scenario = small.with_(traffic=[{**ftp, **change}])
     results = sojourn.run(scenario, [spec], seeds=2)
     assert any(words in warning for warning in results.warnings), results.warnings
-    assert all("2 of 2 runs" in warning for warning in results.warnings)
+    assert all("2 of 2 runs" in one or "all 2 seeds" in one for one in results.warnings)
 
 
 def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
@@ -235,6 +238,21 @@ def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["droptail", "red min_th 5p max_th 15p"], seeds=2)
     assert results.warnings == []
     assert cautions(results.records[0]) == []
+
+
+def test_seeds_that_all_give_the_same_are_told() -> None:
+    """Mutants seen to fail: one seed told, too; random seeds told, too; no word in a run, or in a sweep."""
+    fixed = sojourn.Scenario.from_toml(SMALL.replace('"uniform 0s 1s"', '"0s"'), "small.toml")
+    told = "all 3 seeds gave the same result: nothing random had an effect"
+    results = sojourn.run(fixed, ["droptail", "red"], seeds=3)
+    assert [one.partition(", and")[0] for one in results.warnings if "same" in one] == [f"droptail: {told}"]
+    assert results.estimate("droptail", "mean_delay_s").ci95 == pytest.approx(0, abs=1e-12)
+    assert not any("same" in one for one in sojourn.run(fixed, ["droptail"], seeds=1).warnings)
+    plan = Sweep(fixed, ["droptail", "red"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
+    (warning,) = sweep(plan).warnings
+    assert warning.startswith("in 2 of 4 combinations all seeds gave the same result: ")
+    assert not sweep(replace(plan, seeds=1)).warnings
+    assert not sweep(replace(plan, aqms=["red"])).warnings
 
 
 def test_results_answer_by_name(small: sojourn.Scenario) -> None:

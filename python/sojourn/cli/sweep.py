@@ -149,6 +149,8 @@ def sweep(
         from sojourn.cli.table import show_sweep
 
         show_sweep(swept, metric)
+    for warning in swept.warnings:
+        note(f"sojourn: warning: {warning}")
     note(f"folder: {folder}")
 
 

@@ -164,6 +164,8 @@ def tune(
     folder = out if out is not None else plan.default_directory
     with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
+    for warning in tuned.comparison.results.warnings:
+        note(f"sojourn: warning: {warning}")
     _show(tuned, json)
     note(f"report: {write_tuned(tuned)}")
 

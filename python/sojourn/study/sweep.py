@@ -143,6 +143,20 @@ class Swept:
         """Whether every run is here."""
         return len(self.metrics) == len(self.sweep.points)
 
+    @property
+    def warnings(self) -> list[str]:
+        """Why intervals may not mean what they seem to."""
+        from sojourn.caution import ALIKE, are_alike
+
+        seeds = range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
+        groups = [
+            [self.metrics.get(Point(cell.scenario, spec, seed), {}) for seed in seeds]
+            for cell in self.sweep.cells
+            for spec in cell.specs
+        ]
+        same = sum(any(group) and are_alike(group) for group in groups)
+        return [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
+
     def runs(self) -> pl.DataFrame:
         """Return one row a run: the varied keys, aqm, seed, run_id, then every metric."""
         return self._runs
