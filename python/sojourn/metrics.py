@@ -201,7 +201,8 @@ def _(t: Table) -> Value:
     "p99_delay_s",
     "s",
     "queue",
-    "99th percentile of the histogram of delays, linear inside a bucket (at most 1/64 wide)",
+    "99th percentile of the histogram of delays, linear inside a bucket "
+    "(at most 1/64 wide; exact below 128 ns)",
     "RFC 7928, 2.5",
     "lower",
 )
@@ -385,12 +386,19 @@ def bucket_width(edge: int) -> int:
 
 
 def percentile(edges: list[int], counts: list[int], share: float) -> Value:
-    """Return the value below which `share` of the counts lie, linear inside its bucket."""
+    """Return the value that `share` of the counts do not exceed: linear inside its bucket, or its only value.
+
+    Examples
+    --------
+    >>> percentile([0, 2048], [9, 1], 0.9), percentile([0, 2048], [9, 1], 1.0)
+    (0.0, 2080.0)
+    """
     total = sum(counts)
     wanted, below = share * total, 0
     for edge, count in zip(edges, counts, strict=True):
         if below + count >= wanted and count:
-            return edge + bucket_width(edge) * (wanted - below) / count
+            width = bucket_width(edge)
+            return float(edge) if width == 1 else edge + width * (wanted - below) / count
         below += count
     return None
 
