@@ -19,6 +19,8 @@ import pytest
 
 from sojourn import _core
 from sojourn.metrics import METRICS
+from sojourn.results import Results
+from sojourn.study.compare import Comparison
 from support import ROOT, SMALL, Cli
 
 NAMES = [
@@ -124,6 +126,19 @@ def test_compare_prints_differences_and_draws_its_report_again(
     assert "minus droptail" in cli(*words).stdout
 
 
+def test_compare_what_is_chosen(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    """Mutants seen to fail: the order by the delay all the same; what was chosen not kept in the folder."""
+    words = ["compare", small_file, "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--out", "out"]
+    done = cli(*words, "--metric", "ftp.goodput_bps", "--metric", "timeouts", "--json")
+    assert done.returncode == 0, done.stderr
+    comparison = json.loads(done.stdout)["comparison"]
+    assert comparison["sort"] == "ftp.goodput_bps"
+    assert [row["metric"] for row in comparison["rows"]] == ["ftp.goodput_bps", "timeouts"] * 2
+    again = Comparison.of(Results.open(tmp_path / "out"))
+    assert again is not None
+    assert again.metrics == ["ftp.goodput_bps", "timeouts"]
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -131,6 +146,7 @@ def test_compare_prints_differences_and_draws_its_report_again(
         (["--until-ci", "narrow"], "until-ci = 'narrow' is no share"),
         (["--baseline", "pie"], "baseline = 'pie' is not one of the algorithms"),
         (["--sort", "dealy"], "sort = 'dealy' is not a metric"),
+        (["--metric", "dealy"], "metric = 'dealy' is not a metric"),
         (["--sort", "ftp.goodput_bp"], "did you mean ftp.goodput_bps?"),
         (["--on", "mean_delay_s"], "until-ci is missing"),
     ],

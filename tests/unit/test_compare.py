@@ -52,6 +52,19 @@ def test_best_comes_first_and_zeros_are_left_out(three: Results) -> None:
     assert by_use.metrics == ["utilization", "mean_delay_s"]
 
 
+def test_chosen_metrics_are_what_is_compared_and_corrected_for(three: Results) -> None:
+    """Mutants seen to fail: the usual ones added; what is 0 throughout left out; that of sort left out."""
+    one = Comparison(three, "droptail", sort="utilization", chosen=("utilization",))
+    assert one.metrics == ["utilization"]
+    assert [d.metric for d in one.differences] == ["utilization"] * 2
+    both = Comparison(three, "droptail", sort="utilization")
+    found = {d.aqm: d.p_holm for d in both.differences if d.metric == "utilization"}
+    assert one.differences[1].aqm == "codel"
+    assert 0 < one.differences[1].p_holm < found["codel"]
+    marks = Comparison(three, "droptail", sort="utilization", chosen=("mark_ratio",))
+    assert marks.metrics == ["utilization", "mark_ratio"]
+
+
 def test_verdicts_follow_what_is_better(three: Results) -> None:
     found = {(d.aqm, d.metric): d.verdict for d in Comparison(three, "droptail").differences}
     assert found == {
@@ -127,6 +140,10 @@ def test_seeds_are_added_until_it_is_narrow_and_none_twice(small: Scenario, tmp_
         ({"aqms": ["red"]}, "aqms is one algorithm"),
         ({"baseline": "pie"}, "baseline = 'pie' is not one of the algorithms"),
         ({"sort": "mean_dely_s"}, "did you mean mean_delay_s"),
+        (
+            {"metrics": ["drops", "mean_dely_s"]},
+            "metric = 'mean_dely_s' is not a metric (did you mean mean_delay_s",
+        ),
         ({"sort": "ftpp.goodput_bps"}, "did you mean ftp"),
         ({"until_ci": 1.5}, "until-ci = 1.5 is out of range"),
         ({"until_ci": 0.1, "seeds": 1}, "seeds = 1 to 200"),

@@ -39,9 +39,25 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            metavar="METRIC",
+            help="What is compared, with that of --sort; several [default: utilization, goodput, queue, "
+            "delay and its p99, drops, marks, fairness].",
+            show_default=False,
+        ),
+    ] = None,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="METRIC", help="Order of the table, best first.")
-    ] = "mean_delay_s",
+        str | None,
+        typer.Option(
+            "--sort",
+            metavar="METRIC",
+            help="Order of the table, best first [default: the first --metric, or mean_delay_s].",
+            show_default=False,
+        ),
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 10,
     seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
     until_ci: Annotated[
@@ -94,6 +110,7 @@ def compare(
             out=out if out is not None else default_directory(scenario, specs),
             progress=move,
             command=["sojourn", *sys.argv[1:]],
+            metrics=metric or (),
         )
     for warning in comparison.results.warnings:
         note(f"sojourn: warning: {warning}")

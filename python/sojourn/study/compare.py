@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sojourn.study.execute import Progress
     from sojourn.study.executors import Executor
 
-#: The metrics that are compared, as far as they are known.
+#: The metrics that are compared if none are named, as far as they are known.
 COMPARED = (
     "utilization",
     "goodput_bps",
@@ -71,6 +71,8 @@ class Comparison:
         Of the intervals.
     looks : tuple of int
         After how many seeds it was looked at the intervals, if seeds were added until they were narrow.
+    chosen : tuple of str
+        The metrics that are compared, with that of `sort`; the usual ones if empty.
     """
 
     results: Results
@@ -78,6 +80,7 @@ class Comparison:
     sort: str = SORT
     level: float = 0.95
     looks: tuple[int, ...] = ()
+    chosen: tuple[str, ...] = ()
 
     @cached_property
     def aqms(self) -> list[str]:
@@ -93,7 +96,9 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics that are compared: those that are known, and not 0 throughout."""
+        """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
+        if self.chosen:
+            return list(dict.fromkeys((self.sort, *self.chosen)))
         wanted = dict.fromkeys((self.sort, *COMPARED))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
@@ -161,6 +166,7 @@ class Comparison:
             "sort": self.sort,
             "level": self.level,
             "looks": list(self.looks),
+            "chosen": list(self.chosen),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -173,14 +179,15 @@ class Comparison:
         facts = results.manifest.get("comparison")
         if facts is None:
             return None
-        return cls(results, facts["baseline"], facts["sort"], facts["level"], tuple(facts["looks"]))
+        looks, chosen = tuple(facts["looks"]), tuple(facts.get("chosen", ()))
+        return cls(results, facts["baseline"], facts["sort"], facts["level"], looks, chosen)
 
 
 def compare(
     scenario: Scenario,
     aqms: Sequence[str | Aqm | type[Aqm]],
     baseline: str | None = None,
-    sort: str = SORT,
+    sort: str | None = None,
     seeds: int = 10,
     seed_from: int = 1,
     until_ci: float | None = None,
@@ -191,6 +198,7 @@ def compare(
     progress: Progress | None = None,
     command: Sequence[str] | None = None,
     executor: Executor | None = None,
+    metrics: Sequence[str] = (),
 ) -> Comparison:
     """Run algorithms under the same seeds and compare them.
 
@@ -202,8 +210,8 @@ def compare(
         Two or more algorithm specs, or own algorithms.
     baseline : str, optional
         What the others are compared with: a spec, or a name that is unambiguous; the first if None.
-    sort : str
-        Metric by which the algorithms are ordered.
+    sort : str, optional
+        Metric by which the algorithms are ordered; the first of `metrics`, or ``mean_delay_s``, if None.
     seeds : int
         How many seeds; with `until_ci` how many before the first look.
     seed_from : int
@@ -217,6 +225,9 @@ def compare(
         Limit of `until_ci`.
     workers, out, progress, command, executor
         As for ``sojourn.run``.
+    metrics : sequence of str
+        What is compared, with that of `sort`; `COMPARED` if empty. Holm's correction is for these: choose
+        them before you look.
 
     Raises
     ------
@@ -240,8 +251,11 @@ def compare(
     if len(specs) < 2:
         raise InputError("aqms", "is one algorithm: nothing to compare", "two or more")
     base = _baseline(specs, baseline)
+    sort = sort or (metrics[0] if metrics else SORT)
+    chosen = tuple(dict.fromkeys(metrics))
     watched = list(on) or [sort]
-    for key, name in (("sort", sort), *(("on", name) for name in on)):
+    keys = [("metric", name) for name in chosen] + [("sort", sort)] + [("on", name) for name in on]
+    for key, name in keys:
         check_metric(scenario, key, name)
     if on and until_ci is None:
         raise InputError(
@@ -271,13 +285,13 @@ def compare(
         return results if first == 0 or known is None else known.joined(results)
 
     if until_ci is None:
-        return keep(Comparison(go(seeds), base, sort))
+        return keep(Comparison(go(seeds), base, sort, chosen=chosen))
     seen: list[int] = []
     results = None
     for number in looks(seeds, most_seeds):
         seen.append(number)
         results = go(number, results)
-        comparison = Comparison(results, base, sort, level(len(seen)), tuple(seen))
+        comparison = Comparison(results, base, sort, level(len(seen)), tuple(seen), chosen)
         if narrow((comparison.estimate(aqm, name) for aqm in specs for name in watched), until_ci):
             break
     return keep(comparison)
