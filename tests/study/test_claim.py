@@ -119,6 +119,15 @@ def test_a_file_of_the_users_is_not_overwritten(
     assert (here / name).read_text() == f"# mine\n{SHORT}"
 
 
+def test_a_report_that_stands_alone_is_of_two_worlds(tmp_path: Path) -> None:
+    """Seen to fail where any study could overwrite it; and where two worlds could not be compared again."""
+    (tmp_path / "report.html").touch()
+    claim(tmp_path, "compare-worlds", "small")
+    for kind in MADE:
+        with pytest.raises(InputError, match=r"report\.html would be overwritten"):
+            claim(tmp_path, kind, "small", SHORT)
+
+
 def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_path: Path) -> None:
     plan = Sweep(small, ["droptail"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
     tables = [tmp_path / name for name in ("runs.parquet", "summary.parquet", "report.html")]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from sojourn.errors import InputError
 
-MANIFEST, TUNE = "manifest.json", "tune.json"
+MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
 #: Which file says what a study is about.
 FILES = {"tune": "scenario.toml", "sweep": "sweep.toml", "shell": "link.toml", "run": "scenario.toml"}
 #: What a folder holds, in words, by the kind of study; a shell has no name.
@@ -121,7 +121,11 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "")
 
 
 def _spare(directory: Path, kind: str, text: str | None) -> None:
-    """Refuse a folder where the plan would overwrite a file that is not of Sojourn's making."""
+    """Refuse a folder where a file would be overwritten that is not of such a study."""
+    report = directory / REPORT
+    alone = report.is_file() and not any((directory / name).exists() for name in (MANIFEST, TUNE))
+    if alone and kind != "compare-worlds":  # which leaves nothing else
+        raise InputError(os.fspath(report), "would be overwritten", "a folder of its own, with --out DIR")
     file = directory / FILES.get(kind, "")
     if text is None or not file.is_file():
         return
