@@ -196,8 +196,8 @@ impl Simulation {
                 }
             } else {
                 let (ack, bytes) = receive((connection, tcp), packet, in_window, &mut spare.receivers);
-                at = if is_free && bytes == chain.ack {
-                    chain.pass(entered)
+                at = if is_free && bytes >= chain.ack {
+                    chain.pass_any(kinds, entered, bytes)
                 } else {
                     way!().back(is_free.then_some((entered, packet.bytes)), at, bytes)
                 };

@@ -37,9 +37,6 @@ impl Way<'_> {
     #[inline(never)]
     pub(super) fn back(&mut self, untold: Option<(u64, u32)>, at: u64, bytes: u32) -> u64 {
         if let Some((entered, data)) = untold {
-            if bytes > self.chain.ack {
-                return self.chain.pass_larger(self.kinds, entered, bytes);
-            }
             self.chain.there(self.links, self.kinds, entered, data);
         }
         if self.chain.is_there() {
