@@ -126,6 +126,7 @@ impl Sender {
     }
 
     /// Packet `sequence` leaves, which is the next one or was sent before.
+    #[inline(always)]
     pub(super) fn emit(&mut self, o: &TcpOptions, sequence: u32, now: u64, out: &mut Vec<Segment>) {
         let (una, top) = (self.una, self.top());
         let is_retransmission = sequence < top;
