@@ -87,6 +87,15 @@ CASES = [
         ["--aqm=red", "--sack=1"],
         bounded=True,
     ),
+    Case(
+        "dumbbell-40-sack-droptail",
+        SACK,
+        "droptail",
+        oracle("DropTail", "-tcp", "Sack1"),
+        ["--aqm=droptail", "--sack=1"],
+        bounded=True,
+    ),
+    Case("dumbbell-40-sack-codel", SACK, "codel", None, ["--aqm=codel", "--sack=1"], bounded=True),
     Case("dumbbell-40-pi", DUMBBELL, "pi", oracle("PI")),
     Case("flows-10000-1g", "many.toml", MANY, rate="1Gbit/s", flows=10_000, counted="1s", memory=True),
     Case(
