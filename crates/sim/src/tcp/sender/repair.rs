@@ -63,11 +63,7 @@ impl Sender {
     #[inline(always)]
     pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
         let is_bare = ack.next == self.una && self.una > 0 && !ack.echo && ack.sack[0].1 > 0;
-        is_bare
-            && self.una < self.top()
-            && !self.is(Signs::DEAF)
-            && self.specially().is_none()
-            && !self.is_done()
+        is_bare && !self.is(Signs::DEAF) && self.specially().is_none() && !self.is_done()
     }
 
     /// That: a packet more has left the network.

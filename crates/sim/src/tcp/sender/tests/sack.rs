@@ -154,3 +154,20 @@ fn sack1_counts_its_pipe() {
     assert_eq!((turn.ack, path.sender.is(Signs::RECOVERY)), (10, false));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12, "the last one of recovery opens nothing");
 }
+
+/// After a time-out ns-2's Sack1 hears no duplicate, whatever it reports, until something new is acknowledged.
+/// (Mutant: they have their short way all the same.)
+#[test]
+fn sack1_is_deaf_after_a_timeout() {
+    let mut path = Path::new(options("ns2", &[("variant", "sack"), ("syn", "off")]), 10, u32::MAX, &[1]);
+    path.start();
+    path.next();
+    let late = path.acks.pop_front().unwrap();
+    path.expire();
+    assert_eq!((late.next, late.sack[0]), (1, (2, 3)));
+    assert!(path.deliver(late).sequences().is_empty());
+    assert_eq!((path.sender.trouble.dupacks, path.sender.sacked()), (0, 0));
+    path.deliver(Ack { next: 2, echo: false, sack: [(0, 0); 3] });
+    path.deliver(Ack { next: 2, echo: false, sack: [(4, 5), (0, 0), (0, 0)] });
+    assert_eq!((path.sender.trouble.dupacks, path.sender.sacked()), (1, 1));
+}
