@@ -87,7 +87,9 @@ Conventions = Annotated[
 class _Table(BaseModel):
     """A table of the TOML file: no key too many, no guessing of types, never changed afterwards."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
+    )
 
 
 class HostLinks(_Table):
