@@ -296,10 +296,12 @@ impl<K> Aside<K> {
         self.recent[0] == NONE
     }
 
-    /// The first block that is as wanted.
+    /// The first block that is as wanted. No block that is not there is.
+    #[inline(always)]
     fn find(&self, is_wanted: impl Fn(&(u32, u32)) -> bool) -> Option<usize> {
-        let older = self.more.iter().flat_map(|more| &more.older);
-        self.recent.iter().chain(older).position(|block| *block != NONE && is_wanted(block))
+        let among_older = |more: &More<K>| Some(self.recent.len() + more.older.iter().position(&is_wanted)?);
+        let found = self.recent.iter().position(&is_wanted);
+        found.or_else(|| self.more.as_deref().and_then(among_older))
     }
 
     /// Whether `sequence` lengthens the latest block up to no other one; then it does.
