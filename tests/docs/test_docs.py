@@ -189,6 +189,16 @@ def test_the_plan_of_sweeps_is_one(tmp_path: Path):
     assert len(read(tmp_path / "plan.toml").points) == 5 * 3 * 2 * 20
 
 
+def test_the_cluster_pages_program_runs(tmp_path: Path):
+    (code,) = blocks(ROOT / "docs/cluster.md", "python")
+    (tmp_path / "study.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "study.py"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "codel" in done.stdout
+
+
 def test_the_own_algorithm_runs(tmp_path: Path):
     """The page's file is a script and an algorithm for the command line; its blocks are one file."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -2,11 +2,13 @@
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
 suspects of which the first is not tried again; shards that begin at the second run; a job array that begins
-at 0; no check of versions, at the start or on the worker.
+at 0; no check of versions, at the start or on the worker; a connection that the garbage collector closes.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import logging
 import os
 import signal
@@ -70,7 +72,8 @@ def test_the_same_tables_on_every_executor(
     executors: list[Executor] = [Serial(), Local(2), Local(1), Dask(address)]
     found = []
     for i, executor in enumerate(executors):
-        sweep(plan, out=tmp_path / str(i), executor=executor)
+        with contextlib.closing(executor):
+            sweep(plan, out=tmp_path / str(i), executor=executor)
         found.append(tables(tmp_path / str(i)))
     for shard in range(1, 4):
         part = sweep(plan, out=tmp_path / "shards", shard=Shard(shard, 3))
@@ -94,7 +97,8 @@ def test_a_worker_that_is_killed_costs_nothing(
             killed.append(victim.pid)
             os.kill(victim.pid, signal.SIGKILL)
 
-    sweep(plan, out=tmp_path / "dask", executor=Dask(two_workers.scheduler_address), progress=kill)
+    with Dask(two_workers.scheduler_address) as executor:
+        sweep(plan, out=tmp_path / "dask", executor=executor, progress=kill)
     assert killed, "it came too late"
     sweep(plan, out=tmp_path / "serial", executor=Serial())
     for ours, theirs in zip(tables(tmp_path / "dask"), tables(tmp_path / "serial"), strict=True):
@@ -120,8 +124,11 @@ def test_a_run_that_kills_its_workers_fails_alone(
     # Fourth of five: with the third in one chunk, after two trials of a run each.
     wanted[3:3] = points(short, [f"{spec} deadly 1"], [7])
     found = []
-    with pytest.raises(RunFailed, match=r"1 of 5 runs failed.*seed 7: every worker that tried it died"):
-        found.extend(execute(wanted, executor=Dask(two_workers.scheduler_address)))
+    with (
+        Dask(two_workers.scheduler_address) as executor,
+        pytest.raises(RunFailed, match=r"1 of 5 runs failed.*seed 7: every worker that tried it died"),
+    ):
+        found.extend(execute(wanted, executor=executor))
     assert {outcome.point for outcome in found} == {*wanted} - {wanted[3]}
 
 
@@ -222,7 +229,29 @@ def test_an_interrupted_cluster_keeps_what_is_done(
         if done >= 4:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        sweep(plan, out=tmp_path, executor=Dask(two_workers.scheduler_address), progress=interrupt)
+    with Dask(two_workers.scheduler_address) as executor, pytest.raises(KeyboardInterrupt):
+        sweep(plan, out=tmp_path, executor=executor, progress=interrupt)
     assert 4 <= status(tmp_path)["done"] < 24
     assert sojourn.CORE_VERSION == _core.CORE_VERSION
+
+
+def test_a_forgotten_connection_stops_no_other(
+    two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collector finds one that was never closed while the thread of the next one starts."""
+    forgotten = Dask(two_workers.scheduler_address)
+    forgotten._client = client = forgotten._connect()
+    forgotten.circle = forgotten  # type: ignore[attr-defined]
+    del forgotten
+    make = distributed.utils.get_loop_factory
+    collected: list[int] = []
+
+    def collect() -> object:
+        collected.append(gc.collect())
+        return make()
+
+    monkeypatch.setattr(distributed.utils, "get_loop_factory", collect)
+    with Dask(two_workers.scheduler_address) as executor:
+        executor._client = executor._connect()
+        assert collected
+    client.close()

@@ -14,7 +14,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sojourn import _core, own
 from sojourn.errors import InputError, RunFailed
@@ -47,6 +47,12 @@ class Dask:
     ------
     InputError
         When jobs start: if Dask is not installed, nobody answers, or a worker has another version.
+
+    Notes
+    -----
+    The connection lasts from the first jobs to `close`, or to the end of a ``with``. It has no finalizer: the
+    garbage collector may call one in the very thread that another client is waiting for, and closing a client
+    takes the lock that this other one holds.
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
@@ -71,9 +77,11 @@ class Dask:
         if client is not None:
             _leave(client)
 
-    def __del__(self) -> None:
-        if getattr(self, "_client", None) is not None:
-            self.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
 
     def _connect(self) -> Client:
         try:
@@ -274,7 +282,3 @@ class _Chunks:
         with contextlib.suppress(Exception):
             self._client.cancel(list(self._out))
         self._out.clear()
-
-    def __del__(self) -> None:
-        if getattr(self, "_out", None):
-            self.cancel()
