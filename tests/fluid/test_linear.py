@@ -205,6 +205,7 @@ def test_the_command_designs_pi(cli: Cli):
     ("words", "says"),
     [
         (("stability", "pi", "--flows", "5:50"), "two ranges"),
+        (("stability", "pi", "--out", "map.svg"), "--out is for a map, and nothing has a range"),
         (("stability", "pi", "--rtt", "100"), "--rtt"),
         (("stability", "pi", "--flows", "x"), "not a number"),
         (("stability", "blue"), "no linear loop"),

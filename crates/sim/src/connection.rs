@@ -2,7 +2,7 @@
 
 use crate::{
     check::LARGEST,
-    net::{Carries, Packet, Route, Sack, Sacks},
+    net::{Carries, Packet, Route, Sack, Sacks, blocks},
     plan::{Draw, Tcp},
     tcp::{self, Receiver, Segment, Sender, SpareExtras, SpareReceivers},
     traffic::{Datagrams, Demand, EdgeMarker},
@@ -263,12 +263,15 @@ impl Connection {
     /// Size of the acknowledgement, and what it reports.
     #[inline(always)]
     pub(crate) fn report(&self, tcp: &Tcp) -> (u32, Sack) {
-        if !tcp.options.sack {
-            return (tcp.ack, Sack::default());
-        }
-        let sack = self.receiver.sack();
-        let blocks = sack.iter().filter(|(_, end)| *end > 0).count() as u32;
-        (tcp.ack + tcp.options.sack_bytes * blocks, sack)
+        let sack = if tcp.options.sack { self.receiver.sack() } else { Sack::default() };
+        (self.answers_with(tcp), sack)
+    }
+
+    /// Size of the acknowledgement.
+    #[inline(always)]
+    pub(crate) fn answers_with(&self, tcp: &Tcp) -> u32 {
+        let reported = if tcp.options.sack { self.receiver.reported() } else { None };
+        tcp.ack + tcp.options.sack_bytes * reported.map_or(0, blocks)
     }
 
     /// The acknowledgement of this size that reports what is at this place among [`Sacks`].

@@ -4,17 +4,20 @@
 //! hold up nobody for long to the receiver, back as an acknowledgement, and what their sender answers is on its way to
 //! the queue. This loop does what [`Simulation::queue_up`], [`Simulation::depart`], [`Simulation::carry`],
 //! [`Simulation::receive`] and [`Simulation::react`] do one after the other, with queue and flow at hand all the time.
-//! Whatever is out of the ordinary it leaves to them, or to [`Way`].
+//! Whatever is out of the ordinary it leaves to them, or to [`Way`]. What is ordinary where packets are missing depends on
+//! selective acknowledgements: there is a loop with and one without.
 
 mod queue;
 mod way;
 
 use crate::{
+    connection::Connection,
     engine::{Event, Kind, Service},
     flow::Agent,
-    net::{Clerk, Network, Packet, Sack},
+    group::Group,
+    net::{Clerk, Network, Packet, blocks},
     simulation::Simulation,
-    tcp::{Ack, Sender},
+    tcp::Sender,
 };
 use queue::{Any, One, Queue, Which};
 use sojourn_aqm::{codel::CoDel, droptail::DropTail, red::Red};
@@ -22,8 +25,10 @@ use way::{Way, receive};
 
 /// What is out of the ordinary, at some time.
 enum Rare {
-    /// An event that is not of this way, and the packet that comes with it.
-    Event(Event, Packet),
+    /// An event that is not of this way, with which no packet comes.
+    Due(Event),
+    /// The packet that comes to the end of another link then.
+    Arrived(Event, Packet),
     /// A packet that has left the measured queue comes to the end of its link then, and makes no lap.
     Left(u64, Packet),
     /// An acknowledgement comes then to a sender that cannot answer it yet, or whose timer expires before.
@@ -35,14 +40,15 @@ impl Simulation {
     /// an event that is nothing else ends it the next time.
     pub(crate) fn run_express(&mut self, many: u64) -> u64 {
         let port = &mut self.network.ports[self.measured as usize];
+        let reports = self.groups.iter().filter_map(Group::tcp).any(|tcp| tcp.options.sack);
         let go_round = if One::<Red>::of(port).is_some() {
-            Simulation::go_round::<One<Red>>
+            Simulation::round_with::<One<Red>>(reports)
         } else if One::<DropTail>::of(port).is_some() {
-            Simulation::go_round::<One<DropTail>>
+            Simulation::round_with::<One<DropTail>>(reports)
         } else if One::<CoDel>::of(port).is_some() {
-            Simulation::go_round::<One<CoDel>>
+            Simulation::round_with::<One<CoDel>>(reports)
         } else {
-            Simulation::go_round::<Any>
+            Simulation::round_with::<Any>(reports)
         };
         let (mut events, mut looks, from) = (0, false, self.peek().time());
         while events < many && !looks {
@@ -53,9 +59,13 @@ impl Simulation {
                 self.tell(self.measured, now);
             }
             match rare {
-                Rare::Event(event, _) if event.kind() == Kind::End => break,
-                Rare::Event(event, _) if event.kind() == Kind::Look => looks = event.time() == self.look,
-                Rare::Event(event, packet) => {
+                Rare::Due(event) if event.kind() == Kind::End => break,
+                Rare::Due(event) if event.kind() == Kind::Look => looks = event.time() == self.look,
+                Rare::Due(event) => {
+                    events += 1;
+                    self.handle(event);
+                }
+                Rare::Arrived(event, packet) => {
                     events += 1;
                     self.on_event(event, packet);
                 }
@@ -77,16 +87,23 @@ impl Simulation {
         events
     }
 
-    /// How many packets have come to the measured queue, and how many transmissions have ended there.
+    /// How many packets have come to the measured queue, how many transmissions have ended there, and the samples of it
+    /// alone.
     fn handled(&self) -> u64 {
         let Clerk { counters, busy, .. } = &self.network.ports[self.measured as usize].clerk;
-        counters.arrivals + counters.departures - u64::from(*busy)
+        let samples = if self.recorder.has_one() { self.recorder.samples() } else { 0 };
+        counters.arrivals + counters.departures - u64::from(*busy) + samples
+    }
+
+    /// The loop for this queue; `reports`: whether some flows have selective acknowledgements.
+    fn round_with<W: Which>(reports: bool) -> fn(&mut Simulation) -> (u64, Rare) {
+        if reports { Simulation::go_round::<W, true> } else { Simulation::go_round::<W, false> }
     }
 
     /// Take packets round until something rare happens: when, what. That is soon, since while packets are under way
-    /// somebody's timer runs.
+    /// somebody's timer runs. `SACK`: acknowledgements may report blocks; then other duplicates are rare.
     #[inline(never)]
-    fn go_round<W: Which>(&mut self) -> (u64, Rare) {
+    fn go_round<W: Which, const SACK: bool>(&mut self) -> (u64, Rare) {
         let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
         let Simulation {
             calendar,
@@ -99,6 +116,7 @@ impl Simulation {
             sacks,
             spare,
             losses,
+            recorder,
             ..
         } = self;
         let Network { links, kinds, ports, steps, laps, chain, .. } = network;
@@ -115,7 +133,12 @@ impl Simulation {
                 let packet = calendar.pop();
                 // With other events comes no packet, which is on no step.
                 if steps.get(packet.step as usize).is_none_or(|step| step.queue != measured) {
-                    return (now, Rare::Event(event, *packet));
+                    if event.kind() == Kind::Sample && recorder.has_one() {
+                        queue.sample(now, recorder, calendar);
+                        continue;
+                    }
+                    let is_arrival = event.is_arrival();
+                    return (now, if is_arrival { Rare::Arrived(event, *packet) } else { Rare::Due(event) });
                 }
                 packet.step += 1;
                 if !queue.offer(now, packet) {
@@ -170,11 +193,12 @@ impl Simulation {
             let (entered, is_free) = (at, chain.is_free(at, packet.bytes));
             at = if is_free { at + chain.to_receiver } else { way!().there(at, packet.bytes) };
             let in_window = flow.counts.receive(&mut flow.fates, (at, packet.stamp), (warmup, end));
-            let before = connection.sender.expires();
+            let Connection { sender, receiver } = &mut *connection;
+            let before = sender.expires();
             let is_late = |at, sender: &Sender| at >= horizon || sender.awaited > 0 || before <= at;
             let (o, is_marked) = (&tcp.options, packet.is_marked());
-            if let Some(next) =
-                connection.receiver.receive_usual(o, packet.number, is_marked, &mut spare.receivers)
+            let limit = if let Some(next) =
+                receiver.receive_usual::<SACK>(packet.number, is_marked, &mut spare.receivers)
             {
                 at = if is_free && tcp.ack == chain.ack {
                     chain.pass(entered)
@@ -182,33 +206,45 @@ impl Simulation {
                     way!().back(is_free.then_some((entered, packet.bytes)), at, tcp.ack)
                 };
                 at = way!().down(at, tcp.ack);
-                if is_late(at, &connection.sender) {
+                if is_late(at, sender) {
                     let ack = way!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
                     return (now, Rare::Answer(at, ack));
                 }
-                if let Some(limit) = connection.sender.on_usual_ack(o, next, at) {
-                    while let Some(segment) = connection.sender.emit_next(limit, at) {
-                        way!().send(calendar, (connection, group, tcp), segment, at);
-                    }
-                } else {
-                    let ack = Ack { next, echo: false, sack: Sack::default() };
-                    way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
-                }
+                sender.on_usual_ack(o, next, at)
             } else {
-                let (ack, bytes) = receive((connection, tcp), packet, in_window, &mut spare.receivers);
-                at = if is_free && bytes >= chain.ack {
-                    chain.pass_any(kinds, entered, bytes)
-                } else {
+                if !SACK || !receiver.lengthen(o, packet.number, is_marked) {
+                    receive((connection, tcp), packet, in_window, &mut spare.receivers);
+                }
+                let Connection { sender, receiver } = &mut *connection;
+                let reported = if SACK && o.sack { receiver.reported() } else { None };
+                let blocks = reported.map_or(0, blocks);
+                let bytes = tcp.ack + blocks * o.sack_bytes;
+                at = if !is_free || tcp.ack != chain.ack {
                     way!().back(is_free.then_some((entered, packet.bytes)), at, bytes)
+                } else if blocks > 0 {
+                    chain.pass_larger(kinds, entered, bytes, blocks as usize - 1)
+                } else {
+                    chain.pass(entered)
                 };
-                let has_blocks = bytes > tcp.ack;
-                at = if has_blocks { way!().down_larger(at, bytes) } else { way!().down(at, bytes) };
-                if is_late(at, &connection.sender) {
-                    let report = (bytes, sacks.put(ack.sack));
+                at = if blocks > 0 { way!().down_larger(at, bytes) } else { way!().down(at, bytes) };
+                if is_late(at, sender) {
+                    let report = (bytes, sacks.put(connection.report(tcp).1));
                     let ack = way!().acknowledgement((connection, group, tcp), report, steps);
                     return (now, Rare::Answer(at, ack));
                 }
-                way!().react(calendar, (connection, group, tcp), ack, at, (released, &mut spare.senders));
+                match reported {
+                    Some(sack) if !receiver.echo() => {
+                        sender.on_one_more(o, receiver.next(), sack, &mut spare.senders)
+                    }
+                    _ => None,
+                }
+            };
+            if let Some(limit) = limit {
+                while let Some(segment) = connection.sender.emit_next(limit, at) {
+                    way!().send(calendar, (connection, group, tcp), segment, at);
+                }
+            } else {
+                way!().react(calendar, (connection, group, tcp), at, (released, &mut spare.senders));
             }
             timers.watch(calendar, (&mut flow.filed, number), (before, connection.sender.expires()), at);
             if queue.drops_late() {

@@ -2,9 +2,10 @@
 
 use crate::{
     flow::Flow,
-    net::{Carries, Clerk, Offer, Sacks},
+    net::{Carries, Clerk, Offer, Packet, Sacks},
     record::DropColumns,
 };
+use sojourn_aqm::Cause;
 
 /// What is counted and traced.
 #[derive(Default)]
@@ -43,14 +44,21 @@ impl Losses {
                 sacks.take(packet.stamp);
             }
             if is_measured && self.traced {
-                self.columns.time_ns.push(now);
-                self.columns.flow.push(packet.flow);
-                self.columns.sequence.push(packet.number);
-                self.columns.cause.push(cause as u8);
-                self.columns.arrival.push(arrival);
-                self.columns.queue_packets.push(waiting);
+                self.columns.push((now, waiting), packet, (cause, arrival));
             }
         }
         clerk.fates.clear();
+    }
+}
+
+impl DropColumns {
+    #[inline(never)]
+    fn push(&mut self, (now, waiting): (u64, u32), packet: &Packet, (cause, arrival): (Cause, u64)) {
+        self.time_ns.push(now);
+        self.flow.push(packet.flow);
+        self.sequence.push(packet.number);
+        self.cause.push(cause as u8);
+        self.arrival.push(arrival);
+        self.queue_packets.push(waiting);
     }
 }

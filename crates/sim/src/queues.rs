@@ -125,7 +125,7 @@ impl Queues {
             links: Vec::new(),
             kinds: Vec::new(),
             ports: Vec::new(),
-            recorder: Recorder::new(common.interval, links.len()),
+            recorder: Recorder::new(common.interval, None, links.len()),
         };
         for (i, one) in links.iter().enumerate() {
             let name = format!("{}-{}", one.from, one.to);

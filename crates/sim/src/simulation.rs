@@ -105,7 +105,11 @@ impl Simulation {
             warmup: plan.warmup,
             calendar: Calendar::new(),
             service: Service::NONE,
-            recorder: Recorder::new(plan.trace.interval.unwrap_or(0), network.ports.len()),
+            recorder: Recorder::new(
+                plan.trace.interval.unwrap_or(0),
+                Some(plan.duration),
+                network.ports.len(),
+            ),
             rows: Rows::new(&groups),
             network,
             groups,
@@ -226,8 +230,8 @@ impl Simulation {
         if self.warmup > 0 {
             self.calendar.push_timer(Event::new(self.warmup, u64::MAX, Kind::Warmup, 0));
         }
-        if let Some(interval) = plan.trace.interval {
-            self.calendar.push(Event::new(interval, 0, Kind::Sample, 0));
+        if plan.trace.interval.is_some() {
+            self.recorder.file_next(0, &mut self.calendar);
         }
         for port in 0..self.network.ports.len() as u32 {
             if let Some(time) = self.network.ports[port as usize].next_timer() {
@@ -266,7 +270,7 @@ impl Simulation {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    pub(crate) fn handle(&mut self, event: Event) {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
             Kind::End | Kind::Look | Kind::Arrival => unreachable!("nothing to handle, or with a packet"),
@@ -299,7 +303,7 @@ impl Simulation {
             Kind::Warmup => self.open_window(now),
             Kind::Sample => {
                 self.recorder.sample(now, &mut self.network.ports);
-                self.calendar.push(Event::new(now + self.recorder.interval(), 0, Kind::Sample, 0));
+                self.recorder.file_next(now, &mut self.calendar);
             }
         }
     }

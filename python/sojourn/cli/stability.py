@@ -49,14 +49,15 @@ def stability(
         int, typer.Option("--points", metavar="K", help="Points of a map along each axis.")
     ] = 100,
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The map, as SVG; of two ranges.",
+            help="The map, as SVG; of two ranges [default: stability.svg].",
+            show_default=False,
             parser=path_of("--out", "an SVG file"),
         ),
-    ] = Path("stability.svg"),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
@@ -70,11 +71,15 @@ def stability(
             "is the only range" if len(ranges) == 1 else "is one of three",
             "two ranges for a map, or none",
         )
+    if out is not None and not ranges:
+        problem = "is for a map, and nothing has a range"
+        raise InputError("--out", problem, "with two ranges, like --flows 10:1000 --rtt 10ms:500ms")
     if not 2 <= points <= 1000:
         raise InputError("--points", f"= {points} is out of range", "2 to 1000")
     size = _number("bytes", packet, "--packet")
     values = {name: _ends(name, word, size) for name, word in given.items()}
     if ranges:
+        out = out or Path("stability.svg")
         _can_be_written(out)
         found = _map(spec, values, ranges, points, size, limit, ecn, out)
     else:

@@ -1,9 +1,11 @@
 //! The measured queue as the express sees it: by the type of its algorithm, or any.
 
 use crate::{
+    engine::Calendar,
     flow::Flow,
     losses::{Losses, Teller},
     net::{Clerk, Gate, Packet, Port, Sacks},
+    record::Recorder,
 };
 use sojourn_aqm::Aqm;
 use std::marker::PhantomData;
@@ -18,6 +20,8 @@ pub(super) trait Queue {
     fn len(&self) -> u32;
     /// Whether departures may leave something to tell.
     fn drops_late(&self) -> bool;
+    /// A sample is due, and it is the only queue.
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut Calendar<Packet>);
     /// Let flows hear of packets that were dropped or marked.
     #[inline(always)]
     fn tell(&mut self, now: u64, losses: &mut Losses, flows: &mut [Flow], sacks: &mut Sacks) {
@@ -62,6 +66,10 @@ impl<A: Aqm> Queue for Gate<'_, A> {
     fn drops_late(&self) -> bool {
         self.drops_late()
     }
+    #[inline(always)]
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut Calendar<Packet>) {
+        recorder.sample_one(now, self.again(), calendar);
+    }
 }
 
 impl Queue for &mut Port {
@@ -84,6 +92,10 @@ impl Queue for &mut Port {
     }
     fn drops_late(&self) -> bool {
         true
+    }
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut Calendar<Packet>) {
+        recorder.sample(now, std::slice::from_mut(*self));
+        recorder.file_next(now, calendar);
     }
 }
 

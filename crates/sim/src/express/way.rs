@@ -96,17 +96,19 @@ impl Way<'_> {
         );
     }
 
-    /// An acknowledgement reaches the sender, which may have much to do.
+    /// The acknowledgement of what has arrived so far reaches the sender, which may have much to do.
     #[inline(never)]
     pub(super) fn react(
         &mut self,
         calendar: &mut Calendar<Packet>,
         (connection, group, tcp): (&mut Connection, &Group, &Tcp),
-        ack: Ack,
         at: u64,
         (released, spare): (&mut Vec<Segment>, &mut SpareExtras),
     ) {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
+        let receiver = &connection.receiver;
+        let (next, echo) = (receiver.next(), receiver.echo() && tcp.options.ecn);
+        let ack = Ack { next, echo, sack: connection.report(tcp).1 };
         connection.sender.on_ack(&tcp.options, window, ack, at, (released, spare));
         for segment in &*released {
             self.send(calendar, (connection, group, tcp), *segment, at);
@@ -115,42 +117,19 @@ impl Way<'_> {
     }
 }
 
-/// A packet that is not as nearly all are reaches the receiver: its acknowledgement, and the size of that.
+/// A packet that is not as nearly all are reaches the receiver.
 #[inline(never)]
 pub(super) fn receive(
     (connection, tcp): (&mut Connection, &Tcp),
     packet: &Packet,
     in_window: bool,
     spare: &mut SpareReceivers<Box<Special>>,
-) -> (Ack, u32) {
-    let o = &tcp.options;
-    if let Some(sack) = connection.receiver.lengthen(o, packet.number, packet.is_marked()) {
-        let blocks = 1 + u32::from(sack[1].1 > 0) + u32::from(sack[2].1 > 0);
-        return (
-            Ack { next: connection.receiver.next(), echo: false, sack },
-            tcp.ack + o.sack_bytes * blocks,
-        );
-    }
-    receive_other((connection, tcp), packet, in_window, spare)
-}
-
-/// The same, where more happens than that a block becomes longer.
-#[inline(never)]
-fn receive_other(
-    (connection, tcp): (&mut Connection, &Tcp),
-    packet: &Packet,
-    in_window: bool,
-    spare: &mut SpareReceivers<Box<Special>>,
-) -> (Ack, u32) {
-    let o = &tcp.options;
+) {
     let signals = (packet.is_marked(), packet.flag);
-    let received = connection.receiver.receive_any(o, packet.number, signals, spare);
+    let received = connection.receiver.receive_any(&tcp.options, packet.number, signals, spare);
     if in_window {
         connection.count(tcp, packet.number, received.is_new);
     }
-    let (bytes, sack) = connection.report(tcp);
-    let (next, echo) = (connection.receiver.next(), connection.receiver.echo() && o.ecn);
-    (Ack { next, echo, sack }, bytes)
 }
 
 /// Cross the links of `hops` one after the other: when the packet is there.

@@ -64,7 +64,7 @@ impl Clerk {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn discard(&mut self, now: u64, packet: &Packet, cause: Cause, number: u64) {
         self.counters.drop(now, packet.bytes, packet.class, cause, number);
         self.fates.push((*packet, Offer::Dropped(cause, number)));

@@ -9,6 +9,7 @@ use super::{
     clerk::{Clerk, Waiting},
     line::Line,
 };
+use crate::record::{Counters, Sampled};
 use sojourn_aqm::{Aqm, Asked, Cause, Limit, Overflow, Random, Stream, Time, Verdict};
 
 /// Who waits, who goes when there is no room, and chance: what does not depend on the algorithm.
@@ -206,5 +207,21 @@ impl<'a, A: Aqm + ?Sized> Gate<'a, A> {
         let one = self.desk.line.remove(position)?;
         self.clerk.counters.leave(now, self.desk.line.len(), one.packet.bytes);
         Some(one)
+    }
+}
+
+impl<A: Aqm + ?Sized> Sampled for Gate<'_, A> {
+    fn pass(&mut self, now: u64) -> (u32, u64) {
+        let (packets, bytes) = (self.desk.line.len(), self.desk.line.bytes());
+        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
+        (packets, bytes)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.clerk.counters
+    }
+
+    fn probe(&self, mut field: impl FnMut(&str, f64)) {
+        self.aqm.probe(&mut field);
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use chain::Chain;
 pub(crate) use clerk::{Clerk, Offer};
 pub(crate) use gate::Gate;
 pub(crate) use link::{Link, LinkKind, Pace};
-pub(crate) use packet::{Carries, Packet, Sack, Sacks};
+pub(crate) use packet::{Carries, Packet, Sack, Sacks, blocks};
 pub(crate) use port::{Port, Setting};
 pub(crate) use routes::{Hop, Lap, NOWHERE, Route, Step};
 pub(crate) use topology::Network;

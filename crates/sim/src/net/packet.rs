@@ -6,6 +6,12 @@ use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
 /// Up to three selective-acknowledgement blocks, `first..end`; an empty one ends the list.
 pub(crate) type Sack = [(u32, u32); 3];
 
+/// How many blocks there are, one at least.
+#[inline(always)]
+pub(crate) fn blocks(sack: &Sack) -> u32 {
+    1 + u32::from(sack[1].1 > 0) + u32::from(sack[2].1 > 0)
+}
+
 /// The blocks of the acknowledgements that are on their way; hardly any has some, so packets stay small.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sacks {

@@ -4,7 +4,11 @@
 //! The packet in transmission has left the queue.
 
 use super::{Packet, clerk::Clerk, fifo::Fifo, gate::Gate, scheduled::Scheduled};
-use crate::{error::PlanError, plan};
+use crate::{
+    error::PlanError,
+    plan,
+    record::{Counters, Sampled},
+};
 use sojourn_aqm::{Algorithm, Aqm, Context, Limit, Overflow, Scheduler, Spec, Time, units};
 
 /// What algorithms are told of the whole run.
@@ -124,6 +128,12 @@ impl Port {
         }
     }
 
+    /// Account for the time up to `now`.
+    pub(crate) fn pass(&mut self, now: u64) {
+        let (packets, bytes) = self.backlog();
+        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
+    }
+
     pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match &self.queue {
             Queue::One(fifo) => Box::new(fifo.waiting()),
@@ -136,12 +146,6 @@ impl Port {
         if let Queue::One(fifo) = &mut self.queue {
             fifo.set_link_rate(rate);
         }
-    }
-
-    /// Account for the time up to `now`.
-    pub(crate) fn pass(&mut self, now: u64) {
-        let (packets, bytes) = self.backlog();
-        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
     }
 
     /// A packet arrives; whether it just waits, and there is nothing to tell.
@@ -195,11 +199,21 @@ impl Port {
             Queue::Several(scheduled) => scheduled.on_timer(now),
         }
     }
+}
 
-    /// Report the state worth plotting.
-    pub(crate) fn probe(&self, mut field: impl FnMut(&str, f64)) {
+impl Sampled for Port {
+    fn pass(&mut self, now: u64) -> (u32, u64) {
+        self.pass(now);
+        self.backlog()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.clerk.counters
+    }
+
+    fn probe(&self, mut field: impl FnMut(&str, f64)) {
         match &self.queue {
-            Queue::One(fifo) => fifo.aqm().probe(&mut |name, value| field(name, value)),
+            Queue::One(fifo) => fifo.aqm().probe(&mut field),
             Queue::Several(scheduled) => scheduled.scheduler().probe(&mut field),
         }
     }

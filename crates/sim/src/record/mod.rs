@@ -12,7 +12,7 @@ mod recorder;
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use histogram::Histogram;
-pub(crate) use recorder::{Recorder, conserved, port_conserves};
+pub(crate) use recorder::{Recorder, Sampled, conserved, port_conserves};
 
 use sojourn_aqm::Cause;
 

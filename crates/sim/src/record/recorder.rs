@@ -2,12 +2,16 @@
 
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
+    engine::{Calendar, Event, Kind},
     error::RunError,
     flow::{Agent, Flow, offered},
     net::{LinkKind, Network, Packet, Port, Route},
     simulation::Parts,
 };
 use sojourn_aqm::Limit;
+
+/// Columns have room for so many samples at once, if there will be as many; with more they grow.
+const ROOM: u64 = 1 << 16;
 
 /// Samples so far, and the counters of every queue when the window opened.
 pub(crate) struct Recorder {
@@ -25,12 +29,22 @@ struct Watched {
     departed_bytes: u64,
 }
 
+/// A queue that samples are taken of.
+pub(crate) trait Sampled {
+    /// Account for the time up to `now`: packets and bytes that wait.
+    fn pass(&mut self, now: u64) -> (u32, u64);
+    /// What was counted.
+    fn counters(&self) -> &Counters;
+    /// Report the state worth plotting.
+    fn probe(&self, field: impl FnMut(&str, f64));
+}
+
 impl Watched {
     /// It is `now`, and the last sample was taken `span` ns ago.
-    fn sample(&mut self, now: u64, span: f64, port: &mut Port) {
-        port.pass(now);
-        let (waiting, bytes) = port.backlog();
-        let counters = &port.clerk.counters;
+    #[inline(always)]
+    fn sample(&mut self, now: u64, span: f64, queue: &mut impl Sampled) {
+        let (waiting, bytes) = queue.pass(now);
+        let counters = queue.counters();
         let (packets, squared) = counters.integrals();
         let (arrivals, drops, departed_bytes) =
             (counters.arrivals, counters.total_drops(), counters.departed_bytes);
@@ -47,8 +61,8 @@ impl Watched {
                 Some(column) => column,
                 None => {
                     // Until its first packet nothing of a class waited; class 0 was all there was.
-                    let mut before = series.packets.clone();
-                    before.pop();
+                    let mut before = Vec::with_capacity(series.packets.capacity());
+                    before.extend_from_slice(&series.packets[..series.packets.len() - 1]);
                     if class > 0 {
                         before.fill(0);
                     }
@@ -61,10 +75,10 @@ impl Watched {
         self.integrals = (packets, squared);
         (self.arrivals, self.drops, self.departed_bytes) = (arrivals, drops, departed_bytes);
         let mut column = 0;
-        port.probe(|name, value| {
+        queue.probe(|name, value| {
             match series.probes.get_mut(column) {
                 Some((_, values)) => values.push(value),
-                None => begin(&mut series.probes, name, value),
+                None => begin(&mut series.probes, name, value, series.packets.capacity()),
             }
             column += 1;
         });
@@ -74,8 +88,24 @@ impl Watched {
 /// A probe is seen for the first time.
 #[cold]
 #[inline(never)]
-fn begin(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64) {
-    probes.push((name.to_owned(), vec![value]));
+fn begin(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64, room: usize) {
+    let mut values = Vec::with_capacity(room);
+    values.push(value);
+    probes.push((name.to_owned(), values));
+}
+
+/// Columns with room for so many samples.
+fn columns_for(samples: usize) -> QueueSeries {
+    QueueSeries {
+        packets: Vec::with_capacity(samples),
+        bytes: Vec::with_capacity(samples),
+        mean_packets: Vec::with_capacity(samples),
+        mean_square_packets: Vec::with_capacity(samples),
+        arrivals: Vec::with_capacity(samples),
+        drops: Vec::with_capacity(samples),
+        departed_bytes: Vec::with_capacity(samples),
+        ..QueueSeries::default()
+    }
 }
 
 /// The nearest number. Most integrals over the time between two samples have 64 bits, which is quicker.
@@ -92,13 +122,11 @@ fn float(integral: u128) -> f64 {
 }
 
 impl Recorder {
-    /// Samples every `interval` (0: never) of so many queues.
-    pub(crate) fn new(interval: u64, queues: usize) -> Recorder {
-        Recorder { interval, queues: (0..queues).map(|_| Watched::default()).collect() }
-    }
-
-    pub(crate) fn interval(&self) -> u64 {
-        self.interval
+    /// Samples every `interval` (0: never) of so many queues; `end`: of the run, if that is known.
+    pub(crate) fn new(interval: u64, end: Option<u64>, queues: usize) -> Recorder {
+        let samples = end.and_then(|end| end.checked_div(interval)).unwrap_or(0).min(ROOM) as usize;
+        let watched = || Watched { series: columns_for(samples), ..Watched::default() };
+        Recorder { interval, queues: (0..queues).map(|_| watched()).collect() }
     }
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
@@ -112,6 +140,28 @@ impl Recorder {
         if self.interval > 0 && end.is_multiple_of(self.interval) {
             self.sample(end, ports);
         }
+    }
+
+    /// A sample is due, of the only queue that there is, and then the next one.
+    #[inline(never)]
+    pub(crate) fn sample_one(&mut self, now: u64, mut queue: impl Sampled, calendar: &mut Calendar<Packet>) {
+        self.queues[0].sample(now, self.interval as f64, &mut queue);
+        self.file_next(now, calendar);
+    }
+
+    /// File the next sample.
+    pub(crate) fn file_next(&self, now: u64, calendar: &mut Calendar<Packet>) {
+        calendar.push(Event::new(now + self.interval, 0, Kind::Sample, 0));
+    }
+
+    /// Whether there is only one queue.
+    pub(crate) fn has_one(&self) -> bool {
+        self.queues.len() == 1
+    }
+
+    /// How many samples there are.
+    pub(crate) fn samples(&self) -> u64 {
+        self.queues.first().map_or(0, |watched| watched.series.packets.len() as u64)
     }
 
     pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {

@@ -152,12 +152,12 @@ impl<K> Receiver<K> {
     }
 
     /// Packet `sequence` arrives, marked or not, at a receiver that holds nothing back. If it is as nearly every one, the
-    /// next one while nothing is missing, or the next one above what is missing: up to where all have arrived, and the
-    /// acknowledgement says just that. If not, it is for [`Receiver::receive_any`].
+    /// next one while nothing is missing, or the next one above what is missing (not with `SACK`, which that may be
+    /// reported by): up to where all have arrived, and the acknowledgement says just that. If not, it is for
+    /// [`Receiver::lengthen`] or [`Receiver::receive_any`].
     #[inline(always)]
-    pub(crate) fn receive_usual(
+    pub(crate) fn receive_usual<const SACK: bool>(
         &mut self,
-        o: &TcpOptions,
         sequence: u32,
         ce: bool,
         spare: &mut SpareReceivers<K>,
@@ -169,24 +169,22 @@ impl<K> Receiver<K> {
                 self.next = next + 1;
                 Some(next + 1)
             }
-            None if sequence > next && !o.sack => {
+            None if sequence > next && !SACK => {
                 self.open_hole(sequence, spare);
                 Some(next)
             }
-            Some(aside) if !o.sack && !aside.echo && aside.kept().is_none() => {
+            Some(aside) if !SACK && !aside.echo && aside.kept().is_none() => {
                 aside.grows_by(sequence).then_some(next)
             }
             _ => None,
         }
     }
 
-    /// The same with selective acknowledgements, if all that it does is to make the latest block longer: what is
-    /// reported.
+    /// The same where it is to be reported, if all that it does is to make the latest block longer; whether it does.
     #[inline(always)]
-    pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> Option<Sack> {
-        let aside =
-            self.aside.as_mut().filter(|aside| o.sack && !ce && !aside.echo && aside.kept().is_none())?;
-        aside.grows_by(sequence).then_some(aside.recent)
+    pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
+        let is_usual = |aside: &&mut Box<Aside<K>>| o.sack && !ce && !aside.echo && aside.kept().is_none();
+        self.aside.as_mut().filter(is_usual).is_some_and(|aside| aside.grows_by(sequence))
     }
 
     #[inline(never)]
@@ -261,6 +259,12 @@ impl<K> Receiver<K> {
     #[inline]
     pub(crate) fn echo(&self) -> bool {
         self.aside.as_ref().is_some_and(|aside| aside.echo)
+    }
+
+    /// What is reported, if anything is: the latest block first.
+    #[inline]
+    pub(crate) fn reported(&self) -> Option<&Sack> {
+        Some(&self.aside.as_deref().filter(|aside| !aside.has_none())?.recent)
     }
 
     /// The blocks to report: the latest first.
@@ -340,9 +344,14 @@ impl<K> Aside<K> {
         }
         let older = self.more.as_mut().map(|more| &mut more.older).filter(|older| !older.is_empty());
         let next = older.map_or(NONE, |older| older.remove(0));
-        self.recent[i..].rotate_left(1);
-        let [.., last] = &mut self.recent;
-        std::mem::replace(last, next)
+        let [first, second, third] = self.recent;
+        let (left, taken) = match i {
+            0 => ([second, third], first),
+            1 => ([first, third], second),
+            _ => ([first, second], third),
+        };
+        self.recent = [left[0], left[1], next];
+        taken
     }
 
     /// Remove the block that begins with packet `first`, which is not packet 0; its end.
@@ -359,6 +368,10 @@ impl<K> Aside<K> {
 
     #[inline(never)]
     fn add_other(&mut self, sequence: u32) -> bool {
+        if self.find(|block| block.1 >= sequence).is_none() {
+            self.put((sequence, sequence + 1));
+            return true;
+        }
         if let Some(i) = self.find(|block| (block.0..block.1).contains(&sequence)) {
             let block = self.take(i);
             self.put(block);

@@ -121,7 +121,8 @@ impl Rto {
     }
 
     fn backed_off(&self, o: &TcpOptions, base: u64) -> u64 {
-        base.max(o.min_rto).saturating_mul(1 << self.doubled)
+        let base = base.max(o.min_rto);
+        if self.doubled == 0 { base } else { base.saturating_mul(1 << self.doubled) }
     }
 
     /// The time-out before back-off.

@@ -1,10 +1,13 @@
 //! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
 //! (RFC 5681, 6582, 6675; ns-2's).
 
-use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs, SpareExtras};
-use crate::tcp::{
-    board::THRESHOLD,
-    options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
+use super::{Ack, Cut, NEVER, Segment, Sender, Signal, Signs, SpareExtras, Trouble};
+use crate::{
+    net::Sack,
+    tcp::{
+        board::THRESHOLD,
+        options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
+    },
 };
 
 impl Sender {
@@ -86,6 +89,64 @@ impl Sender {
             Scoreboard::Rfc6675 => self.send_by_pipe(o, now, out),
             Scoreboard::Sack1 => self.send_by_counter(o, now, out),
         }
+    }
+
+    /// The same, up to the sending, where all the news is one packet, and nothing goes but packets never sent before: the
+    /// limit below which these are.
+    #[inline(always)]
+    pub(crate) fn on_one_more(
+        &mut self,
+        o: &TcpOptions,
+        next: u32,
+        sack: &Sack,
+        spare: &mut SpareExtras,
+    ) -> Option<u32> {
+        let Sender { una, nxt, end, .. } = *self;
+        let Trouble { top, signs, dupacks, .. } = self.trouble;
+        if next != una || una >= end {
+            return None;
+        }
+        if self.is_plain() {
+            return self.on_first_report(o, sack, spare);
+        }
+        let signs = signs.intersection(Signs::RECOVERY.union(Signs::DEAF).union(Signs::CWR));
+        let board = self.extra.as_mut().filter(|extra| extra.special.is_none())?.board.as_mut()?;
+        let limit = if nxt < top || o.scoreboard != Scoreboard::Sack1 {
+            return None;
+        } else if signs == Signs::RECOVERY {
+            let more = i64::from(self.cwnd as u32) - (board.counted - 1);
+            if !board.report_one(sack, more > 0) {
+                return None;
+            }
+            board.counted -= 1;
+            if more <= 0 {
+                return Some(nxt);
+            }
+            let last = end.min(una.saturating_add(o.receiver_window));
+            let limit = nxt.saturating_add(more as u32).min(last).max(nxt);
+            board.counted += i64::from(limit - nxt);
+            limit
+        } else if signs.is_empty() && u32::from(dupacks) + 1 != THRESHOLD && board.report_one(sack, false) {
+            self.trouble.dupacks = dupacks.saturating_add(1);
+            self.limited_transmit(o)
+        } else {
+            return None;
+        };
+        self.trouble.top = limit;
+        Some(limit)
+    }
+
+    /// That at a sender that was plain before: something is missing now.
+    #[inline(never)]
+    fn on_first_report(&mut self, o: &TcpOptions, sack: &Sack, spare: &mut SpareExtras) -> Option<u32> {
+        let [(first, end), (_, others)] = sack[..2] else { unreachable!() };
+        if end != first + 1 || others > 0 {
+            return None;
+        }
+        self.trouble().dupacks = 1;
+        self.board_of(spare).report(sack);
+        self.trouble.top = self.limited_transmit(o);
+        Some(self.trouble.top)
     }
 
     /// A packet more has left the network while a hole is repaired without selective acknowledgements: the limit of

@@ -5,6 +5,7 @@ mod marks;
 mod model;
 mod rack;
 mod sack;
+mod short;
 mod timer;
 mod vectors;
 mod written;
