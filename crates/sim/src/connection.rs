@@ -263,15 +263,9 @@ impl Connection {
     /// Size of the acknowledgement, and what it reports.
     #[inline(always)]
     pub(crate) fn report(&self, tcp: &Tcp) -> (u32, Sack) {
-        let sack = if tcp.options.sack { self.receiver.sack() } else { Sack::default() };
-        (self.answers_with(tcp), sack)
-    }
-
-    /// Size of the acknowledgement.
-    #[inline(always)]
-    pub(crate) fn answers_with(&self, tcp: &Tcp) -> u32 {
         let reported = if tcp.options.sack { self.receiver.reported() } else { None };
-        tcp.ack + tcp.options.sack_bytes * reported.map_or(0, blocks)
+        let bytes = tcp.ack + tcp.options.sack_bytes * reported.map_or(0, blocks);
+        (bytes, reported.copied().unwrap_or_default())
     }
 
     /// The acknowledgement of this size that reports what is at this place among [`Sacks`].

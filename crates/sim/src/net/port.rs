@@ -128,12 +128,6 @@ impl Port {
         }
     }
 
-    /// Account for the time up to `now`.
-    pub(crate) fn pass(&mut self, now: u64) {
-        let (packets, bytes) = self.backlog();
-        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
-    }
-
     pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match &self.queue {
             Queue::One(fifo) => Box::new(fifo.waiting()),
@@ -146,6 +140,12 @@ impl Port {
         if let Queue::One(fifo) = &mut self.queue {
             fifo.set_link_rate(rate);
         }
+    }
+
+    /// Account for the time up to `now`.
+    pub(crate) fn pass(&mut self, now: u64) {
+        let (packets, bytes) = self.backlog();
+        self.clerk.counters.pass(now, packets, bytes, self.clerk.busy);
     }
 
     /// A packet arrives; whether it just waits, and there is nothing to tell.

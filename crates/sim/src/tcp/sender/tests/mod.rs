@@ -139,7 +139,8 @@ impl Path {
             }
             let (signals, spare) = ((self.mark.contains(&this), segment.cwr), &mut SpareReceivers::default());
             self.receiver.receive(&self.o, segment.sequence, signals, spare);
-            let sack = if self.o.sack { self.receiver.sack() } else { Sack::default() };
+            let reported = self.receiver.reported().filter(|_| self.o.sack);
+            let sack = reported.copied().unwrap_or_default();
             self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });
         }
         Turn { ack, duplicate, sent }
