@@ -132,6 +132,14 @@ CASES = [
     ),
     Case("two-way", "two-way.toml", RED, twin("two-way.tcl"), bounded=True),
     Case("gfc2-greedy", "gfc2-greedy.toml", "droptail", twin("gfc2.tcl", "-greedy", "1")),
-    Case("gfc2", "../examples/gfc2.toml", "droptail", twin("gfc2.tcl"), changes=SLOW),
+    Case(
+        "gfc2",
+        "../examples/gfc2.toml",
+        "droptail",
+        twin("gfc2.tcl"),
+        changes=SLOW,
+        counted="300s",
+        bounded=True,
+    ),
     Case("web", "../examples/web.toml", WEB, twin("web.tcl"), changes={"conventions": "ns2"}),
 ]

@@ -202,6 +202,7 @@ impl Port {
 }
 
 impl Sampled for Port {
+    #[inline(always)]
     fn pass(&mut self, now: u64) -> (u32, u64) {
         self.pass(now);
         self.backlog()

@@ -75,6 +75,10 @@ impl Classes {
         self.0.iter_mut().for_each(|row| row.pass(now));
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Packets that wait of each class that has occurred, of `packets` in all; nothing where all are of class 0.
     pub(super) fn waiting(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
         let mut rest = packets;

@@ -134,6 +134,11 @@ impl Counters {
         self.clone()
     }
 
+    /// Whether there are packets of other classes than 0, or were.
+    pub(crate) fn has_classes(&self) -> bool {
+        !self.classes.is_empty()
+    }
+
     /// Packets that wait of each class that has occurred; nothing where all are of class 0.
     pub(crate) fn waiting_by_class(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
         self.classes.waiting(packets)

@@ -56,21 +56,8 @@ impl Watched {
         series.arrivals.push((arrivals - self.arrivals) as u32);
         series.drops.push((drops - self.drops) as u32);
         series.departed_bytes.push(departed_bytes - self.departed_bytes);
-        for (class, waiting) in counters.waiting_by_class(waiting) {
-            let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
-                Some(column) => column,
-                None => {
-                    // Until its first packet nothing of a class waited; class 0 was all there was.
-                    let mut before = Vec::with_capacity(series.packets.capacity());
-                    before.extend_from_slice(&series.packets[..series.packets.len() - 1]);
-                    if class > 0 {
-                        before.fill(0);
-                    }
-                    series.class_packets.push((class, before));
-                    series.class_packets.len() - 1
-                }
-            };
-            series.class_packets[column].1.push(waiting);
+        if counters.has_classes() {
+            sample_classes(series, counters.waiting_by_class(waiting));
         }
         self.integrals = (packets, squared);
         (self.arrivals, self.drops, self.departed_bytes) = (arrivals, drops, departed_bytes);
@@ -82,6 +69,27 @@ impl Watched {
             }
             column += 1;
         });
+    }
+}
+
+/// Packets that wait of each class.
+#[inline(never)]
+fn sample_classes(series: &mut QueueSeries, waiting: impl Iterator<Item = (u8, u32)>) {
+    for (class, packets) in waiting {
+        let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
+            Some(column) => column,
+            None => {
+                // Until its first packet nothing of a class waited; class 0 was all there was.
+                let mut before = Vec::with_capacity(series.packets.capacity());
+                before.extend_from_slice(&series.packets[..series.packets.len() - 1]);
+                if class > 0 {
+                    before.fill(0);
+                }
+                series.class_packets.push((class, before));
+                series.class_packets.len() - 1
+            }
+        };
+        series.class_packets[column].1.push(packets);
     }
 }
 
