@@ -2,7 +2,8 @@
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
 suspects of which the first is not tried again; shards that begin at the second run; a job array that begins
-at 0; no check of versions, at the start or on the worker; a connection that the garbage collector closes.
+at 0; no check of versions, at the start or on the worker; a connection that the garbage collector closes;
+a cluster without workers that is waited for.
 """
 
 from __future__ import annotations
@@ -105,6 +106,29 @@ def test_a_worker_that_is_killed_costs_nothing(
         assert ours.equals(theirs)
     assert pl.read_parquet(tmp_path / "dask/runs/*.parquet")["run_id"].n_unique() == 24
     assert not (tmp_path / "dask/failures.jsonl").exists()
+
+
+def test_a_cluster_that_has_lost_its_workers_is_not_waited_for(
+    plan: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "WORK", 0.0)  # a run a chunk: there is a middle
+    monkeypatch.setattr(cluster, "WITHOUT", 0.2)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+    ) as found:
+
+        def dismiss(_share: float, done: int, _total: int) -> None:
+            if done:
+                found.scale(0)
+
+        with (
+            Dask(found.scheduler_address) as executor,
+            pytest.raises(RunFailed, match=r"no worker for 0\.2 s; what is done is kept"),
+        ):
+            sweep(plan, out=tmp_path, executor=executor, progress=dismiss)
+    assert 0 < status(tmp_path)["done"] < 24
+    assert sweep(plan, out=tmp_path, executor=Serial()).complete
+    assert status(tmp_path)["done"] == 24
 
 
 def test_a_run_that_kills_its_workers_fails_alone(

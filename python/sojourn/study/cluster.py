@@ -29,6 +29,8 @@ WORK = 3.0
 MOST = 1000
 AHEAD = 2
 PATIENCE = 15.0
+#: A cluster may lose its last worker for so long: a nanny starts another in seconds, a batch system does not.
+WITHOUT = 60.0
 #: How much the latest chunk moves the estimate of a run's seconds.
 WEIGHT = 0.5
 
@@ -209,6 +211,8 @@ class _Chunks:
         self._done = 0
         #: Seconds a run; unknown until the first chunks, of one run each, are back.
         self._seconds: float | None = None
+        #: Since when nobody works.
+        self._deserted: float | None = None
         self._feed()
 
     def _size(self) -> int:
@@ -216,9 +220,24 @@ class _Chunks:
             return 1
         return max(1, min(MOST, math.floor(WORK / max(self._seconds, 1e-9))))
 
+    def _threads(self) -> int:
+        """Return how many there are now; fail if there have been none for long."""
+        found: int = sum(self._client.nthreads().values())
+        now = time.monotonic()
+        if found:
+            self._deserted = None
+        elif self._deserted is None:
+            self._deserted = now
+        elif now - self._deserted > WITHOUT:
+            raise RunFailed(
+                f"the Dask cluster has had no worker for {WITHOUT:g} s; "
+                "what is done is kept: type the same again when it has"
+            )
+        return found
+
     def _feed(self) -> None:
         """Keep every worker busy, and no more: results come in before new work goes out."""
-        threads = max(1, sum(self._client.nthreads().values()))
+        threads = max(1, self._threads())
         ahead = threads * (1 if self._seconds is None else AHEAD)
         while self._todo and len(self._out) < ahead:
             # The end is shared evenly.
