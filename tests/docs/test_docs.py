@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 #: Without the parts that generated pages are made of: their links are those of the pages.
 PAGES = sorted(
     page
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("[!.]*/README.md")]
     if page.parent.name != "parts"
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
