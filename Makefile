@@ -6,9 +6,10 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
+CORES  := $(shell getconf _NPROCESSORS_ONLN)
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test lint setup build bench bench-real costs docs validate clean
+.PHONY: help demo test rust programs lint setup build bench bench-real costs docs validate clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,15 +18,17 @@ demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
 	@$(BIN)/sojourn reproduce raqm2005 --quick --out results/demo
 	@echo; echo "Open results/demo/report.html in a browser."
 
-test: build ## Set up, then every check and every test
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --profile checked --locked --quiet
-	cargo build --package sojourn-sim --examples --release --locked --quiet
-	$(BIN)/ruff format --check --quiet .
-	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy
-	$(BIN)/pytest
+test: ## Set up, then every check and every test, on all cores
+	+@$(MAKE) --no-print-directory --jobs=$(CORES) rust lint programs
+	$(BIN)/pytest -m "not alone" --numprocesses=$(CORES) --maxprocesses=4 --dist=loadgroup
+	$(BIN)/pytest -m alone
+
+rust: ## Rust only: its lints and its tests
+	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	+cargo test --workspace --profile checked --locked --quiet
+
+programs: build # that tests count the instructions of
+	+cargo build --package sojourn-sim --examples --release --locked --quiet
 
 lint: setup ## The quick checks only
 	cargo fmt --all --check
@@ -64,11 +67,11 @@ $(STAMPS)/packages: constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing; say which Python 3.11+ to use: make PYTHON=python3 ..." >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo "cargo is missing: Rust 1.88 or later is needed" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement constraints.txt
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/packages $(RUST) crates/py/build.rs
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	+VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 clean: ## Remove what was built (not results)

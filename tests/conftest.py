@@ -1,4 +1,4 @@
-"""What all tests share: small scenarios, tools that may be missing, and skips that fail in CI."""
+"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, what runs alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,21 @@ settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
 
 IN_CI = os.environ.get("CI") == "true"
+#: Real packets are judged by their lateness: what moves them has the machine for itself.
+REAL = {"places", "namespaces"}
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what runs alone; tests with a fixture of their module go to one process, which makes it once."""
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        if REAL.intersection(item.fixturenames):
+            item.add_marker("alone")
+        fixtures = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)
+        if any(one.scope == "module" for one in fixtures):
+            item.add_marker(pytest.mark.xdist_group(item.module.__name__))
 
 
 @pytest.fixture
@@ -47,7 +62,7 @@ def cli(tmp_path: Path) -> Cli:
             env={**os.environ, **(env or {})},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,  # of a command that hangs; others may run beside it
             check=False,
         )
 
@@ -85,6 +100,16 @@ def namespaces() -> None:
     reason = missing(web=True)
     if reason:
         pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """In CI a module that skips itself is an error: a process beside others would not tell of it."""
+    report = yield
+    if IN_CI and report.skipped:
+        report.outcome = "failed"
+        report.longrepr = f"CI=true: a skipped module counts as a failure: {report.longrepr}"
+    return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

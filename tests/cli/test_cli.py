@@ -507,6 +507,7 @@ def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
     assert done.stdout.strip() == "", done.stdout
 
 
+@pytest.mark.alone  # a core that does other work beside it takes longer
 def test_help_starts_quickly() -> None:
     def cpu() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -515,7 +516,7 @@ def test_help_starts_quickly() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     cpu()
-    assert min(cpu() for _ in range(3)) < 0.6  # about 0.25 on an idle machine
+    assert any(cpu() < 0.6 for _ in range(10))  # about 0.25 on an idle machine
 
 
 def test_no_colour_where_none_is_wanted(cli: Cli, small_file: Path) -> None:

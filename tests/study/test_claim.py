@@ -99,14 +99,14 @@ def test_a_paper_keeps_its_folder(tmp_path: Path) -> None:
             claim(tmp_path, kind, name, "")
 
 
-def test_a_shell_goes_on_behind_the_same_link_only(tmp_path: Path) -> None:
-    (tmp_path / "manifest.json").write_text('{"world": "real"}')
-    (tmp_path / "link.toml").write_text('name = "shell"\nduration = "3s"\n[link]\nrate = "1mbit"\n')
-    claim(tmp_path, "shell", "shell", '[link]\nrate = "1mbit"\n', "real")
-    with pytest.raises(InputError, match="holds a session of a shell"):
-        claim(tmp_path, "run", "small", SHORT)
-    with pytest.raises(InputError, match=r"link\.rate is '1mbit' there, '2mbit' here"):
-        claim(tmp_path, "shell", "shell", '[link]\nrate = "2mbit"\n', "real")
+def test_a_folder_holds_one_session_of_a_shell(tmp_path: Path) -> None:
+    """Behind the same link, too: the manifest says what ran, and can say it of one only."""
+    link = '[link]\nrate = "1mbit"\n'
+    (tmp_path / "manifest.json").write_text('{"world": "real", "command": "sojourn shell -- true"}')
+    (tmp_path / "link.toml").write_text(f'name = "shell"\nduration = "3s"\n{link}')
+    for kind, name, text in (("run", "small", SHORT), ("shell", "shell", link)):
+        with pytest.raises(InputError, match=r"holds a session of a shell, by: sojourn shell -- true"):
+            claim(tmp_path, kind, name, text, "real")
 
 
 @pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])

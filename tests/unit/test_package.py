@@ -1,12 +1,14 @@
-"""The package as it is shipped: stubs, examples, versions, pins.
+"""The package as it is shipped: stubs, examples, versions, pins; and that no test is left out.
 
-Mutant seen to fail: a method renamed in the stub. (A default written as ``...`` is not noticed.)
+Mutants seen to fail: a method renamed in the stub (a default written as ``...`` is not noticed); the marker
+of one run of pytest misspelt in the Makefile; a module that skips itself left to the report of skipped tests.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -88,3 +90,48 @@ def test_a_drop_function_knows_the_limit_of_its_spec() -> None:
     spec = "red min_th 10p max_th 40p max_p 0.1 w_q 1 gentle on gentle_end "
     assert _core.drop_function(f"{spec}limit limit 120p", 0, [40, 80, 120]) == pytest.approx([0.1, 0.55, 1.0])
     assert _core.drop_function(f"{spec}2max_th", 0, [40, 80, 120]) == pytest.approx([0.1, 1.0, 1.0])
+
+
+def pytest_says(*words: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def test_make_test_runs_every_test_once() -> None:
+    """Some beside each other, the others alone: what neither run of pytest chooses would never run."""
+    makefile = (ROOT / "Makefile").read_text().replace("$(CORES)", "2")
+    runs = [shlex.split(line)[1:] for line in makefile.splitlines() if line.startswith("\t$(BIN)/pytest")]
+    found = []
+    for words in ([], *runs):
+        said = pytest_says("--collect-only", "--quiet", *words, cwd=ROOT).stdout.splitlines()
+        found.append(sorted(line for line in said if "::" in line))
+    every, beside, alone = found
+    assert len(every) > 1500
+    assert sorted(beside + alone) == every
+    assert {line.partition("::")[0] for line in alone} >= {
+        "tests/docs/test_docs.py",
+        "tests/real/test_gateway.py",
+        "tests/real/test_hosts.py",
+        "tests/real/test_shell.py",
+    }
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize(
+    "text",
+    ["def test(): pytest.skip('no tool')", "pytest.importorskip('no_such_module')\n\n\ndef test(): pass"],
+    ids=["test", "module"],
+)
+def test_a_skip_is_a_failure_in_ci_only(tmp_path: Path, text: str, processes: str) -> None:
+    (tmp_path / "test_it.py").write_text(f"import pytest\n\n\ndef test_well(): pass\n\n\n{text}\n")
+    words = ["-p", "conftest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path)]
+    words += ["--numprocesses", processes, str(tmp_path)]
+    codes = []
+    for ci in ("true", "false"):
+        # Our own worker must not be taken for theirs.
+        env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
+        done = pytest_says(*words, cwd=tmp_path, env={**env, "CI": ci, "PYTHONPATH": str(ROOT / "tests")})
+        codes.append(done.returncode)
+        assert (ci == "true") == ("CI=true: " in done.stdout), done.stdout
+    assert codes[0] in {1, 2}
+    assert codes[1] in {0, 5}, "5: there is no test left"

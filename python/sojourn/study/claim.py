@@ -2,7 +2,8 @@
 
 A folder has one manifest, one resolved scenario and one report. Another study would overwrite them, and leave
 the first one's runs with nothing that says what they are. More seeds, more algorithms, other values of a
-sweep or other settings to tune are the same study: what is done is found again.
+sweep or other settings to tune are the same study: what is done is found again. A session of a shell is never
+made again, so a second one is another study, behind the same link, too.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def claim(
         _spare(directory, kind, text)
         return
     what = HELD[found.kind].format(found.name)
-    if found.kind == kind:
+    if found.kind == kind != "shell":
         if found.world != world:
             what += f" in the {found.world} world"
         elif kind == "reproduce" and found.name == name:
@@ -143,7 +144,7 @@ def _about(kind: str, file: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     if kind == "shell":
-        found = {"link": found.get("link")}  # how long it lasted makes no other
+        found = {"link": found.get("link")}
     elif kind == "sweep":
         found = found.get("scenario")
     return found if isinstance(found, dict) else None
