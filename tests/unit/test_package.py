@@ -1,7 +1,7 @@
 """The package as it is shipped: stubs, examples, versions, pins; and that no test is left out.
 
 Mutants seen to fail: a method renamed in the stub (a default written as ``...`` is not noticed); the marker
-of one run of pytest misspelt in the Makefile; a module that skips itself left to the report of skipped tests.
+of one run of pytest misspelt in the Makefile; a fixture that marks no test `alone`; skips not counted.
 """
 
 from __future__ import annotations
@@ -116,22 +116,15 @@ def test_make_test_runs_every_test_once() -> None:
     }
 
 
-@pytest.mark.parametrize("processes", ["0", "2"])
-@pytest.mark.parametrize(
-    "text",
-    ["def test(): pytest.skip('no tool')", "pytest.importorskip('no_such_module')\n\n\ndef test(): pass"],
-    ids=["test", "module"],
-)
-def test_a_skip_is_a_failure_in_ci_only(tmp_path: Path, text: str, processes: str) -> None:
-    (tmp_path / "test_it.py").write_text(f"import pytest\n\n\ndef test_well(): pass\n\n\n{text}\n")
+@pytest.mark.parametrize(("ci", "processes"), [("true", "0"), ("true", "2"), ("false", "2")])
+def test_a_skip_is_a_failure_in_ci_only(tmp_path: Path, ci: str, processes: str) -> None:
+    (tmp_path / "test_one.py").write_text("import pytest\n\n\ndef test(): pytest.skip('no tool')\n")
+    (tmp_path / "test_module.py").write_text("import pytest\n\npytest.importorskip('no_such_module')\n")
+    # Our own process of several must not be taken for theirs.
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     words = ["-p", "conftest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path)]
     words += ["--numprocesses", processes, str(tmp_path)]
-    codes = []
-    for ci in ("true", "false"):
-        # Our own worker must not be taken for theirs.
-        env = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-        done = pytest_says(*words, cwd=tmp_path, env={**env, "CI": ci, "PYTHONPATH": str(ROOT / "tests")})
-        codes.append(done.returncode)
-        assert (ci == "true") == ("CI=true: " in done.stdout), done.stdout
-    assert codes[0] in {1, 2}
-    assert codes[1] in {0, 5}, "5: there is no test left"
+    done = pytest_says(*words, cwd=tmp_path, env={**env, "CI": ci, "PYTHONPATH": str(ROOT / "tests")})
+    assert done.stdout.count("2 skipped") == 1, done.stdout
+    assert ("CI=true: skipped tests count as failures" in done.stdout) == (ci == "true")
+    assert done.returncode == (1 if ci == "true" else 0)
