@@ -7,6 +7,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CORES  := $(shell getconf _NPROCESSORS_ONLN)
+# Hundreds of tests start the command line: compiled anew each time, it takes twice as long to start.
+unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: help demo test rust programs lint setup build bench bench-real costs docs validate clean
@@ -67,7 +69,7 @@ $(STAMPS)/packages: constraints.txt pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing; say which Python 3.11+ to use: make PYTHON=python3 ..." >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo "cargo is missing: Rust 1.88 or later is needed" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement constraints.txt
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/packages $(RUST) crates/py/build.rs
