@@ -139,7 +139,7 @@ impl Sender {
     /// That at a sender that was plain before: something is missing now.
     #[inline(never)]
     fn on_first_report(&mut self, o: &TcpOptions, sack: &Sack, spare: &mut SpareExtras) -> Option<u32> {
-        let [(first, end), (_, others)] = sack[..2] else { unreachable!() };
+        let [(first, end), (_, others), _] = *sack;
         if end != first + 1 || others > 0 {
             return None;
         }
