@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,8 +82,17 @@ def program() -> Callable[[str], str]:
     return find
 
 
+@pytest.fixture(scope="session")
+def _awake() -> Iterator[None]:
+    """Processors stay awake while real packets are tested, as they do while users measure."""
+    from sojourn.real.awake import awake
+
+    with awake():
+        yield
+
+
 @pytest.fixture
-def places() -> None:
+def places(_awake: None) -> None:
     """Skip where no network namespace can be made, with what is missing."""
     from sojourn.real import namespace
 
@@ -93,7 +102,7 @@ def places() -> None:
 
 
 @pytest.fixture
-def namespaces() -> None:
+def namespaces(_awake: None) -> None:
     """Skip where there can be no testbed, with what is missing."""
     from sojourn.real.hosts import missing
 

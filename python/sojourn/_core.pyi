@@ -309,6 +309,16 @@ class Batch:
         """Whether every job has finished and been handed over or is waiting to be."""
 
 @final
+class Awake:
+    """Processors that do not sleep until it is closed: a thread for each spins when nobody else wants to."""
+
+    def __new__(cls, processors: list[int]) -> Awake:
+        """Keep `processors` awake."""
+
+    def close(self) -> None:
+        """Let them sleep."""
+
+@final
 class Gateway:
     """Real packets through the simulator's queues, in a native thread that holds no GIL."""
 
@@ -327,4 +337,4 @@ class Gateway:
 
     def finish(self) -> dict[str, Any]:
         """Wait for its end; returns the record (as a simulation's, with ``lateness_edges_ns``,
-        ``lateness_counts`` and ``tally``)."""
+        ``lateness_counts``, ``standstill_ns`` and ``tally``)."""

@@ -116,3 +116,19 @@ pub(crate) fn hurry(priority: u8) -> bool {
     // SAFETY: `wanted` is a live sched_param; 0 means the calling thread.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &wanted) == 0 }
 }
+
+/// Let the calling thread run on `processor`, and only while nobody else wants to; whether that was granted.
+pub(crate) fn idle_on(processor: usize) -> bool {
+    let lowest = libc::sched_param { sched_priority: 0 };
+    // SAFETY: all bits zero are a cpu_set_t: the empty set.
+    let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    if processor >= libc::CPU_SETSIZE as usize {
+        return false;
+    }
+    // SAFETY: `only` and `lowest` are live, `processor` is below the set's size, and 0 means the calling thread.
+    unsafe {
+        libc::CPU_SET(processor, &mut only);
+        libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) == 0
+            && libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &only) == 0
+    }
+}

@@ -65,6 +65,7 @@ pub struct Engine {
     now: u64,
     drops: DropColumns,
     lateness: Histogram,
+    standstill: u64,
     tally: Tally,
 }
 
@@ -105,6 +106,7 @@ impl Engine {
             now: 0,
             drops: DropColumns::default(),
             lateness: Histogram::default(),
+            standstill: 0,
             tally: Tally::default(),
         };
         if plan.warmup > 0 {
@@ -202,6 +204,7 @@ impl Engine {
                     self.queues.open_window(time);
                     self.flows.open_window();
                     self.lateness = Histogram::default();
+                    self.standstill = 0;
                 }
                 Kind::Departure => self.serve(number as usize, time),
                 Kind::Timer => {
@@ -283,6 +286,11 @@ impl Engine {
         self.free.push(number);
     }
 
+    /// For `time`, ns, up to now the machine did nothing.
+    pub fn stood_still(&mut self, time: u64) {
+        self.standstill += time;
+    }
+
     /// What happened so far outside the queues.
     pub fn tally(&self) -> Tally {
         self.tally
@@ -320,7 +328,14 @@ impl Engine {
             ..self.queues.record(window, usize::from(measured))?
         };
         let (lateness_edges_ns, lateness_counts) = self.lateness.since(&Histogram::default());
-        Ok(Outcome { record, ends, lateness_edges_ns, lateness_counts, tally: self.tally })
+        Ok(Outcome {
+            record,
+            ends,
+            lateness_edges_ns,
+            lateness_counts,
+            standstill_ns: self.standstill,
+            tally: self.tally,
+        })
     }
 }
 

@@ -23,6 +23,8 @@ const LARGEST: usize = 65_536 + 10 + 512;
 const TURN: usize = 16;
 /// To fall asleep and wake up again takes longer, ns.
 const TOO_SHORT: u64 = 8_000;
+/// Awake this much later than was asked for, ns, and the machine stood still: nobody's packets moved meanwhile.
+const STANDSTILL: u64 = 1_000_000;
 /// Longest sleep: how soon a request to stop is heard.
 const PATIENCE: u64 = 20_000_000;
 
@@ -128,14 +130,19 @@ fn run(
     let mut poll = Poll::new(&devices);
     let mut gone = 0;
     let mut told = 0;
+    let mut expected = u64::MAX;
     let clock = Clock::start();
     loop {
         let now = clock.now().min(end);
+        let missed = now.saturating_sub(expected);
         let mut write = |device: u32, bytes: &[u8], due: u64| {
             let late = clock.now().saturating_sub(due);
             devices[device as usize].write(bytes).then_some(late)
         };
         engine.advance(now, &mut write);
+        if missed > STANDSTILL {
+            engine.stood_still(missed);
+        }
         let is_over = now >= end || shared.stop.load(Ordering::Relaxed);
         if is_over || now - told >= PATIENCE {
             told = now;
@@ -149,6 +156,7 @@ fn run(
         let next = engine.next_due().map_or(u64::MAX, |due| due.saturating_sub(clock.now()));
         let left = end.saturating_sub(clock.now());
         let wait = next.min(PATIENCE).min(left);
+        expected = now + wait;
         poll.wait(Duration::from_nanos(if wait < TOO_SHORT { 0 } else { wait }));
         for i in 0..devices.len() {
             if !poll.is_ready(i) {

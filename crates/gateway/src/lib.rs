@@ -7,10 +7,12 @@
 //!
 //! [`Plan`] says what to build, [`Gateway`] runs it in a thread of its own, [`Outcome`] is what it leaves behind.
 //! Inside: `packet` (headers), `segment` (the kernel's super-packets), `routes` (which host has an address), `flows`
-//! (who sends), `engine` (virtual time) with its `agenda` (what is due), `device` (file descriptors and the clock).
+//! (who sends), `engine` (virtual time) with its `agenda` (what is due), `awake` (processors that must not sleep),
+//! `device` (file descriptors, the clock and the scheduler).
 //! This is the only crate that reads a clock or needs `unsafe`, and both are in `device` alone.
 
 mod agenda;
+mod awake;
 mod checksum;
 mod device;
 mod engine;
@@ -24,6 +26,7 @@ mod routes;
 mod segment;
 mod setup;
 
+pub use awake::Awake;
 pub use engine::Engine;
 pub use flows::Ends;
 pub use gateway::{Gateway, GatewayError, Live};

@@ -14,6 +14,8 @@ pub struct Outcome {
     pub lateness_edges_ns: Vec<u64>,
     /// ...and how many fell into each.
     pub lateness_counts: Vec<u64>,
+    /// How long in the window the machine stood still, by more than a millisecond each time, ns.
+    pub standstill_ns: u64,
     /// What happened to packets outside the queues, over the whole run.
     pub tally: Tally,
 }

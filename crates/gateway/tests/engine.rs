@@ -270,3 +270,16 @@ fn hosts_have_links_of_their_own_and_losses_are_drawn() {
     assert!((900..1100).contains(&outcome.tally.lost), "{}", outcome.tally.lost);
     assert_eq!(outcome.record.flows.dropped_packets, [outcome.tally.lost]);
 }
+
+#[test]
+fn a_standstill_counts_in_the_window_only() {
+    let mut engine = gateway("droptail", json!({"warmup": 500 * MS}));
+    let mut nobody = |_: u32, _: &[u8], _: u64| None;
+    engine.advance(400 * MS, &mut nobody);
+    engine.stood_still(200 * MS);
+    engine.advance(600 * MS, &mut nobody);
+    engine.stood_still(30 * MS);
+    engine.advance(700 * MS, &mut nobody);
+    engine.stood_still(5 * MS);
+    assert_eq!(engine.finish(1_000 * MS).unwrap().standstill_ns, 35 * MS);
+}

@@ -77,7 +77,8 @@ impl Gateway {
     }
 
     /// Wait for its end; returns the record (as a simulation's, with ``ends`` of its flows (protocol, source, port,
-    /// destination, port; the source sends the data), ``lateness_edges_ns``, ``lateness_counts``, ``tally``).
+    /// destination, port; the source sends the data), ``lateness_edges_ns``, ``lateness_counts``,
+    /// ``standstill_ns``, ``tally``).
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(running) = running else { return Err(PyRuntimeError::new_err("it was finished already")) };
@@ -110,6 +111,7 @@ fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, 
     dict.set_item("ends", ends.collect::<Vec<_>>())?;
     dict.set_item("lateness_edges_ns", column(py, &outcome.lateness_edges_ns)?)?;
     dict.set_item("lateness_counts", column(py, &outcome.lateness_counts)?)?;
+    dict.set_item("standstill_ns", outcome.standstill_ns)?;
     dict.set_item("tally", tally_dict(py, outcome.tally)?)?;
     Ok(dict)
 }
@@ -135,5 +137,25 @@ fn raise(py: Python<'_>, error: GatewayError) -> PyErr {
             PyOSError::new_err((error.raw_os_error(), format!("{name}: {error}")))
         }
         GatewayError::Run(error) => ConservationError::new_err(error.to_string()),
+    }
+}
+
+/// Processors that do not sleep until it is closed: a thread for each spins when nobody else wants to.
+#[pyclass(frozen, module = "sojourn._core")]
+pub(crate) struct Awake {
+    kept: Mutex<Option<sojourn_gateway::Awake>>,
+}
+
+#[pymethods]
+impl Awake {
+    /// Keep `processors` awake.
+    #[new]
+    fn new(processors: Vec<usize>) -> Awake {
+        Awake { kept: Mutex::new(Some(sojourn_gateway::Awake::keep(&processors))) }
+    }
+
+    /// Let them sleep.
+    fn close(&self) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -56,6 +56,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MARK", views::MARK)?;
     module.add("DROP", views::DROP)?;
     module.add_class::<exam::Exam>()?;
+    module.add_class::<gateway::Awake>()?;
     module.add_class::<gateway::Gateway>()?;
     module.add_class::<batch::Batch>()
 }

@@ -22,6 +22,8 @@ from sojourn.real.web import Browsers, Server, die_with_parent
 from sojourn.record import UNFINISHED
 
 PR_SET_TIMERSLACK = 29
+#: How often an agent looks whether it was held up, and what counts as that, ns: a busy host is later by less.
+BEAT, HELD_UP = 20_000_000, 10_000_000
 #: How long after the end what was sent before it may still arrive at sinks that count.
 WAIT_FOR_SERVER = 100
 
@@ -40,6 +42,7 @@ class Agent:
         self.datagrams = [Datagrams(loop, one, seed, self.faults) for one in job["udp"]]
         self.browsers = [Browsers(loop, one, seed, self.faults) for one in job["web"]]
         self.server = Server(job["program"], job["nginx"], job["files"]) if job["nginx"] else None
+        self.standstill = 0
         self.before: dict[str, int] = {}
         self.after: dict[str, int] = {}
 
@@ -48,6 +51,7 @@ class Agent:
         loop = self.loop
         first, last = self.job["window"]
         loop.at(start + first, partial(self._snapshot, "before"))
+        loop.at(start + first + BEAT, partial(self._beat, start + first + BEAT))
         loop.at(start + last, partial(self._snapshot, "after"))
         loop.at(start + last, loop.stop)
         for sender in self.senders:
@@ -65,6 +69,12 @@ class Agent:
                 loop.at(start + browsers.job["stop"], partial(setattr, browsers, "stopped", True))
         loop.run()
         return self._results(start)
+
+    def _beat(self, due: int) -> None:
+        now = self.loop.now()
+        if now - due > HELD_UP:
+            self.standstill += now - due
+        self.loop.at(now + BEAT, partial(self._beat, now + BEAT))
 
     def _start(self, sender: Sender) -> None:
         try:
@@ -87,6 +97,7 @@ class Agent:
         return {
             "faults": self.faults[:20],
             "fault_count": len(self.faults),
+            "standstill_ns": self.standstill,
             "counters": counters.difference(self.after, self.before),
             "received": [row for sink in self.sinks for row in sink.counts()],
             "tcp": [self._sender(one, start) for one in self.senders],

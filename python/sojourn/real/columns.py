@@ -79,11 +79,18 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
         "lateness": gateway["lateness"],
         "hosts": {
             **{
-                f"{side}{number}": {k: v for k, v in one["counters"].items() if k.startswith(KEPT)}
+                f"{side}{number}": {
+                    **{k: v for k, v in one["counters"].items() if k.startswith(KEPT)},
+                    "standstill_ns": one["standstill_ns"],
+                }
                 for (side, number), one in sorted(hosts.items())
             },
             **_sockets(found, hosts),
-            "gateway": {**gateway["tally"], "kernel_drops": sum(gateway["kernel_drops"].values())},
+            "gateway": {
+                **gateway["tally"],
+                "kernel_drops": sum(gateway["kernel_drops"].values()),
+                "standstill_ns": gateway["standstill_ns"],
+            },
         },
     }
 

@@ -51,6 +51,8 @@ ASSURED = {8 * n + 2 * d: 3 * (n - 1) + d - 1 for n in range(1, 5) for d in rang
 PRIORITY = 50
 #: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
 LATE = 1_000_000
+#: A standstill of more than this share of the window makes a run doubtful.
+STILL = 0.01
 
 
 @dataclass(frozen=True)
@@ -250,8 +252,9 @@ class Gateway:
         """Wait for the end and return the record; without a duration, end now.
 
         Its ``data`` has what a simulation's has, and ``lateness`` (a histogram of how late packets were
-        written: ``edges_ns``, ``counts``), ``tally`` (packets outside the queues) and ``kernel_drops`` (by
-        device).
+        written: ``edges_ns``, ``counts``), ``standstill_ns`` (for how long in the window the gateway was kept
+        from running, by more than a millisecond each time), ``tally`` (packets outside the queues) and
+        ``kernel_drops`` (by device).
 
         Raises
         ------
@@ -358,6 +361,18 @@ def lateness(record: Record, share: float = 0.99) -> float | None:
     return None if value is None else value / 1e9
 
 
+def standstill(who: str, time: int, record: Record) -> list[str]:
+    """Return a doubt if somebody was kept from running for so long, ns, of a record's window."""
+    start, end = record.window
+    share = time / 1e9 / (end - start) if end > start else 0.0
+    if share <= STILL:
+        return []
+    return [
+        f"the machine stood still: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
+        "the link may have been idle for that; run it again, or on a machine that nobody else uses"
+    ]
+
+
 def doubts(record: Record) -> list[str]:
     """Return why the figures of a record of the real world may not mean what they seem to."""
     found = []
@@ -367,6 +382,7 @@ def doubts(record: Record) -> list[str]:
             f"the host could not keep up: 1 packet in 100 was more than {late * 1e3:.1f} ms late; "
             "take a lower rate, or an idle machine"
         )
+    found += standstill("the gateway", record.data["standstill_ns"], record)
     lost = {name: count for name, count in record.data.get("kernel_drops", {}).items() if count}
     for name, count in lost.items():
         found.append(f"{name}: the kernel dropped {count} packets before the gateway could read them")

@@ -120,6 +120,7 @@ class Session:
             "seconds": self.record.seconds,
             "metrics": self.metrics,
             "lateness_p99_s": lateness(self.record),
+            "standstill_s": self.record.data["standstill_ns"] / 1e9,
             "packets": self.record.data["tally"],
             "warnings": self.warnings,
         }
@@ -181,6 +182,7 @@ class Session:
             "host": platform.node(),
             "cores": os.cpu_count(),
             "lateness_p99_s": late,
+            "standstill_s": self.record.data["standstill_ns"] / 1e9,
             **{f"packets_{name}": count for name, count in self.record.data["tally"].items()},
             "warnings": self.warnings,
         }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shlex
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.capacity import mahimahi_steps
 from sojourn.errors import InputError
+from sojourn.real.awake import awake
 from sojourn.real.gateway import Gateway, Host, Link, Match
 from sojourn.real.jail import Jail
 from sojourn.real.live import Line
@@ -118,7 +120,8 @@ def run(
     jail = Jail(place.inside, words, _environment(request, place), _user())
     line = Line(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
-        stopped = _attend(jail, watched, line)
+        with awake() if command else contextlib.nullcontext():  # a prompt may be open for hours
+            stopped = _attend(jail, watched, line)
     finally:
         if line is not None:
             line.close()

@@ -17,8 +17,9 @@ from typing import Any
 from sojourn import _core
 from sojourn.caution import cautions
 from sojourn.metrics import compute
+from sojourn.real.awake import awake
 from sojourn.real.columns import columns
-from sojourn.real.gateway import FORWARD, Gateway, Host, Link, Match, doubts
+from sojourn.real.gateway import FORWARD, Gateway, Host, Link, Match, doubts, standstill
 from sojourn.real.hosts import Network, require
 from sojourn.real.jobs import layout
 from sojourn.real.scene import PORT, Layout
@@ -61,14 +62,15 @@ def run_points(
     web = any(one.kind == "web" for point in points for one in point.scenario.traffic)
     require(web=web)
     found = [layout(point.scenario, point.spec, point.seed) for point in points]
-    for done, (point, one) in enumerate(zip(points, found, strict=True)):
+    with awake():
+        for done, (point, one) in enumerate(zip(points, found, strict=True)):
 
-        def move(share: float, done: int = done) -> None:
-            if on_progress is not None:
-                on_progress((done + share) / len(points), done, len(points))
+            def move(share: float, done: int = done) -> None:
+                if on_progress is not None:
+                    on_progress((done + share) / len(points), done, len(points))
 
-        yield _recall(point, store, reduce) or _run(point, one, store, reduce, move)
-        move(1.0)
+            yield _recall(point, store, reduce) or _run(point, one, store, reduce, move)
+            move(1.0)
 
 
 def _recall(point: Point, store: Store | None, reduce: Reduce | None) -> tuple[Outcome, list[str]] | None:
@@ -91,7 +93,7 @@ def _run(
     data = columns(found, seen.data, hosts)
     record = Record(data, found.plan)
     values = _values(record, reduce)
-    warnings = cautions(record) + doubts(seen) + _faults(hosts)
+    warnings = cautions(record) + doubts(seen) + _standstill(seen, hosts) + _faults(hosts)
     if store is not None:
         facts = json.dumps({"doubts": warnings, "reduce": _version(reduce)})
         store.write([Finished(point, data, values)], metrics_version(), facts)
@@ -156,6 +158,14 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
         mean_packet=found.mean_packet,
         conventions="linux" if plan["linux"] else "default",
     )
+
+
+def _standstill(record: Record, hosts: dict[Any, Any]) -> list[str]:
+    """Return a doubt about the host that was kept longest; what kept the gateway, too, is said of that."""
+    (side, number), worst = max(hosts.items(), key=lambda item: item[1]["standstill_ns"])
+    if worst["standstill_ns"] <= record.data["standstill_ns"]:
+        return []
+    return standstill(f"the host {side}{number}", worst["standstill_ns"], record)
 
 
 def _faults(hosts: dict[Any, Any]) -> list[str]:

@@ -1,0 +1,79 @@
+"""Processors are kept awake in virtual machines, and where they are not a standstill is told."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from real.wire import wire
+from sojourn.real import awake
+from sojourn.real.gateway import Link, doubts
+
+FLAGS = "processor\t: 0\nflags\t\t: fpu sse2{}\n"
+
+
+def spinning() -> list[int]:
+    """Return the policies of the threads that keep this process's processors awake."""
+    tasks = Path("/proc/self/task").iterdir()
+    named = (int(one.name) for one in tasks if (one / "comm").read_text().strip() == "sojourn-awake")
+    return [os.sched_getscheduler(task) for task in named]
+
+
+def comes_to(expected: list[int]) -> bool:
+    """Return whether their policies come to be these: a thread names and lowers itself when it first runs."""
+    return any(spinning() == expected or os.sched_yield() for _ in range(10_000))
+
+
+@pytest.mark.parametrize(
+    ("is_virtual", "has_quota", "each"), [(True, False, 1), (False, False, 0), (True, True, 0)]
+)
+def test_a_thread_for_each_processor_gives_way_to_everybody_where_that_helps(
+    monkeypatch: pytest.MonkeyPatch, is_virtual: bool, has_quota: bool, each: int
+) -> None:
+    monkeypatch.setattr(awake, "is_virtual", lambda: is_virtual)
+    monkeypatch.setattr(awake, "has_quota", lambda: has_quota)
+    before = spinning()
+    with awake.awake():
+        assert comes_to(before + [os.SCHED_IDLE] * each * len(os.sched_getaffinity(0)))
+    assert spinning() == before
+
+
+@pytest.mark.parametrize(("flag", "expected"), [(" hypervisor", True), ("", False), (" nohypervisor", False)])
+def test_a_virtual_machine_says_so(tmp_path: Path, flag: str, expected: bool) -> None:
+    (tmp_path / "cpuinfo").write_text(FLAGS.format(flag))
+    assert awake.is_virtual(tmp_path / "cpuinfo") == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "file", "content", "expected"),
+    [
+        ("0::/a/b\n", "a/cpu.max", "50000 100000", True),
+        ("0::/a/b\n", "a/b/cpu.max", "max 100000", False),
+        ("0::/a/b\n", "c/cpu.max", "50000 100000", False),
+        ("3:cpu,cpuacct:/a\n0::/\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "50000", True),
+        ("3:cpu,cpuacct:/a\n0::/\n", "cpu,cpuacct/a/cpu.cfs_quota_us", "-1", False),
+        ("3:cpu:/gone\n", "cpu/cpu.cfs_quota_us", "50000", True),
+        ("4:memory:/a\n", "memory/a/cpu.cfs_quota_us", "50000", False),
+    ],
+)
+def test_a_ration_of_processor_time_is_seen(
+    tmp_path: Path, own: str, file: str, content: str, expected: bool
+) -> None:
+    (tmp_path / "own").write_text(own)
+    path = tmp_path / "groups" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(content + "\n")
+    assert awake.has_quota(tmp_path / "own", tmp_path / "groups") == expected
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_standstill_of_the_machine_is_a_doubt() -> None:
+    """Stopped by a signal, which is as if its processors had been taken away."""
+    with wire() as place, place.gateway(Link("10Mbit/s")) as gateway:
+        me = os.getpid()
+        subprocess.run(["sh", "-c", f"kill -STOP {me}; sleep 0.3; kill -CONT {me}"], check=True)
+        record = gateway.finish()
+    assert record.data["standstill_ns"] >= 270e6  # it may have slept for 20 ms of these anyway
+    (doubt,) = doubts(record)
+    assert doubt.startswith("the machine stood still: the gateway could not run for ")
