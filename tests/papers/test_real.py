@@ -62,7 +62,9 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
         for point in points:
             short = point.scenario.with_(duration="25s", warmup="10s")
             (outcome,) = execute([Point(short, point.spec, point.seed)], None, 1, None, reduce)
-            yield type(outcome)(point, outcome.metrics, outcome.record, True), ["a doubt"]
+            late = ["the host could not keep up: late", "the machine stood still: the gateway"]
+            doubts = ["a doubt", *(late if point.seed == 2 else ())]
+            yield type(outcome)(point, outcome.metrics, outcome.record, True), doubts
 
     monkeypatch.setattr("sojourn.real.world.run_points", run_points)
     arms = [f"{name} 16" for name in ("TD", "REDstd", "GREDstd", "REDopt")]
@@ -81,7 +83,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     text = (tmp_path / "summary.md").read_text()
     assert "Of 34 claims: " in text
     assert "4 arms, each 3 times for 60s, of which 20s are not counted (the simulated twin: 500s)" in text
-    assert "The machine kept up in 12 of 12 runs.\n\n- " in text
+    assert "The machine kept up in 8 of 12 runs.\n\n- " in text, "the second repetitions of four did not"
     assert "| TD-04 | real | reproduced |" in text
     assert "| simulated |" not in text
     assert "- TD-08: *" in text, "lessons are answered"

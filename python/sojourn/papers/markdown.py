@@ -58,10 +58,12 @@ def _hosts(result: Reproduction) -> list[str]:
                 f"which {scenario.warmup} are not counted (the simulated twin: {twin.duration}).",
                 "",
             ]
-    late = [doubt for doubt in result.campaign.doubts if "could not keep up" in doubt]
-    others = [doubt for doubt in result.campaign.doubts if doubt not in late]
+    doubts = result.campaign.doubts
+    late = [doubt for doubt in doubts if "could not keep up" in doubt or "stood still" in doubt]
+    others = [doubt for doubt in doubts if doubt not in late]
     runs = len(result.campaign.runs)
-    lines += [f"The machine kept up in {runs - len(late)} of {runs} runs.", ""]
+    held_up = len({doubt.split(": ")[0] for doubt in late})  # a run may have several doubts
+    lines += [f"The machine kept up in {runs - held_up} of {runs} runs.", ""]
     return lines + [f"- {doubt}" for doubt in (*late, *others)] + [""] * bool(late or others)
 
 
