@@ -143,7 +143,7 @@ def scenarios(draw: st.DrawFn) -> sojourn.Scenario:
     )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios(), st.integers(0, 2**53 - 1))
 def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario, seed: int) -> None:
     (outcome,) = execute(points(scenario, [scenario.queue.aqm], [seed]))  # type: ignore[union-attr]
@@ -181,7 +181,7 @@ def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario,
     assert compute(record) == values
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios())
 def test_a_scenario_reads_back_and_runs_alike(scenario: sojourn.Scenario) -> None:
     again = sojourn.Scenario.from_toml(scenario.to_toml())

@@ -14,7 +14,6 @@ import os
 import re
 import sys
 import types
-import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,7 +218,7 @@ def name_of(cls: type[Aqm]) -> str:
     if name is not None:
         return find(name).name
     content = _code(cls)
-    digest = hashlib.sha256(content).hexdigest()[:16] if content is not None else uuid.uuid4().hex[:16]
+    digest = hashlib.sha256(content).hexdigest()[:16] if content is not None else os.urandom(8).hex()
     return _register(Own(f"{HERE}:{cls.__name__}", cls, None, digest, None)).name
 
 
