@@ -40,6 +40,7 @@ __all__ = [
     "tcp_options",
     "check",
     "run",
+    "Awake",
     "Batch",
     "Gateway",
 ]

@@ -67,6 +67,10 @@ def test_a_ration_of_processor_time_is_seen(
     assert awake.has_quota(tmp_path / "own", tmp_path / "groups") == expected
 
 
+def test_a_kernel_without_groups_has_no_rations(tmp_path: Path) -> None:
+    assert not awake.has_quota(tmp_path / "own", tmp_path / "groups")
+
+
 @pytest.mark.usefixtures("namespaces")
 def test_a_standstill_of_the_machine_is_a_doubt() -> None:
     """Stopped by a signal, which is as if its processors had been taken away."""

@@ -38,7 +38,10 @@ def is_virtual(cpuinfo: Path = CPUINFO) -> bool:
 
 def has_quota(own: Path = OWN_GROUPS, groups: Path = GROUPS) -> bool:
     """Return whether processor time is rationed, as in most containers: idling would use the ration up."""
-    for line in own.read_text(encoding="utf-8").splitlines():
+    lines = (
+        own.read_text(encoding="utf-8").splitlines() if own.exists() else ()
+    )  # a kernel may have no groups
+    for line in lines:
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
