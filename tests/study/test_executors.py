@@ -15,6 +15,7 @@ import os
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -259,12 +260,17 @@ def test_an_interrupted_cluster_keeps_what_is_done(
     assert sojourn.CORE_VERSION == _core.CORE_VERSION
 
 
+@pytest.mark.parametrize("has_connected", [True, False], ids=["open", "never made"])
 def test_a_forgotten_connection_stops_no_other(
-    two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+    two_workers: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch, has_connected: bool
 ) -> None:
     """The collector finds one that was never closed while the thread of the next one starts."""
-    forgotten = Dask(two_workers.scheduler_address)
-    forgotten._client = client = forgotten._connect()
+    forgotten = Dask(two_workers.scheduler_address if has_connected else "nonsense://x")
+    try:
+        forgotten._client = forgotten._connect()
+    except InputError as error:
+        error.circle = error  # type: ignore[attr-defined]
+    left = weakref.WeakSet([] if forgotten._client is None else [forgotten._client])
     forgotten.circle = forgotten  # type: ignore[attr-defined]
     del forgotten
     make = distributed.utils.get_loop_factory
@@ -278,4 +284,5 @@ def test_a_forgotten_connection_stops_no_other(
     with Dask(two_workers.scheduler_address) as executor:
         executor._client = executor._connect()
         assert collected
-    client.close()
+    for client in left:
+        cluster._leave(client)

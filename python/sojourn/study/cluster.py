@@ -10,6 +10,7 @@ process writes it.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import time
 from collections import deque
@@ -52,9 +53,7 @@ class Dask:
 
     Notes
     -----
-    The connection lasts from the first jobs to `close`, or to the end of a ``with``. It has no finalizer: the
-    garbage collector may call one in the very thread that another client is waiting for, and closing a client
-    takes the lock that this other one holds.
+    The connection lasts from the first jobs to `close`, or to the end of a ``with``, or of the process.
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
@@ -87,9 +86,10 @@ class Dask:
 
     def _connect(self) -> Client:
         try:
-            from distributed import Client, LocalCluster
+            from distributed import LocalCluster
         except ImportError:
             raise InputError("dask", "is not installed", "pip install 'sojourn[dask]'") from None
+        connect = _client()
         if self.address == "local":
             cluster = LocalCluster(
                 n_workers=self.workers or cores(),
@@ -97,9 +97,9 @@ class Dask:
                 dashboard_address=":0",
                 silence_logs=50,
             )
-            return _checked(Client(cluster))
+            return _checked(connect(cluster))
         try:
-            client = Client(self.address, timeout=PATIENCE)
+            client = connect(self.address, timeout=PATIENCE)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(
@@ -111,6 +111,22 @@ class Dask:
             client.close()
             raise InputError("dask", f"= {self.address!r} has no workers", "dask worker ADDRESS") from None
         return _checked(client)
+
+
+@functools.cache
+def _client() -> type[Client]:
+    """Return Dask's client without its finalizer.
+
+    The garbage collector may call one in the very thread that another client is waiting for, and to close a
+    client takes the lock that this other one holds: neither goes on. Even one that could not be made has it.
+    """
+    from distributed import Client
+
+    class Lasting(Client):  # type: ignore[misc]
+        def __del__(self) -> None:
+            pass
+
+    return Lasting
 
 
 def version() -> dict[str, str]:
