@@ -16,6 +16,7 @@ mod bands;
 mod census;
 mod classes;
 mod common;
+mod conventions;
 pub mod exam;
 mod flow_table;
 pub mod inspect;
@@ -67,6 +68,7 @@ pub use aqm::{
     Aqm, Asked, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
 };
 pub use census::Census;
+pub use conventions::Conventions;
 pub use profile::Profile;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Fate, Scheduler, Token};

@@ -3,8 +3,8 @@
 use crate::support::{context, table};
 use sojourn_aqm::exam::{Event, World};
 use sojourn_aqm::{
-    Algorithm, Aqm, Asked, Cause, Context, DefaultValue, Kind, Limit, PacketView, Param, QUEUE_WORDS,
-    QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
+    Algorithm, Aqm, Asked, Cause, Context, Conventions, DefaultValue, Kind, Limit, PacketView, Param,
+    QUEUE_WORDS, QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -39,8 +39,8 @@ pub(crate) fn contexts() -> Vec<Context> {
     vec![
         ordinary,
         Context { ecn: false, ..ordinary },
-        Context { ns2: true, ..ordinary },
-        Context { ns2: true, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
+        Context { conventions: Conventions::Ns2, ..ordinary },
+        Context { conventions: Conventions::Ns2, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
         Context { link_rate: 1, ..ordinary },
         Context { link_rate: 10_000_000_000_000, ..ordinary },
         Context { limit: Limit::Packets(1), ..ordinary },
@@ -310,21 +310,25 @@ fn defaults_written_out_are_the_defaults() {
     }
 }
 
-/// Preset `ns2` is nothing but ns-2's values.
+/// A preset is the values of its column, written out.
 #[test]
-fn the_preset_is_its_values_written_out() {
-    for algorithm in registry::ALGORITHMS {
-        let values = algorithm.params.iter().filter_map(|p| p.ns2.map(|word| format!(" {} {word}", p.name)));
+fn a_preset_is_its_values_written_out() {
+    let run = |spec: &str, conventions| {
+        let ordinary = Context { conventions, ecn: true, limit: Limit::Packets(1000), ..context() };
+        let mut world = world_of(spec, ordinary, 11).expect("defaults fit");
+        world.run(10_000, 0.5);
+        world.log
+    };
+    for (algorithm, preset) in
+        registry::ALGORITHMS.iter().flat_map(|one| Conventions::ALL.map(|preset| (one, preset)))
+    {
+        let values = algorithm.params.iter().filter_map(|p| Some((p.name, p.under(preset)?)));
+        let values = values.map(|(name, word)| format!(" {name} {word}"));
         let written = algorithm.name.to_owned() + &values.collect::<String>();
-        let run = |spec: &str, ns2| {
-            let ordinary = Context { ns2, ecn: true, limit: Limit::Packets(1000), ..context() };
-            let mut world = world_of(spec, ordinary, 11).expect("defaults fit");
-            world.run(10_000, 0.5);
-            world.log
-        };
-        assert_eq!(run(algorithm.name, true), run(&written, false), "{written}");
-        if written != algorithm.name {
-            assert_ne!(run(algorithm.name, true), run(algorithm.name, false), "{written} moves nothing");
+        let (under, default) = (run(algorithm.name, preset), Conventions::Default);
+        assert_eq!(under, run(&written, default), "{written}");
+        if preset == Conventions::Ns2 && written != algorithm.name {
+            assert_ne!(under, run(algorithm.name, default), "{written} changes nothing");
         }
     }
 }

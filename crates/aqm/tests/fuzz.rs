@@ -5,7 +5,8 @@
 use crate::{contract, schedulers};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::RngSeed};
 use sojourn_aqm::{
-    Algorithm, Class, Context, Ecn, FlowId, Kind, Limit, PacketView, Param, Span, Spec, Time, Verdict,
+    Algorithm, Class, Context, Conventions, Ecn, FlowId, Kind, Limit, PacketView, Param, Span, Spec, Time,
+    Verdict,
     exam::{Event, World},
     registry, units,
 };
@@ -86,14 +87,17 @@ fn links() -> impl Strategy<Value = Context> {
     let rate = prop_oneof![2 => Just(10_000_000), 1 => magnitude(1.0, 1e13).prop_map(|x| x as u64)];
     let mean = prop_oneof![2 => Just(1000u32), 1 => 1u32..=65_536];
     (rate, limit, mean, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(link_rate, limit, mean_packet, ecn, ns2, ns2_2001)| Context {
+        |(link_rate, limit, mean_packet, ecn, ns2, other)| Context {
             link_rate,
             limit,
             mean_packet,
             ecn,
-            ns2,
-            ns2_2001: ns2 && ns2_2001,
-            linux: !ns2 && ns2_2001,
+            conventions: match (ns2, other) {
+                (true, false) => Conventions::Ns2,
+                (true, true) => Conventions::Ns2_2001,
+                (false, true) => Conventions::Linux,
+                (false, false) => Conventions::Default,
+            },
         },
     )
 }

@@ -2,7 +2,7 @@
 
 use crate::{errors::spec_error, own};
 use pyo3::{exceptions::PyValueError, prelude::*};
-use sojourn_aqm::{Aqm, Context, Limit, Settings, Span, exam::Event, exam::World, units};
+use sojourn_aqm::{Aqm, Context, Conventions, Limit, Settings, Span, exam::Event, exam::World, units};
 
 /// An algorithm in a random world.
 #[pyclass(unsendable, module = "sojourn._core")]
@@ -26,8 +26,7 @@ impl Exam {
         seed: u64,
     ) -> PyResult<Exam> {
         let limit: Limit = units::limit(limit).map_err(PyValueError::new_err)?;
-        let context =
-            Context { link_rate: rate, limit, mean_packet, ecn, ns2: false, ns2_2001: false, linux: false };
+        let context = Context { link_rate: rate, limit, mean_packet, ecn, conventions: Conventions::Default };
         let spec = own::parse(py, spec)?;
         own::guarded(py, || {
             let settings = Settings { spec: &spec, context };

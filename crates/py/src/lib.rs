@@ -18,6 +18,7 @@ mod units;
 mod views;
 
 use pyo3::prelude::*;
+use sojourn_aqm::Conventions;
 
 /// The simulator and the algorithms of Sojourn.
 #[pymodule]
@@ -39,7 +40,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::nearest, module)?)?;
-    module.add("CONVENTIONS", sojourn_sim::tcp::schema::CONVENTIONS.to_vec())?;
+    module.add("CONVENTIONS", Conventions::ALL.map(Conventions::name).to_vec())?;
     module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;

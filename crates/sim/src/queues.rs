@@ -9,7 +9,7 @@ use crate::{
     plan,
     record::{Record, Recorder},
 };
-use sojourn_aqm::{Algorithm, Cause, Class, Ecn};
+use sojourn_aqm::{Algorithm, Cause, Class, Conventions, Ecn};
 
 /// A packet as a queue knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,12 +96,8 @@ pub struct Common<'a> {
     pub mean_packet: u32,
     /// Samples this often; 0: none.
     pub interval: u64,
-    /// Whether algorithms default to the settings of ns-2, of that of before late 2001, of Linux.
-    pub ns2: bool,
-    /// See `ns2`.
-    pub ns2_2001: bool,
-    /// See `ns2`.
-    pub linux: bool,
+    /// Whose defaults algorithms have.
+    pub conventions: Conventions,
     /// Algorithms beside the registry's.
     pub algorithms: &'a [&'static Algorithm],
     /// Of their random numbers.
@@ -116,9 +112,7 @@ impl Queues {
     pub fn new(links: &[plan::Link], common: &Common) -> Result<Queues, PlanError> {
         let setting = Setting {
             mean_packet: common.mean_packet,
-            ns2: common.ns2,
-            ns2_2001: common.ns2_2001,
-            linux: common.linux,
+            conventions: common.conventions,
             algorithms: common.algorithms,
         };
         let mut queues = Queues {
