@@ -5,8 +5,8 @@
 //! is crossed once per run, with whole columns as little-endian bytes.
 
 mod batch;
+mod conformance;
 mod errors;
-mod exam;
 mod gateway;
 mod inspect;
 mod own;
@@ -56,7 +56,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PASS", views::PASS)?;
     module.add("MARK", views::MARK)?;
     module.add("DROP", views::DROP)?;
-    module.add_class::<exam::Exam>()?;
+    module.add_class::<conformance::Harness>()?;
     module.add_class::<gateway::Awake>()?;
     module.add_class::<gateway::Gateway>()?;
     module.add_class::<batch::Batch>()

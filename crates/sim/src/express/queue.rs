@@ -7,7 +7,7 @@ use crate::{
     net::{Clerk, Gate, Packet, Port, Sacks},
     record::Recorder,
 };
-use sojourn_aqm::Aqm;
+use sojourn_aqm::{Aqm, IgnoresContents};
 use std::marker::PhantomData;
 
 /// The measured queue as the loop sees it.
@@ -39,8 +39,8 @@ pub(super) trait Which {
     fn of(port: &mut Port) -> Option<Self::Queue<'_>>;
 }
 
-/// One line with this algorithm, which must not look at who waits.
-pub(super) struct One<A>(PhantomData<A>);
+/// One line with this algorithm.
+pub(super) struct One<A: IgnoresContents>(PhantomData<A>);
 
 /// Any.
 pub(super) struct Any;
@@ -99,7 +99,7 @@ impl Queue for &mut Port {
     }
 }
 
-impl<A: Aqm> Which for One<A> {
+impl<A: IgnoresContents> Which for One<A> {
     type Queue<'a> = Gate<'a, A>;
     fn of(port: &mut Port) -> Option<Gate<'_, A>> {
         port.gate_of()

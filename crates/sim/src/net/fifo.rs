@@ -6,13 +6,13 @@ use super::{
     gate::{Desk, Gate},
     line::Line,
 };
-use sojourn_aqm::{Aqm, Asked, Limit, Overflow, Stream, Time};
+use sojourn_aqm::{Aqm, Hooks, IgnoresContents, Limit, Overflow, Stream, Time};
 use std::any::Any;
 
 /// First in, first out, as far as the algorithm lets it.
 pub(crate) struct Fifo {
     desk: Desk,
-    asked: Asked,
+    hooks: Hooks,
     aqm: Box<dyn Aqm>,
 }
 
@@ -32,7 +32,7 @@ impl Fifo {
                 rng: Stream::new(seed, &format!("queue/{name}/aqm")),
                 victims: Stream::new(seed, &format!("queue/{name}/victims")),
             },
-            asked: aqm.asked(),
+            hooks: aqm.hooks(),
             aqm,
         }
     }
@@ -56,14 +56,14 @@ impl Fifo {
     /// The way in and out, whatever the algorithm is.
     #[inline(always)]
     pub(super) fn gate<'a>(&'a mut self, clerk: &'a mut Clerk) -> Gate<'a, dyn Aqm> {
-        Gate { desk: &mut self.desk, clerk, aqm: &mut *self.aqm, asked: self.asked, looks: true }
+        Gate { desk: &mut self.desk, clerk, aqm: &mut *self.aqm, hooks: self.hooks, looks: true }
     }
 
-    /// The way in and out if the algorithm is an `A`, which must be one that never looks at who waits.
-    pub(super) fn gate_of<'a, A: Aqm>(&'a mut self, clerk: &'a mut Clerk) -> Option<Gate<'a, A>> {
+    /// The way in and out if the algorithm is an `A`: the line keeps no occupancy for it.
+    pub(super) fn gate_of<'a, A: IgnoresContents>(&'a mut self, clerk: &'a mut Clerk) -> Option<Gate<'a, A>> {
         let aqm = (&mut *self.aqm as &mut dyn Any).downcast_mut::<A>()?;
-        let asked = aqm.asked();
-        Some(Gate { desk: &mut self.desk, clerk, aqm, asked, looks: false })
+        let hooks = aqm.hooks();
+        Some(Gate { desk: &mut self.desk, clerk, aqm, hooks, looks: false })
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {

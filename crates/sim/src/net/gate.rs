@@ -10,7 +10,7 @@ use super::{
     line::Line,
 };
 use crate::record::{Counters, Sampled};
-use sojourn_aqm::{Aqm, Asked, Cause, Limit, Overflow, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Aqm, Cause, Hooks, Limit, Overflow, Random, Stream, Time, Verdict};
 
 /// Who waits, who goes when there is no room, and chance: what does not depend on the algorithm.
 pub(super) struct Desk {
@@ -26,7 +26,7 @@ pub(crate) struct Gate<'a, A: ?Sized> {
     pub(super) desk: &'a mut Desk,
     pub(crate) clerk: &'a mut Clerk,
     pub(super) aqm: &'a mut A,
-    pub(super) asked: Asked,
+    pub(super) hooks: Hooks,
     pub(super) looks: bool,
 }
 
@@ -41,7 +41,7 @@ impl<'a, A: Aqm + ?Sized> Gate<'a, A> {
             if !self.finds_room(now, packet) {
                 return false;
             }
-        } else if self.asked.arrivals {
+        } else if self.hooks.arrivals {
             let Desk { line, rng, .. } = &mut *self.desk;
             let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &line.view(), rng);
             if verdict != Verdict::Pass {
@@ -69,7 +69,7 @@ impl<'a, A: Aqm + ?Sized> Gate<'a, A> {
             let place = self.desk.line.pop(self.looks);
             let Waiting { packet: Packet { bytes, class, .. }, arrived, .. } = *self.desk.line.popped(place);
             self.clerk.counters.leave(now, others, bytes);
-            if self.asked.departures && !self.lets_go(now, place, arrived) {
+            if self.hooks.departures && !self.lets_go(now, place, arrived) {
                 continue;
             }
             self.clerk.departure(now, bytes, class, arrived);
@@ -93,20 +93,20 @@ impl<'a, A: Aqm + ?Sized> Gate<'a, A> {
     /// Whether packets may be dropped or marked when they leave.
     #[inline(always)]
     pub(crate) fn drops_late(&self) -> bool {
-        self.asked.departures
+        self.hooks.departures
     }
 
     /// The buffer is full: whether an arriving packet may wait after all.
     #[cold]
     #[inline(never)]
     fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
-        if self.asked.arrivals {
+        if self.hooks.arrivals {
             self.aqm.on_offered(Time(now), &packet.view(now), &self.desk.line.view());
         }
         if !self.make_room(now, packet) {
             return self.refuse(now);
         }
-        if !self.asked.arrivals {
+        if !self.hooks.arrivals {
             return true;
         }
         let Desk { line, rng, .. } = &mut *self.desk;

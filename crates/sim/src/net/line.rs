@@ -1,7 +1,7 @@
 //! A line of waiting packets: a ring of a power of two of places, so that one operation says where a packet is.
 
 use super::{Packet, clerk::Waiting};
-use sojourn_aqm::{Census, Class, Contents, FlowId, Limit, PacketView, QueueView};
+use sojourn_aqm::{Class, Contents, FlowId, Limit, Occupancy, PacketView, QueueView};
 
 /// The waiting packets, head first, and how much may wait.
 pub(super) struct Line {
@@ -14,14 +14,14 @@ pub(super) struct Line {
     /// So many packets may wait whatever their sizes.
     sure: u32,
     pub(super) link_rate: u64,
-    census: Census,
+    occupancy: Occupancy,
 }
 
 impl Line {
     pub(super) fn new(limit: Limit, link_rate: u64) -> Line {
         let sure = if let Limit::Packets(packets) = limit { packets } else { 0 };
         let places = vec![Waiting::default(); 16];
-        Line { places, head: 0, len: 0, bytes: 0, limit, sure, link_rate, census: Census::default() }
+        Line { places, head: 0, len: 0, bytes: 0, limit, sure, link_rate, occupancy: Occupancy::default() }
     }
 
     #[inline(always)]
@@ -64,7 +64,7 @@ impl Line {
     #[inline(always)]
     pub(super) fn push(&mut self, packet: &Packet, arrived: u64, number: u64, looks: bool) {
         if looks {
-            self.census.enter(FlowId(packet.flow), packet.class);
+            self.occupancy.enter(FlowId(packet.flow), packet.class);
         }
         self.bytes += u64::from(packet.bytes);
         if self.len as usize >= self.places.len() {
@@ -86,7 +86,7 @@ impl Line {
         let Packet { bytes, flow, class, .. } = self.places[place].packet;
         self.bytes -= u64::from(bytes);
         if looks {
-            self.census.leave(FlowId(flow), class);
+            self.occupancy.leave(FlowId(flow), class);
         }
         place
     }
@@ -112,7 +112,7 @@ impl Line {
         }
         self.len -= 1;
         self.bytes -= u64::from(one.packet.bytes);
-        self.census.leave(FlowId(one.packet.flow), one.packet.class);
+        self.occupancy.leave(FlowId(one.packet.flow), one.packet.class);
         Some(one)
     }
 
@@ -142,10 +142,10 @@ impl Contents for Line {
         Some(one.packet.view(one.arrived))
     }
     fn of_flow(&self, flow: FlowId) -> u32 {
-        self.census.of_flow(flow, || self.members())
+        self.occupancy.of_flow(flow, || self.members())
     }
     fn of_class(&self, class: Class) -> u32 {
-        self.census.of_class(class, || self.members())
+        self.occupancy.of_class(class, || self.members())
     }
 }
 

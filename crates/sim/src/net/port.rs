@@ -9,7 +9,9 @@ use crate::{
     plan,
     record::{Counters, Sampled},
 };
-use sojourn_aqm::{Algorithm, Aqm, Context, Conventions, Limit, Overflow, Scheduler, Spec, Time, units};
+use sojourn_aqm::{
+    Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
+};
 
 /// What algorithms are told of the whole run.
 pub(crate) struct Setting<'a> {
@@ -172,8 +174,8 @@ impl Port {
         }
     }
 
-    /// The way in and out, if this is one line with an algorithm `A`, which must be one that never looks at who waits.
-    pub(crate) fn gate_of<A: Aqm>(&mut self) -> Option<Gate<'_, A>> {
+    /// The way in and out, if this is one line with an algorithm `A`, which ignores contents.
+    pub(crate) fn gate_of<A: IgnoresContents>(&mut self) -> Option<Gate<'_, A>> {
         match &mut self.queue {
             Queue::One(fifo) => fifo.gate_of(&mut self.clerk),
             Queue::Several(_) => None,
