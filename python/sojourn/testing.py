@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn import _core
-from sojourn.own import Aqm
-from sojourn.scenario import Scenario
+from sojourn.algorithms import Aqm
+from sojourn.spec.scenario import Scenario
 
 WEEK = 7 * 24 * 3600 * 10**9
 #: Links and limits: rate in bit/s, limit, mean packet in bytes, whether ECN is on.
@@ -128,7 +128,7 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
     >>> print(report.lines[0])
     ok      schema: every parameter has meaning, unit, range and source
     """
-    from sojourn.run import canonical
+    from sojourn.api import canonical
 
     spec = canonical(aqm)
     report = Report(spec)
