@@ -1,7 +1,7 @@
 """From a scenario to the plan that the core runs: defaults filled in, every unit a plain number.
 
 ``check`` refuses what single fields cannot see (a flow to nowhere, a warm-up after the end); ``plan``
-builds the JSON shape of ``crates/sim/src/plan.rs``. What only the core can judge (``min_th >= max_th``)
+builds the JSON shape of ``crates/sim/src/plan/mod.rs``. What only the core can judge (``min_th >= max_th``)
 is refused by the core's own ``check`` before anything runs.
 """
 
