@@ -3,8 +3,11 @@
 use crate::path::NO_INDEX;
 use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
 
-/// Up to three selective-acknowledgement blocks, `first..end`; an empty one ends the list.
-pub(crate) type Sack = [(u32, u32); 3];
+/// A block of packets: the first one, and one beyond the last.
+pub(crate) type Block = (u32, u32);
+
+/// Up to three blocks of a selective acknowledgement; an empty one ends the list.
+pub(crate) type Sack = [Block; 3];
 
 /// How many blocks there are, one at least.
 #[inline(always)]

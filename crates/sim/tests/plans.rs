@@ -5,7 +5,7 @@
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::{Conventions, registry};
+use sojourn_aqm::{Conventions, Span, registry};
 use sojourn_sim::{
     Plan,
     plan::{
@@ -309,7 +309,7 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let groups = (vec(flows, 1..3), datagrams).prop_map(|(groups, datagrams)| {
         let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
             let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
-            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, 0, 0);
+            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, Span::ZERO, Span::ZERO);
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
             let name = format!("t{i}");

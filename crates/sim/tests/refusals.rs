@@ -6,6 +6,7 @@ use crate::{
     support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Plan, PlanError, Simulation,
     plan::{Access, Draw, Dumbbell, Link, Tcp, Topology, TrafficKind},
@@ -213,12 +214,12 @@ fn traffic_is_checked() {
 fn options_of_tcp_are_checked() {
     type Spoil = fn(&mut sojourn_sim::tcp::TcpOptions);
     let options: [(&str, Spoil); 8] = [
-        ("initial_rto", |o| o.initial_rto = u64::MAX),
-        ("max_rto", |o| o.max_rto = u64::MAX),
-        ("min_rto", |o| o.min_rto = o.max_rto + 1),
-        ("delayed_ack", |o| o.delayed_ack = u64::MAX),
-        ("granularity", |o| o.granularity = u64::MAX),
-        ("overhead", |o| o.overhead = u64::MAX),
+        ("initial_rto", |o| o.initial_rto = Span(u64::MAX)),
+        ("max_rto", |o| o.max_rto = Span(u64::MAX)),
+        ("min_rto", |o| o.min_rto = o.max_rto + Span(1)),
+        ("delayed_ack", |o| o.delayed_ack = Span(u64::MAX)),
+        ("granularity", |o| o.granularity = Span(u64::MAX)),
+        ("overhead", |o| o.overhead = Span(u64::MAX)),
         ("receiver_window", |o| o.receiver_window = 0),
         ("sack_bytes", |o| o.sack_bytes = u32::MAX),
     ];
@@ -266,8 +267,8 @@ proptest! {
                 _ => match (&mut plan.traffic[group].kind, place % 4) {
                     (TrafficKind::Tcp(tcp), 0) => tcp.payload = wild as u32,
                     (TrafficKind::Tcp(tcp), 1) => tcp.header = wild as u32,
-                    (TrafficKind::Tcp(tcp), 2) => tcp.options.max_rto = wild,
-                    (TrafficKind::Tcp(tcp), _) => tcp.options.delayed_ack = wild,
+                    (TrafficKind::Tcp(tcp), 2) => tcp.options.max_rto = Span(wild),
+                    (TrafficKind::Tcp(tcp), _) => tcp.options.delayed_ack = Span(wild),
                     (TrafficKind::TcpShort { arrivals, .. }, 0) => *arrivals = float,
                     (TrafficKind::TcpShort { size, .. }, 1) => *size = Some(Draw::Uniform(0.0, float)),
                     (TrafficKind::TcpShort { lifetime, .. }, 2) => *lifetime = Some(Draw::Exponential(float)),

@@ -13,6 +13,7 @@ use crate::{
     support::{cases, difference, options, queue},
 };
 use proptest::prelude::*;
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Control, Plan, Simulation,
     plan::{QueueConfig, Topology, TrafficKind},
@@ -67,7 +68,7 @@ proptest! {
             if let TrafficKind::Tcp(tcp) = &mut traffic.kind {
                 let (min_rto, initial_rto) = (tcp.options.min_rto, tcp.options.initial_rto);
                 let sack = options(conventions, &[("variant", "sack"), ("ecn", "on")]);
-                tcp.options = TcpOptions { min_rto, initial_rto, delayed_ack: 0, overhead: 0, ..sack };
+                tcp.options = TcpOptions { min_rto, initial_rto, delayed_ack: Span::ZERO, overhead: Span::ZERO, ..sack };
             }
         }
         same(&plan, seed)?;

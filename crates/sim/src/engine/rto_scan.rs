@@ -107,7 +107,7 @@ impl RtoScan {
                 return false;
             };
             match connection.sender.deadline() {
-                Some(deadline) => self.file(calendar, (rto_event, *number), deadline),
+                Some(deadline) => self.file(calendar, (rto_event, *number), deadline.0),
                 None => *rto_event = RtoEvent::NOTHING,
             }
             *rto_event != RtoEvent::NOTHING

@@ -1,10 +1,10 @@
-//! A flow: one source and its destination, TCP or datagrams.
+//! A flow: one source and its destination, over TCP or as datagrams.
 
 mod connection;
 mod group;
 mod index;
 
-pub(crate) use connection::{AppState, Connection, Pools, Task};
+pub(crate) use connection::{AckSize, AppState, Connection, FlowRoute, Pools, Task};
 pub(crate) use group::Group;
 pub(crate) use index::{FlowIndex, Source};
 
@@ -16,28 +16,29 @@ use crate::{
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
 };
+use sojourn_aqm::{Span, Time};
 
-/// One flow: three lines of a cache. The first has what is touched only when something goes wrong or once a round
-/// trip, up to the sender's estimate of that; a plain round trip touches the other two.
+/// A flow. It takes three cache lines: the first has what only losses and RTT samples touch, an ordinary
+/// round trip touches the other two.
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     pub(crate) losses: LossCounts,
     pub(crate) endpoint: Endpoint,
     pub(crate) counts: Counts,
-    /// What is done about its retransmission timer.
+    /// The event of its retransmission timer.
     pub(crate) rto_event: RtoEvent,
     pub(crate) group: u32,
     pub(crate) route: Route,
 }
 
 impl Flow {
-    /// A flow that has done nothing yet.
+    /// A flow that has not started.
     pub(crate) fn new(endpoint: Endpoint, group: u32, route: Route) -> Flow {
         let (losses, counts) = (LossCounts::default(), Counts::default());
         Flow { losses, endpoint, counts, rto_event: RtoEvent::NOTHING, group, route }
     }
 
-    /// What it has sent so far.
+    /// The counters of its sender.
     pub(crate) fn tally(&self) -> Tally {
         match &self.endpoint {
             Endpoint::Tcp(connection) => connection.sender.tally(),
@@ -45,12 +46,12 @@ impl Flow {
         }
     }
 
-    /// Forward packets that are not on their way any more.
+    /// Forward packets that were received or dropped.
     pub(crate) fn accounted(&self) -> u64 {
         [self.counts.received, self.losses.outside, self.losses.dropped].map(u64::from).iter().sum()
     }
 
-    /// Bytes that reached the receiver for the first time, in the window; `group` is its own.
+    /// Bytes received for the first time, in the measurement window. `group` is that of the flow.
     pub(crate) fn goodput(&self, group: &Group) -> u64 {
         match (&self.endpoint, group.tcp()) {
             (Endpoint::Tcp(connection), Some(tcp)) => connection.goodput(tcp, self.counts.received),
@@ -59,14 +60,14 @@ impl Flow {
         }
     }
 
-    /// A packet leaves the source: it gets the class under which the network knows it.
-    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
+    /// Set the class of a packet that the source sends, if there is a marker at the edge.
+    pub(crate) fn mark(&mut self, now: Time, packet: &mut Packet) {
         let marker = match &mut self.endpoint {
             Endpoint::Tcp(connection) => connection.marker(),
             Endpoint::Udp(udp) => udp.marker.as_deref_mut(),
         };
         if let Some(marker) = marker {
-            packet.class = marker.mark(now, packet.bytes, packet.class);
+            packet.class = marker.mark(now.0, packet.bytes, packet.class);
         }
     }
 }
@@ -74,39 +75,37 @@ impl Flow {
 /// The two ends of a flow.
 #[allow(
     clippy::large_enum_variant,
-    reason = "nearly every flow is a connection, and a box costs a miss a packet"
+    reason = "most flows are connections, and a box would cost a cache miss per packet"
 )]
 pub(crate) enum Endpoint {
-    /// A connection.
     Tcp(Connection),
-    /// A source that nobody answers.
+    /// A source of datagrams, which are not acknowledged.
     Udp(Box<Udp>),
 }
 
 /// A source of datagrams.
 pub(crate) struct Udp {
-    /// When packets leave.
+    /// When it sends.
     pub(crate) source: Datagrams,
-    /// Size of each on the wire.
+    /// Bytes of a datagram on the wire.
     pub(crate) size: u32,
-    /// How many have left.
+    /// Datagrams sent.
     pub(crate) sent: u64,
-    /// Bytes that have arrived, in the window.
+    /// Bytes received in the measurement window.
     pub(crate) goodput: u64,
-    /// What stands between it and the network.
     pub(crate) marker: Option<Box<EdgeMarker>>,
 }
 
-/// What a flow had done when the window opened: packets offered to the measured queue, packets dropped, and the
-/// sender's tally.
+/// The counters of a flow at the start of the measurement window.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WarmupSnapshot {
+    /// Packets offered to the measured queue.
     pub(crate) offered: u32,
     pub(crate) dropped: u32,
     pub(crate) tally: Tally,
 }
 
-/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
+/// Packets of each flow that were offered to the `measured` queue so far: those that left it and those in it.
 pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
     for packet in measured.waiting() {
@@ -115,50 +114,54 @@ pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     offered
 }
 
-/// What is counted per flow, of the packets that make their way. Packets of a flow are numbered with 32 bits, so they
-/// are counted with as many.
+/// An interval of time, half open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+/// Counters of delivered packets. Packets of a flow are numbered with 32 bits, so 32 bits are enough to count
+/// them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    /// Of the packets received in the window: time from sender to receiver, in all and at most.
-    pub(crate) delay: u64,
-    pub(crate) delay_max: u64,
+    /// Sum of the delays from sender to receiver of the packets received in the measurement window.
+    pub(crate) delay: Span,
+    /// The largest of these delays.
+    pub(crate) delay_max: Span,
+    /// Packets received in the measurement window.
     pub(crate) received: u32,
-    /// Packets that left the measured queue, sent or dropped, in the whole run: counted then, not at their arrival,
-    /// since the flow is at hand then.
+    /// Packets that left the measured queue, sent or dropped, in the whole run. They are counted as they
+    /// leave and not as they arrive, because the fast path has the flow in the cache then.
     pub(crate) queue_left: u32,
 }
 
-/// What is counted of the others.
+/// Counters of other packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossCounts {
-    /// At the measured queue in the window.
+    /// Packets dropped at the measured queue in the measurement window.
     pub(crate) queue_drops: u32,
+    /// Packets marked there.
     pub(crate) queue_marks: u32,
     /// Forward packets dropped anywhere, in the whole run.
     pub(crate) dropped: u32,
-    /// Forward packets received outside of the window: before it, or it is already known that they arrive after it.
+    /// Forward packets received before the measurement window, or known to be received after it.
     pub(crate) outside: u32,
 }
 
 impl Counts {
-    /// A packet that was sent at `sent` is received at `at`; whether that is in the window, [`warmup`, `end`).
+    /// A packet sent at `sent` is received at `at`; returns whether that is in the measurement window.
     #[inline]
-    pub(crate) fn receive(
-        &mut self,
-        losses: &mut LossCounts,
-        (at, sent): (u64, u64),
-        (warmup, end): (u64, u64),
-    ) -> bool {
-        if at.wrapping_sub(warmup) >= end - warmup {
+    pub(crate) fn receive(&mut self, losses: &mut LossCounts, at: Time, sent: Time, window: Window) -> bool {
+        // One comparison for both bounds.
+        if at.0.wrapping_sub(window.from.0) >= window.to.0 - window.from.0 {
             losses.outside += 1;
             return false;
         }
         let delay = at - sent;
         self.received += 1;
-        self.delay += delay;
-        if delay > self.delay_max {
-            self.delay_max = delay;
-        }
+        self.delay = self.delay + delay;
+        self.delay_max = self.delay_max.max(delay);
         true
     }
 }
@@ -167,7 +170,7 @@ impl Counts {
 mod tests {
     use super::*;
 
-    /// There may be very many.
+    /// A run may have very many.
     #[test]
     fn a_flow_is_small() {
         assert!(size_of::<Flow>() <= 192, "{} bytes", size_of::<Flow>());

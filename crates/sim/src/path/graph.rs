@@ -11,7 +11,7 @@ use crate::{
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
 };
-use sojourn_aqm::units;
+use sojourn_aqm::{Span, units};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Links, queues and routes.
@@ -289,7 +289,7 @@ impl Graph {
             let answer = AckPolicy::of(&group.kind);
             // Of other senders more is expected than that they react.
             let only_reacts = matches!(&group.kind, plan::TrafficKind::Tcp(tcp)
-                if tcp.max_rate.is_none() && tcp.options.overhead == 0);
+                if tcp.max_rate.is_none() && tcp.options.overhead == Span::ZERO);
             let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {
                     let key = format!("traffic.{}.to", group.name);

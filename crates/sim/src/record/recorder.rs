@@ -248,7 +248,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
     for row in parts.rows.all(&parts.groups) {
         columns.traffic.push(parts.groups[row.group as usize].traffic);
         columns.index.push(row.index);
-        columns.start_ns.push(row.start);
+        columns.start_ns.push(row.start.0);
     }
     let rows = columns.index.len();
     columns.crosses.resize(rows, 0);
@@ -294,8 +294,8 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
         columns.dropped_packets[row] += u64::from(flow.losses.dropped - before.dropped);
         columns.received_packets[row] += u64::from(counts.received);
-        columns.delay_ns[row] += counts.delay;
-        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
+        columns.delay_ns[row] += counts.delay.0;
+        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max.0);
         if !group.is_requests() {
             columns.goodput_bytes[row] += flow.goodput(group);
         }

@@ -7,15 +7,16 @@ use crate::{
     engine::{Event, EventKind},
     flow::Source,
     flow::{Connection, Task},
-    flow::{Endpoint, Flow, Udp},
+    flow::{Endpoint, Flow, FlowRoute, Udp, Window},
     packet::{Carries, Packet},
+    path::Route,
     plan,
     plan::validate::MAX_PACKET_BYTES,
     sim::{OF_GROUP, Simulation},
-    tcp::{self, Ack, ColdStatePool, Segment},
+    tcp::{self, Ack, ColdStatePool, EcnBits, Segment},
     traffic::{Datagrams, exponential},
 };
-use std::num::NonZero;
+use sojourn_aqm::{Span, Time};
 
 impl Simulation {
     /// A packet reaches a host in its own time.
@@ -41,9 +42,9 @@ impl Simulation {
         }
         while let Endpoint::Tcp(connection) = &self.flows[packet.flow as usize].endpoint
             && let Some(deadline) = connection.sender.deadline()
-            && deadline <= at
+            && deadline <= Time(at)
         {
-            self.time_out(deadline, packet.flow);
+            self.time_out(deadline.0, packet.flow);
         }
         self.acknowledge(at, packet);
     }
@@ -52,9 +53,9 @@ impl Simulation {
     #[inline]
     fn acknowledge(&mut self, now: u64, packet: &Packet) {
         let (next, echo, sack) = (packet.number, packet.flag, self.sacks.take(packet.stamp));
-        self.with_sender(packet.flow, now, |sender, tcp, out| {
+        self.with_sender(packet.flow, now, |sender, tcp, (out, pool)| {
             let window = || tcp::initial_window(&tcp.options, tcp.payload);
-            sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
+            sender.on_ack(&tcp.options, window, Ack { next, ece: echo, sack }, Time(now), out, pool);
         });
     }
 
@@ -63,7 +64,8 @@ impl Simulation {
     #[inline]
     pub(crate) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
-        let in_window = flow.counts.receive(&mut flow.losses, (at, packet.stamp), (self.warmup, self.end));
+        let window = Window { from: Time(self.warmup), to: Time(self.end) };
+        let in_window = flow.counts.receive(&mut flow.losses, Time(at), Time(packet.stamp), window);
         let group = &self.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
             if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -72,32 +74,33 @@ impl Simulation {
             return false;
         };
         let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
-        let backward = (packet.step + 1, packet.host);
+        let backward = Route { first: packet.step + 1, host: packet.host };
+        let backward = FlowRoute { flow: number, route: backward };
         let is_marked = packet.is_marked();
-        let turns = connection.receiver.turns(&tcp.options, is_marked);
-        let was_held = connection.receiver.held().is_some();
-        let earlier = (turns && was_held)
-            .then(|| connection.answer(number, backward, group.class, tcp, &mut self.sacks));
-        let received =
-            connection.receiver.receive(&tcp.options, sequence, (is_marked, cwr), &mut self.pool.receivers);
+        let turns = connection.receiver.changes_dctcp_ce(&tcp.options, is_marked);
+        let was_held = connection.receiver.delayed_ack().is_some();
+        let earlier =
+            (turns && was_held).then(|| connection.ack(backward, group.class, tcp, &mut self.sacks));
+        let ecn = EcnBits { ce: is_marked, cwr };
+        let received = connection.receiver.receive(&tcp.options, sequence, ecn, &mut self.pool.receivers);
         if in_window {
             connection.count(tcp, sequence, received.is_new);
         }
         let mut waits = false;
-        if tcp.options.delayed_ack > 0 {
+        if tcp.options.delayed_ack > Span::ZERO {
             let is_syn = tcp.options.syn && sequence == 0;
-            let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
+            let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay_ack();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
             waits = may_wait && !at_once && !was_held;
-            let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-            connection.receiver.hold(NonZero::new(if waits { due } else { 0 }));
+            let due = tcp.options.expiry(Time(at), tcp.options.delayed_ack);
+            connection.receiver.set_delayed_ack(waits.then_some(due));
             if waits {
-                self.calendar.push(Event::new(due, due - at, EventKind::DelayedAck, number));
+                self.calendar.push(Event::new(due.0, due.0 - at, EventKind::DelayedAck, number));
             }
         }
         if !waits {
-            connection.receiver.acknowledges();
-            *packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
+            connection.receiver.on_ack_sent();
+            *packet = connection.ack(backward, group.class, tcp, &mut self.sacks);
         }
         if connection.task() != Task::Nothing && received.is_new && connection.has_all() {
             self.delivered(at, number);
@@ -114,8 +117,8 @@ impl Simulation {
         let group = &self.groups[flow.group as usize];
         match (&flow.endpoint, group.tcp()) {
             (Endpoint::Tcp(connection), Some(tcp)) => {
-                let backward = (self.network.backward(flow.route), flow.route.host);
-                connection.answer(number, backward, group.class, tcp, &mut self.sacks)
+                let route = Route { first: self.network.backward(flow.route), host: flow.route.host };
+                connection.ack(FlowRoute { flow: number, route }, group.class, tcp, &mut self.sacks)
             }
             _ => unreachable!("only connections are answered"),
         }
@@ -152,10 +155,10 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        let times = (before, connection.sender.expires());
+        let times = (before.0, connection.sender.expires().0);
         self.rto_scan.arm(&mut self.calendar, (&mut flow.rto_event, number), times, now);
         if let Some(due) = connection.sender.take_jitter_timer() {
-            self.calendar.push(Event::new(due, due - now, EventKind::Release, number));
+            self.calendar.push(Event::new(due.0, due.0 - now, EventKind::Release, number));
         }
         if !self.released.is_empty() {
             self.send_released(now, number);
@@ -179,17 +182,18 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
+        let forward = FlowRoute { flow: number, route: flow.route };
+        let mut packet = connection.packet(forward, &group.full, tcp, segment, Time(now));
         if let Some(shaper) = connection.shaper() {
-            if !shaper.is_free(now) {
+            if !shaper.is_free(Time(now)) {
                 if let Some(due) = shaper.wait(segment) {
-                    self.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+                    self.calendar.push(Event::new(due.0, due.0 - now, EventKind::Paced, number));
                 }
                 return;
             }
-            shaper.leave(now, packet.bytes);
+            shaper.leave(Time(now), packet.bytes);
         }
-        flow.mark(now, &mut packet);
+        flow.mark(Time(now), &mut packet);
         self.carry(now, packet);
     }
 
@@ -201,14 +205,15 @@ impl Simulation {
         let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
-        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
+        let forward = FlowRoute { flow: number, route: flow.route };
+        let mut packet = connection.packet(forward, &group.full, tcp, segment, Time(now));
         if let Some(shaper) = connection.shaper() {
-            let due = shaper.leave(now, packet.bytes);
+            let due = shaper.leave(Time(now), packet.bytes);
             if !shaper.waiting.is_empty() {
-                self.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+                self.calendar.push(Event::new(due.0, due.0 - now, EventKind::Paced, number));
             }
         }
-        flow.mark(now, &mut packet);
+        flow.mark(Time(now), &mut packet);
         self.carry(now, packet);
     }
 
@@ -220,22 +225,26 @@ impl Simulation {
         if !RtoScan::fires(rto_event, now) {
             return;
         }
-        if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
+        if connection.sender.deadline().is_some_and(|deadline| deadline <= Time(now)) {
             self.time_out(now, number);
         }
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut self.flows[number as usize]
         {
-            let times = (tcp::NEVER, connection.sender.expires());
+            let times = (tcp::NEVER.0, connection.sender.expires().0);
             self.rto_scan.arm(&mut self.calendar, (rto_event, number), times, now);
         }
     }
 
     fn time_out(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.on_timeout(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| {
+            sender.on_timeout(&tcp.options, Time(now), out)
+        });
     }
 
     pub(crate) fn on_release(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.end_jitter(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| {
+            sender.end_jitter(&tcp.options, Time(now), out)
+        });
     }
 
     pub(crate) fn on_stop(&mut self, now: u64, number: u32) {
@@ -263,7 +272,7 @@ impl Simulation {
         }
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return;
         }
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -287,7 +296,7 @@ impl Simulation {
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
-            flow.mark(now, &mut packet);
+            flow.mark(Time(now), &mut packet);
             self.calendar.push(Event::new(next, next - now, EventKind::Source, number));
             return self.carry(now, packet);
         }
@@ -306,12 +315,12 @@ impl Simulation {
         if is_first {
             return self.start_sender(now, number);
         }
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, Time(now), out));
     }
 
     pub(crate) fn start_sender(&mut self, now: u64, number: u32) {
         self.with_sender(number, now, |sender, tcp, (out, _)| {
-            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
+            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), Time(now), out);
         });
     }
 
@@ -319,7 +328,7 @@ impl Simulation {
     fn on_new_flow(&mut self, now: u64, number: u32) {
         let group = &self.groups[number as usize];
         let plan::TrafficKind::TcpShort { size, lifetime, .. } = group.kind else { return };
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return;
         }
         let index = group.count;
@@ -375,7 +384,7 @@ impl Simulation {
         let flow = self.flows.len() as u32;
         group.count += 1;
         if group.starts.sources() == 0 {
-            self.rows.add_source(Source { group: number, index, start });
+            self.rows.add_source(Source { group: number, index, start: Time(start) });
         }
         self.flows.push(Flow::new(endpoint, number, route));
         flow

@@ -24,10 +24,8 @@ use crate::{
     record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
     tcp::Segment,
 };
-use std::{
-    num::NonZero,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
-};
+use sojourn_aqm::Time;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// How the outside watches and stops a run.
 #[derive(Debug, Default)]
@@ -299,9 +297,9 @@ impl Simulation {
             EventKind::RtoScan => self.rto_scan.scan(&mut self.calendar, &mut self.flows, now),
             EventKind::DelayedAck => {
                 if let Endpoint::Tcp(connection) = &mut self.flows[number as usize].endpoint
-                    && connection.receiver.held() == NonZero::new(now)
+                    && connection.receiver.delayed_ack() == Some(Time(now))
                 {
-                    connection.receiver.hold(None);
+                    connection.receiver.set_delayed_ack(None);
                     let answer = self.answer(number);
                     self.carry(now, answer);
                 }

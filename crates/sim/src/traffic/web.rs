@@ -22,7 +22,7 @@ use crate::{
     sim::{OF_GROUP, Simulation},
     traffic::Demand,
 };
-use sojourn_aqm::{Random, Stream};
+use sojourn_aqm::{Random, Stream, Time};
 
 /// A user.
 struct Session {
@@ -101,7 +101,7 @@ impl Simulation {
         let session = &mut self.web.sessions[number as usize];
         let group = &self.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        if now >= group.stop || web.pages.is_some_and(|most| session.pages >= u64::from(most)) {
+        if Time(now) >= group.stop || web.pages.is_some_and(|most| session.pages >= u64::from(most)) {
             return;
         }
         let page = session.pages;
@@ -149,7 +149,7 @@ impl Simulation {
         let session = &self.web.sessions[page.session as usize];
         let group = &self.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return;
         }
         if self.flows.len() as u64 > MAX_FLOWS {

@@ -14,7 +14,7 @@ use crate::{
     engine::{Event, EventKind, Service},
     flow::Connection,
     flow::Endpoint,
-    flow::Group,
+    flow::{AckSize, Group, Window},
     packet::{Packet, block_count},
     path::Network,
     queue::QueueStats,
@@ -23,7 +23,7 @@ use crate::{
 };
 use queue_kind::{Any, One, QueueOps, Which};
 use round_trip::{RoundTripCursor, receive};
-use sojourn_aqm::{codel::CoDel, droptail::DropTail, red::Red};
+use sojourn_aqm::{Time, codel::CoDel, droptail::DropTail, red::Red};
 
 /// What is out of the ordinary, at some time.
 enum SlowPathExit {
@@ -108,7 +108,8 @@ impl Simulation {
     /// somebody's timer runs. `SACK`: acknowledgements may report blocks; then other duplicates are rare.
     #[inline(never)]
     fn run_cycles<W: Which, const SACK: bool>(&mut self) -> (u64, SlowPathExit) {
-        let (end, warmup, horizon, measured) = (self.end, self.warmup, self.horizon, self.measured);
+        let (horizon, measured) = (self.horizon, self.measured);
+        let window = Window { from: Time(self.warmup), to: Time(self.end) };
         let Simulation {
             calendar,
             service,
@@ -204,13 +205,13 @@ impl Simulation {
             }
             let (entered, is_free) = (at, fixed_path.is_free(at, packet.bytes));
             at = if is_free { at + fixed_path.to_receiver } else { cursor!().forward(at, packet.bytes) };
-            let in_window = flow.counts.receive(&mut flow.losses, (at, packet.stamp), (warmup, end));
+            let in_window = flow.counts.receive(&mut flow.losses, Time(at), Time(packet.stamp), window);
             let Connection { sender, receiver } = &mut *connection;
-            let before = sender.expires();
+            let before = sender.expires().0;
             let is_late = |at, sender: &Sender| at >= horizon || sender.pending_acks > 0 || before <= at;
             let (o, is_marked) = (&tcp.options, packet.is_marked());
             let limit = if let Some(next) =
-                receiver.receive_usual::<SACK>(packet.number, is_marked, &mut pool.receivers)
+                receiver.receive_fast_path::<SACK>(packet.number, is_marked, &mut pool.receivers)
             {
                 at = if is_free && tcp.ack == fixed_path.ack {
                     fixed_path.pass(entered)
@@ -219,16 +220,17 @@ impl Simulation {
                 };
                 at = cursor!().last_hop(at, tcp.ack);
                 if is_late(at, sender) {
-                    let ack = cursor!().acknowledgement((connection, group, tcp), (tcp.ack, 0), steps);
+                    let size = AckSize { bytes: tcp.ack, sack: 0 };
+                    let ack = cursor!().acknowledgement((connection, group, tcp), size, steps);
                     return (now, SlowPathExit::Answer(at, ack));
                 }
-                sender.on_usual_ack(o, next, at)
+                sender.ack_fast_path(o, next, Time(at))
             } else {
-                if !SACK || !receiver.lengthen(o, packet.number, is_marked) {
+                if !SACK || !receiver.extend_latest_block(o, packet.number, is_marked) {
                     receive((connection, tcp), packet, in_window, &mut pool.receivers);
                 }
                 let Connection { sender, receiver } = &mut *connection;
-                let reported = if SACK && o.sack { receiver.reported() } else { None };
+                let reported = if SACK && o.sack { receiver.sack_blocks() } else { None };
                 let blocks = reported.map_or(0, block_count);
                 let bytes = tcp.ack + blocks * o.sack_bytes;
                 at = if !is_free || tcp.ack != fixed_path.ack {
@@ -244,25 +246,31 @@ impl Simulation {
                     cursor!().last_hop(at, bytes)
                 };
                 if is_late(at, sender) {
-                    let report = (bytes, sacks.put(connection.report(tcp).1));
+                    let sack = sacks.put(connection.ack_bytes_and_sack(tcp).1);
+                    let report = AckSize { bytes, sack };
                     let ack = cursor!().acknowledgement((connection, group, tcp), report, steps);
                     return (now, SlowPathExit::Answer(at, ack));
                 }
                 match reported {
-                    Some(sack) if !receiver.echo() => {
-                        sender.on_one_more(o, receiver.next(), sack, &mut pool.senders)
+                    Some(sack) if !receiver.ece() => {
+                        sender.sack_fast_path(o, receiver.next(), sack, &mut pool.senders)
                     }
                     _ => None,
                 }
             };
             if let Some(limit) = limit {
-                while let Some(segment) = connection.sender.emit_next(limit, at) {
+                while let Some(segment) = connection.sender.emit_next(limit, Time(at)) {
                     cursor!().send(calendar, (connection, group, tcp), segment, at);
                 }
             } else {
                 cursor!().react(calendar, (connection, group, tcp), at, (released, &mut pool.senders));
             }
-            rto_scan.arm(calendar, (&mut flow.rto_event, number), (before, connection.sender.expires()), at);
+            rto_scan.arm(
+                calendar,
+                (&mut flow.rto_event, number),
+                (before, connection.sender.expires().0),
+                at,
+            );
             if queue.drops_late() {
                 queue.report_outcomes(now, loss_log, flows, sacks);
             }

@@ -4,13 +4,14 @@
 use crate::{
     engine::{CalendarQueue, Event},
     flow::Group,
-    flow::{AppState, Connection},
+    flow::{AckSize, AppState, Connection, FlowRoute},
     link::{Link, LinkKind},
     packet::Packet,
     path::{FixedPath, Hop, RoundTrip, Route, Step},
     plan::Tcp,
-    tcp::{self, Ack, ColdStatePool, ReassemblyPool, Segment},
+    tcp::{self, Ack, ColdStatePool, EcnBits, ReassemblyPool, Segment},
 };
+use sojourn_aqm::Time;
 
 /// The way of a packet from the measured queue on, round to it again.
 pub(super) struct RoundTripCursor<'a> {
@@ -66,13 +67,14 @@ impl RoundTripCursor<'_> {
     pub(super) fn acknowledgement(
         &self,
         (connection, group, tcp): (&Connection, &Group, &Tcp),
-        report: (u32, u64),
+        report: AckSize,
         steps: &mut [Step],
     ) -> Packet {
         let RoundTrip { last_step, last_hop, sack_tx_time, .. } = *self.round_trip;
         let hop = &mut steps[last_step as usize].hop;
-        hop.tx_time = if report.0 > tcp.ack { sack_tx_time } else { last_hop.tx_time }; // should it wait, how long it took matters
-        connection.answer_with(report, self.number, (last_step, self.host), group.class, tcp)
+        hop.tx_time = if report.bytes > tcp.ack { sack_tx_time } else { last_hop.tx_time }; // should it wait, how long it took matters
+        let route = Route { first: last_step, host: self.host };
+        connection.ack_of_size(report, FlowRoute { flow: self.number, route }, group.class, tcp)
     }
 
     /// A packet leaves the sender for its first link, and is filed for the queue.
@@ -91,7 +93,8 @@ impl RoundTripCursor<'_> {
         calendar.push_with(
             #[inline(always)]
             |packet| {
-                connection.write_marked(packet, (*number, route), (&group.full, tcp), segment, at);
+                let forward = FlowRoute { flow: *number, route };
+                connection.write_marked(packet, forward, &group.full, tcp, segment, Time(at));
                 let (arrival, place) = link.cross_with_index(tx_time, kinds, at, packet.bytes);
                 Event::arrival(arrival, tx_time.tie_key(), place, first)
             },
@@ -109,9 +112,9 @@ impl RoundTripCursor<'_> {
     ) {
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         let receiver = &connection.receiver;
-        let (next, echo) = (receiver.next(), receiver.echo() && tcp.options.ecn);
-        let ack = Ack { next, echo, sack: connection.report(tcp).1 };
-        connection.sender.on_ack(&tcp.options, window, ack, at, (released, pool));
+        let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
+        let ack = Ack { next, ece, sack: connection.ack_bytes_and_sack(tcp).1 };
+        connection.sender.on_ack(&tcp.options, window, ack, Time(at), released, pool);
         for segment in &*released {
             self.send(calendar, (connection, group, tcp), *segment, at);
         }
@@ -127,8 +130,8 @@ pub(super) fn receive(
     in_window: bool,
     pool: &mut ReassemblyPool<Box<AppState>>,
 ) {
-    let signals = (packet.is_marked(), packet.flag);
-    let received = connection.receiver.receive_any(&tcp.options, packet.number, signals, pool);
+    let ecn = EcnBits { ce: packet.is_marked(), cwr: packet.flag };
+    let received = connection.receiver.receive_slow_path(&tcp.options, packet.number, ecn, pool);
     if in_window {
         connection.count(tcp, packet.number, received.is_new);
     }
