@@ -158,10 +158,12 @@ impl Counts {
             losses.outside += 1;
             return false;
         }
-        let delay = at - sent;
+        let delay = Span(at.0 - sent.0);
         self.received += 1;
-        self.delay = self.delay + delay;
-        self.delay_max = self.delay_max.max(delay);
+        self.delay.0 += delay.0;
+        if delay > self.delay_max {
+            self.delay_max = delay;
+        }
         true
     }
 }

@@ -184,7 +184,7 @@ impl TcpOptions {
     #[inline]
     pub(crate) fn expiry(&self, now: Time, delay: Span) -> Time {
         if self.timer != Timer::Linux {
-            return now + delay;
+            return Time(now.0 + delay.0); // on the fast path; a plan's times are too small to overflow
         }
         let tick = self.tick().0;
         let ticks = (now.0 / tick).saturating_add(delay.0.div_ceil(tick));

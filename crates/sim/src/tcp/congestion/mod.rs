@@ -1,7 +1,7 @@
 //! Congestion control: how the window grows, and what a congestion event leaves of it. Loss detection and
 //! retransmission are the sender's ([`super::sender`]).
 //!
-//! An algorithm implements [`CongestionControl`]; [`Control`] dispatches to that of a flow. Windows are in
+//! An algorithm implements [`CongestionControl`]; [`Algorithm`] dispatches to that of a flow. Windows are in
 //! packets and may have fractions. Slow start is the same for all: one packet per ACK (RFC 5681, section
 //! 3.1), or with `byte_counting` one per packet acknowledged (RFC 3465, without its limit L).
 
@@ -52,7 +52,7 @@ trait CongestionControl {
 
 /// The congestion control of a flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Control {
+pub(crate) enum Algorithm {
     Reno(Reno),
     ByteCounting(ByteCounting),
     Cubic(Cubic),
@@ -63,10 +63,10 @@ pub(crate) enum Control {
 macro_rules! dispatch {
     ($control:expr, $algorithm:ident => $call:expr) => {
         match $control {
-            Control::Reno($algorithm) => $call,
-            Control::ByteCounting($algorithm) => $call,
-            Control::Cubic($algorithm) => $call,
-            Control::Dctcp($algorithm) => $call,
+            Algorithm::Reno($algorithm) => $call,
+            Algorithm::ByteCounting($algorithm) => $call,
+            Algorithm::Cubic($algorithm) => $call,
+            Algorithm::Dctcp($algorithm) => $call,
         }
     };
 }
@@ -77,21 +77,21 @@ pub(crate) fn reno(cwnd: f64, ssthresh: f64) -> f64 {
     cwnd + if cwnd < ssthresh { 1.0 } else { 1.0 / cwnd }
 }
 
-impl Control {
-    pub(crate) fn new(o: &TcpOptions) -> Control {
+impl Algorithm {
+    pub(crate) fn new(o: &TcpOptions) -> Algorithm {
         match o.variant {
-            Variant::Cubic => Control::Cubic(Cubic::default()),
-            Variant::Dctcp => Control::Dctcp(Dctcp::default()),
+            Variant::Cubic => Algorithm::Cubic(Cubic::default()),
+            Variant::Dctcp => Algorithm::Dctcp(Dctcp::default()),
             Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
-                Control::ByteCounting(ByteCounting::default())
+                Algorithm::ByteCounting(ByteCounting::default())
             }
-            Variant::Reno | Variant::Newreno | Variant::Sack => Control::Reno(Reno),
+            Variant::Reno | Variant::Newreno | Variant::Sack => Algorithm::Reno(Reno),
         }
     }
 
     /// Whether [`reno`] and [`half`] are the whole algorithm.
     pub(crate) fn is_reno(&self) -> bool {
-        matches!(self, Control::Reno(_))
+        matches!(self, Algorithm::Reno(_))
     }
 
     /// The window after an ACK of `packets` of new data: slow start up to `ssthresh`, then congestion
