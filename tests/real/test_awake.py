@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from real.wire import wire
-from sojourn.real import awake
-from sojourn.real.gateway import Link, doubts
+from sojourn.worlds.real import cpu_idle as awake
+from sojourn.worlds.real.gateway import Link, doubts
 
 FLAGS = "processor\t: 0\nflags\t\t: fpu sse2{}\n"
 

@@ -14,8 +14,8 @@ import pytest
 from real.wire import wire
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import compute
-from sojourn.real.gateway import Gateway, Link, lateness
 from sojourn.record import Record, numbers
+from sojourn.worlds.real.gateway import Gateway, Link, lateness
 
 pytestmark = pytest.mark.usefixtures("places")
 
