@@ -1,4 +1,7 @@
-"""The command line as a person meets it: real processes, exit codes, what stands on which stream.
+"""The command line: exit codes, and what is written to which stream.
+
+Most commands run in the process of the tests. A few start the program: those about start-up, signals, closed
+streams and limits of the system, and those that compare both ways.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
 of a file left out; polars imported before it is needed.
@@ -10,6 +13,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -252,6 +256,36 @@ def test_bad_usage_is_one_line_and_code_2(
     assert done.stderr.count("\n") == 1, done.stderr
     assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
     assert small_file.read_text() == SMALL
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["run", "small.toml", "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--json"], 0),
+        (["run", "small.toml", "--seeds", 2], 0),
+        (["list"], 0),
+        (["run", "--help"], 0),
+        (["run", "small.toml", "--aqm", "red targte 3"], 2),
+        (["run", "small.toml", "--sedes", "3"], 2),
+        (["rnu"], 2),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("small_file")
+def test_a_process_of_its_own_makes_no_difference(
+    cli: Cli, process: Cli, tmp_path: Path, words: list[object], code: int
+) -> None:
+    """Exit code, both streams and the manifest's command; other tests run commands in one process only."""
+    said = []
+    for run in (process, cli):
+        done = run(*words)
+        commands = [
+            json.loads(one.read_text())["command"] for one in tmp_path.glob("results/*/manifest.json")
+        ]
+        said.append((done.returncode, done.stdout, done.stderr, commands))
+        shutil.rmtree(tmp_path / "results", ignore_errors=True)
+    assert said[0] == said[1]
+    assert said[0][0] == code
 
 
 @pytest.mark.parametrize(("closed", "words", "code"), [("1", "list", 0), ("2", "run none.toml", 2)])
@@ -519,7 +553,7 @@ def test_help_starts_quickly() -> None:
     assert any(cpu() < 0.6 for _ in range(10))  # about 0.25 on an idle machine
 
 
-def test_no_colour_where_none_is_wanted(cli: Cli, small_file: Path) -> None:
+def test_no_colour_where_none_is_wanted(process: Cli, small_file: Path) -> None:
     for env in ({"NO_COLOR": "1", "FORCE_COLOR": ""}, {"TERM": "dumb"}):
-        done = cli("run", small_file, "--seeds", 1, env=env)
+        done = process("run", small_file, "--seeds", 1, env=env)
         assert "\x1b" not in done.stdout + done.stderr
