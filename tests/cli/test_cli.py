@@ -541,16 +541,21 @@ def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
     assert done.stdout.strip() == "", done.stdout
 
 
-@pytest.mark.alone  # a core that does other work beside it takes longer
-def test_help_starts_quickly() -> None:
-    def cpu() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    cpu()
-    assert any(cpu() < 0.6 for _ in range(10))  # about 0.25 on an idle machine
+@pytest.mark.parametrize("words", ["--help", "run --help", "list --json"])
+def test_help_imports_only_what_the_command_line_needs(words: str) -> None:
+    """Start-up is mostly imports: each package that is missing here takes tenths of a second."""
+    code = (
+        "import sys\n"
+        "from sojourn.cli import call\n"
+        "call(sys.argv[1:])\n"
+        "print(*{name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    packages = {name for name in done.stderr.split() if not name.startswith("_")}
+    typer = {"typer", "annotated_doc", "shellingham"}
+    pydantic = {"pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}
+    assert packages <= {"sojourn", *typer, *pydantic}
 
 
 def test_no_colour_where_none_is_wanted(process: Cli, small_file: Path) -> None:

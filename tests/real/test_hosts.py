@@ -119,7 +119,7 @@ def run_quiet(found: Layout) -> Quiet:
 
 @pytest.mark.usefixtures("namespaces")
 def test_the_kernel_counts_what_the_gateway_counts() -> None:
-    run = run_quiet(laid(FTP.replace('"2s"', '"1s"')))
+    run = run_quiet(laid(FTP.replace('"2s"', '"1s"').replace('"100p"', '"25p"')))
     gateway, hosts = run.gateway, run.hosts
     assert [one["fault_count"] for one in hosts.values()] == [0] * 4
     tally = gateway["tally"]
@@ -129,12 +129,13 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
     queue = gateway["queues"][0]
     assert run.kernel["IpExtInCEPkts"] == sum(queue["marks"]) > 0
     again = sum(numbers(gateway["flows"]["retransmitted_packets"], "Q"))
-    assert again == run.kernel["TcpRetransSegs"] - run.kernel["TcpExtTCPSynRetrans"]
+    assert again == run.kernel["TcpRetransSegs"] - run.kernel["TcpExtTCPSynRetrans"] > 0
     counted: Counter[str] = Counter()
     for one in hosts.values():
         counted.update(one["counters"])
     assert counted["TcpActiveOpens"] == run.kernel["TcpActiveOpens"] == 4
-    assert all(count <= run.kernel[name] for name, count in counted.items()), "counters of a part of the time"
+    del counted["TcpCurrEstab"]  # the only one that also falls
+    assert counted <= run.kernel, "their window is a part of the time"
     goodput = numbers(gateway["flows"]["goodput_bytes"], "Q")
     seen = {tuple(ends[:3]): count for ends, count in zip(gateway["ends"], goodput, strict=True)}
     received = [row for one in hosts.values() for row in one["received"]]
@@ -170,6 +171,7 @@ def test_objects_come_one_after_the_other_and_no_faster_than_the_cap() -> None:
     objects = [row for one in web for row in one["objects"]]
     whole = [row for row in objects if row[2] < 2**63]
     assert sorted({row[0] for row in objects}) == list(range(10))
+    assert len(whole) >= 10 * int((2.5e9 - run.standstill) / 1e9), "50 kB take 0.8 s"
     assert all(20e3 <= row[3] <= 50e3 for row in whole)
     assert max(8e9 * row[3] / (row[2] - row[1]) for row in whole) < 600e3
     for session in range(10):
