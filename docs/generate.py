@@ -15,7 +15,7 @@ from pages import pages
 
 from sojourn import _core
 from sojourn.metrics import METRICS, PER_CLASS
-from sojourn.scenario import json_schema
+from sojourn.spec.scenario import json_schema
 
 HERE = Path(__file__).parent
 

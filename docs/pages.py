@@ -12,7 +12,8 @@ from typing import Any
 
 from markup import NOTE, table
 
-from sojourn import _core, costs
+from sojourn import _core
+from sojourn.algorithms import costs
 from sojourn.cli.explain import readable
 from sojourn.plots import style
 

@@ -18,7 +18,7 @@ from pages import can_run
 
 import sojourn
 from sojourn import _core
-from sojourn.costs import subjects
+from sojourn.algorithms.costs import subjects
 from sojourn.plots import curve, probes, queue_traces, style
 
 HERE = Path(__file__).parent

@@ -108,7 +108,7 @@ def program() -> Callable[[str], str]:
 @pytest.fixture(scope="session")
 def _awake() -> Iterator[None]:
     """Processors stay awake while real packets are tested, as they do while users measure."""
-    from sojourn.real.awake import awake
+    from sojourn.worlds.real.cpu_idle import awake
 
     with awake():
         yield
@@ -117,7 +117,7 @@ def _awake() -> Iterator[None]:
 @pytest.fixture
 def places(_awake: None) -> None:
     """Skip where no network namespace can be made, with what is missing."""
-    from sojourn.real import namespace
+    from sojourn.worlds.real import namespace
 
     reason = namespace.missing() or ("" if namespace.is_privileged() else "namespaces need root")
     if reason:
@@ -127,7 +127,7 @@ def places(_awake: None) -> None:
 @pytest.fixture
 def namespaces(_awake: None) -> None:
     """Skip where there can be no testbed, with what is missing."""
-    from sojourn.real.hosts import missing
+    from sojourn.worlds.real.hosts import missing
 
     reason = missing(web=True)
     if reason:

@@ -11,7 +11,7 @@ from matplotlib.ticker import NullFormatter
 
 from sojourn import _core
 from sojourn.plots.canvas import drawing, figure, plain_ticks, to_svg
-from sojourn.study.stats import mean_ci
+from sojourn.stats import mean_ci
 from validation.cells import CELLS, METRICS, Cell
 
 FAMILIES = {

@@ -368,7 +368,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_p
 def test_ctrl_c_says_so_where_nothing_is_kept(tmp_path: Path) -> None:
     # The interrupt comes from within, so no time is measured.
     code = (
-        "import signal, sojourn.fluid.linear as linear\n"
+        "import signal, sojourn.worlds.fluid.linear as linear\n"
         "from sojourn.cli import call\n"
         "linear.loop = lambda *_, **__: signal.raise_signal(signal.SIGINT)\n"
         "raise SystemExit(call(['stability', 'pi']))"

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import _core, costs
+from sojourn import _core
+from sojourn.algorithms import costs
 
 ROOT = Path(__file__).parents[2]
 #: Without the parts that generated pages are made of: their links are those of the pages.
@@ -181,7 +182,7 @@ def test_the_commands_of_tune_run(tmp_path: Path):
 
 
 def test_the_plan_of_sweeps_is_one(tmp_path: Path):
-    from sojourn.study.planfile import read
+    from sojourn.study.sweep.plan_file import read
 
     (text,) = blocks(ROOT / "docs/sweeps.md", "toml")
     (tmp_path / "red40.toml").write_text((ROOT / "examples/red40.toml").read_text())

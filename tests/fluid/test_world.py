@@ -17,9 +17,9 @@ import pytest
 import sojourn
 from sojourn.cli.table import show
 from sojourn.errors import InputError
-from sojourn.fluid.scene import setting
-from sojourn.fluid.world import UNKNOWN
-from sojourn.study.plan import Point
+from sojourn.runner.point import Point
+from sojourn.worlds.fluid.system import setting
+from sojourn.worlds.fluid.world import UNKNOWN
 from support import SMALL, Cli
 
 

@@ -20,8 +20,8 @@ from sojourn.papers.experiment import Arm
 from sojourn.papers.judge import Noted
 from sojourn.papers.paper import Paper
 from sojourn.record import Record
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
 
 
 @pytest.fixture(scope="module")

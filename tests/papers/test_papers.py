@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from sojourn import _core
+from sojourn import _core, stats
 from sojourn.papers import PAPERS, find, index
 from sojourn.papers.checks import Below, Computed
 from sojourn.papers.claims import Finding, Judged, Verdict
@@ -26,8 +26,7 @@ from sojourn.papers.published import Beside, Cell, beside
 from sojourn.papers.reproduction import Reproduction, reproduce
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
-from sojourn.scenario import Scenario
-from sojourn.study import stats
+from sojourn.spec.scenario import Scenario
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 SCENARIO = """

@@ -38,8 +38,8 @@ from sojourn.papers.taildrop2001.experiments import printed as settings
 from sojourn.papers.taildrop2001.measures import _average, _lifetime, _runs, measure, over
 from sojourn.papers.terms import Quantity
 from sojourn.record import UNFINISHED, Record
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 

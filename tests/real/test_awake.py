@@ -7,8 +7,8 @@ import pytest
 
 from real.hold import hold
 from real.wire import wire
-from sojourn.real import awake
-from sojourn.real.gateway import Link, doubts
+from sojourn.worlds.real import cpu_idle as awake
+from sojourn.worlds.real.gateway import Link, doubts
 from support import until
 
 FLAGS = "processor\t: 0\nflags\t\t: fpu sse2{}\n"

@@ -13,8 +13,8 @@ import pytest
 from real.wire import SO_RCVBUFFORCE, settle, wire
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import compute
-from sojourn.real.gateway import Gateway, Link, Live, lateness
 from sojourn.record import Record, numbers
+from sojourn.worlds.real.gateway import Gateway, Link, Live, lateness
 from support import until
 
 pytestmark = pytest.mark.usefixtures("places")

@@ -18,15 +18,15 @@ import pytest
 import sojourn
 from real.hold import hold
 from real.wire import settle
-from sojourn.real.counters import namespace as namespace_counters
-from sojourn.real.counters import over
-from sojourn.real.gateway import lateness
-from sojourn.real.hosts import Network
-from sojourn.real.jobs import layout
-from sojourn.real.scene import Layout
-from sojourn.real.web import PREFIX, sweep
-from sojourn.real.world import gateway as gateway_of
 from sojourn.record import Record, numbers
+from sojourn.worlds.real.counters import namespace as namespace_counters
+from sojourn.worlds.real.counters import over
+from sojourn.worlds.real.gateway import lateness
+from sojourn.worlds.real.hosts import Network
+from sojourn.worlds.real.jobs import layout
+from sojourn.worlds.real.testbed import Layout
+from sojourn.worlds.real.web import PREFIX, sweep
+from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
 
 HEAD = """
@@ -249,7 +249,7 @@ def agents() -> list[int]:
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
             is_ours = f"PPid:\t{os.getpid()}\n" in status.read_text()
-            if is_ours and b"sojourn.real.agent" in status.with_name("cmdline").read_bytes():
+            if is_ours and b"sojourn.worlds.real.agent" in status.with_name("cmdline").read_bytes():
                 found.append(int(status.parent.name))
         except OSError:
             continue  # it has ended
@@ -291,7 +291,7 @@ def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:
     more = ("packet_squared_ns", "byte_ns", "delay_sum_ns", "delay_squared_ns", "max_packets")
     queue |= dict.fromkeys((*numbers_, *more), 0)
     row = dict.fromkeys(TYPES["flows"], 0) | {"crosses": 1, "timeouts": UNKNOWN}
-    from sojourn.real.columns import packed
+    from sojourn.worlds.real.columns import packed
 
     data = {"window": (0, 10**9), "queues": [queue], "flows": packed([row], "flows")}
     data |= {name: packed([], name) for name in ("objects", "pages")}
@@ -313,7 +313,7 @@ def test_folders_of_killed_servers_are_swept_away(tmp_path: Path, monkeypatch: p
 def test_nothing_outlives_a_killed_parent() -> None:
     code = (
         "import sys, time\nsys.path.insert(0, sys.argv[1])\nfrom test_hosts import WEB, laid\n"
-        "from sojourn.real.hosts import Network\n"
+        "from sojourn.worlds.real.hosts import Network\n"
         "with Network(laid(WEB)) as n:\n"
         " print(*(a.pid for a in n._agents.values()), flush=True)\n time.sleep(60)"
     )

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from sojourn.real.addresses import blocks
-from sojourn.real.namespace import Namespace
+from sojourn.worlds.real.addresses import blocks
+from sojourn.worlds.real.namespace import Namespace
 from support import Cli, until
 
 #: Does nothing, longer than any test; and can be told apart from every other process.

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.real.gateway import Gateway, Host, Link, Match
-from sojourn.real.namespace import Namespace
-from sojourn.real.tun import Tun, open_tun
+from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
+from sojourn.worlds.real.namespace import Namespace
+from sojourn.worlds.real.tun import Tun, open_tun
 from support import until
 
 LEFT, RIGHT = ("10.0.1.1", "fd01::1"), ("10.0.2.1", "fd02::1")

@@ -14,18 +14,18 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from sojourn.algorithms.tc import Place, burst_for, tc_line
+from sojourn.api import aqm
 from sojourn.errors import InputError
-from sojourn.linux import Place, burst_for, tc_line
 from sojourn.papers.avqred2007 import arithmetic
-from sojourn.run import aqm
-from sojourn.scenario import Scenario
-from sojourn.study.advice import findings, place, sentences
-from sojourn.study.executors import Serial
-from sojourn.study.ranking import Objective, Ranking, Tie, read_table, read_ties
-from sojourn.study.search import Trial, beats, front
-from sojourn.study.space import knobs
-from sojourn.study.tune import Tune, Tuned, tune
-from sojourn.study.tune_folder import reopen
+from sojourn.spec.scenario import Scenario
+from sojourn.study.tune.advice import findings, place, sentences
+from sojourn.study.tune.folder import reopen
+from sojourn.study.tune.ranking import Objective, Ranking, Tie, read_table, read_ties
+from sojourn.study.tune.run import Tune, Tuned, tune
+from sojourn.study.tune.search import Trial, beats, front
+from sojourn.study.tune.search_space import knobs
+from sojourn.worlds.simulated.executors import Serial
 from support import ROOT, Cli
 
 RANK = ROOT / "examples/rank"

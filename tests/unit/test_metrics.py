@@ -13,8 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sojourn import metrics
-from sojourn.metrics import METRICS, compute, percentile
+from sojourn.metrics import METRICS, compute, percentile, timeseries
 from sojourn.record import CAUSES, TYPES, UNFINISHED, Record
 
 SECOND = 10**9
@@ -247,18 +246,18 @@ def series(values: list[float], interval: float = 0.01) -> pl.DataFrame:
 
 def test_mean_and_deviation_over_a_part_of_a_series() -> None:
     wave = series([0.0, 10.0] * 100 + [100.0] * 100)
-    assert metrics.queue_mean(wave, 0, 2) == 5
-    assert metrics.queue_std(wave, 0, 2) == 5
-    assert metrics.queue_mean(wave, 2) == 100
-    assert metrics.queue_rms_about(wave, 7, 0, 2) == pytest.approx((0.5 * 49 + 0.5 * 9) ** 0.5)
-    assert metrics.queue_mean(wave, 50) is None
+    assert timeseries.queue_mean(wave, 0, 2) == 5
+    assert timeseries.queue_std(wave, 0, 2) == 5
+    assert timeseries.queue_mean(wave, 2) == 100
+    assert timeseries.queue_rms_about(wave, 7, 0, 2) == pytest.approx((0.5 * 49 + 0.5 * 9) ** 0.5)
+    assert timeseries.queue_mean(wave, 50) is None
 
 
 def test_overshoot_by_hand() -> None:
     # Below q0 = 50 for 5 s, 80 for 4 s, 40 until the end at 60 s, a late peak that does not count.
     wave = series([10.0] * 500 + [80.0] * 400 + [40.0] * 5000 + [200.0] * 100)
-    assert metrics.overshoot(wave, 50) == 30
-    duration = metrics.overshoot_duration(wave, 50)
+    assert timeseries.overshoot(wave, 50) == 30
+    duration = timeseries.overshoot_duration(wave, 50)
     # The 1 s mean falls from 80 to 50 when 3/4 of its second lie at 40.
     assert duration.value == pytest.approx(4 + 0.75 - 0.01, abs=0.02)
     assert not duration.censored
@@ -266,13 +265,13 @@ def test_overshoot_by_hand() -> None:
 
 def test_a_queue_that_never_reaches_its_level_does_not_overshoot() -> None:
     low = series([10.0] * 1000)
-    assert metrics.overshoot(low, 50) == 0
-    assert metrics.overshoot_duration(low, 50) == (0.0, False)
+    assert timeseries.overshoot(low, 50) == 0
+    assert timeseries.overshoot_duration(low, 50) == (0.0, False)
 
 
 def test_an_overshoot_without_end_is_censored() -> None:
     high = series([10.0] * 500 + [80.0] * 2500)
-    duration = metrics.overshoot_duration(high, 50)
+    duration = timeseries.overshoot_duration(high, 50)
     assert duration.censored
     assert duration.value == pytest.approx(25, abs=0.05)
 
@@ -280,12 +279,12 @@ def test_an_overshoot_without_end_is_censored() -> None:
 def test_response_time_is_when_the_mean_comes_to_stay() -> None:
     # In the band from 2 s to 4 s only, then from 20 s on.
     wave = series([0.0] * 200 + [50.0] * 200 + [0.0] * 1600 + [50.0] * 2000)
-    found = metrics.response_time(wave, 50, band=20, hold=10)
+    found = timeseries.response_time(wave, 50, band=20, hold=10)
     # At 20 s plus 3/5 of a second the 1 s mean is 30, the lower edge of the band.
     assert found.value == pytest.approx(20.6, abs=0.02)
     assert not found.censored
-    assert metrics.response_time(wave, 50, after=10).value == pytest.approx(10.6, abs=0.02)
-    never = metrics.response_time(series([0.0] * 3000), 50)
+    assert timeseries.response_time(wave, 50, after=10).value == pytest.approx(10.6, abs=0.02)
+    never = timeseries.response_time(series([0.0] * 3000), 50)
     assert never.censored
     assert never.value == pytest.approx(30)
 

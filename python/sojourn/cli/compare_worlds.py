@@ -10,8 +10,8 @@ import typer
 from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
 
 if TYPE_CHECKING:
-    from sojourn.fluid.compare import Cell
     from sojourn.results import Results
+    from sojourn.study.compare_worlds.fluid import Cell
 
 #: Metrics that are compared at the scenario itself.
 METRICS = (
@@ -85,12 +85,12 @@ def _compare_fluid(
     json: bool,
     workers: int | None,
 ) -> None:
+    from sojourn.api import default_directory, plan
+    from sojourn.api import run as run_scenario
     from sojourn.errors import InputError
-    from sojourn.fluid.compare import grid as over_grid
-    from sojourn.run import default_directory, plan
-    from sojourn.run import run as run_scenario
-    from sojourn.scenario import load
-    from sojourn.study.claim import claim
+    from sojourn.runner.ownership import claim
+    from sojourn.spec.scenario import load
+    from sojourn.study.compare_worlds.fluid import grid as over_grid
 
     scenario = load(file)
     if aqm and len(aqm) > 1:
@@ -189,9 +189,9 @@ def _write(
 
     from sojourn import _core, plots
     from sojourn.errors import disk
-    from sojourn.fluid.compare import BLIND, NEAR
     from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.study.store import write_whole
+    from sojourn.runner.store import write_whole
+    from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]
     traces = [one.trace("queue", seed=seed).select("time_s", "queue_mean") for one in (packets, fluid)]

@@ -14,9 +14,9 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from sojourn.results import Results
+    from sojourn.stats import Estimate
     from sojourn.study.compare import Comparison, Difference
-    from sojourn.study.stats import Estimate
-    from sojourn.study.sweep import Swept
+    from sojourn.study.sweep.run import Swept
 
 #: Metric, heading, factor.
 ROWS = (
@@ -101,7 +101,7 @@ SWEEP_ROWS = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop
 def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
     """Print mean and 95 % half-width of some metrics, one row a combination and algorithm."""
     from sojourn.errors import InputError
-    from sojourn.study.stats import Estimate
+    from sojourn.stats import Estimate
 
     summary = swept.summary()
     names = summary["metric"].unique(maintain_order=True).to_list()
@@ -125,8 +125,8 @@ def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
 
 def difference(one: Difference, factor: float) -> str:
     """Return the effect with its half-width, or ``=`` where no difference is shown."""
+    from sojourn.stats import Estimate
     from sojourn.study.compare import NO_DIFFERENCE
-    from sojourn.study.stats import Estimate
 
     effect = one.effect
     if effect.mean is None:
@@ -185,7 +185,7 @@ def cell(estimate: Estimate, factor: float) -> str:
 
     Examples
     --------
-    >>> from sojourn.study.stats import Estimate
+    >>> from sojourn.stats import Estimate
     >>> cell(Estimate(0.98765, 0.0123, 5), 100)
     '98.8 ± 1.2'
     >>> cell(Estimate(0.25, None, 1), 1), cell(Estimate(None, None, 0), 1)

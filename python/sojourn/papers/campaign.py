@@ -15,11 +15,11 @@ import polars as pl
 
 from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
 from sojourn.papers.terms import Source
-from sojourn.study.execute import Outcome, Progress, execute
-from sojourn.study.executors import Reduce
-from sojourn.study.plan import Point
-from sojourn.study.store import Store
-from sojourn.units import number
+from sojourn.runner.execute import Outcome, Progress, execute
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store
+from sojourn.spec.units import number
+from sojourn.worlds.simulated.executors import Reduce
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Campaign:
     directory : path
         Where runs are kept.
     measure : callable
-        Record to the metrics of the paper (see `sojourn.study.execute.Reduce`).
+        Record to the metrics of the paper (see `sojourn.runner.execute.Reduce`).
     workers : int or None
         Threads; all cores if None.
     on_progress : callable or None
@@ -152,7 +152,7 @@ class Campaign:
         if not self.real:
             yield from execute(points, store, self.workers, on_progress, self.measure)
             return
-        from sojourn.real.world import run_points
+        from sojourn.worlds.real.world import run_points
 
         for outcome, doubts in run_points(points, store, on_progress, self.measure):
             self.doubts += [f"{outcome.point.spec}, repetition {outcome.point.seed}: {d}" for d in doubts]

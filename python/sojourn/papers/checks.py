@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from sojourn import stats
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Samples, Source, Term, together
-from sojourn.study import stats
 
 #: Share of seeds in which a statement about a single run must hold ("4 of 5 seeds" of the catalogue).
 SHARE = 0.8

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from sojourn import _core
 from sojourn.papers.terms import Source
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 #: Seeds of a full run before any is added, at most, and of a quick one; an experiment may name its own.
 SEEDS, MOST_SEEDS, QUICK_SEEDS = 10, 40, 3

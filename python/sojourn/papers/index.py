@@ -13,7 +13,7 @@ from sojourn.papers.claims import Verdict
 from sojourn.papers.learned import learned
 from sojourn.papers.reproduction import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
-from sojourn.study.store import write_whole
+from sojourn.runner.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
 over seeds; *undecided* means that the runs do not tell. Claims that stand in the real world too, which

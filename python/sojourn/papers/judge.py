@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sojourn import stats
 from sojourn.papers.checks import Check, Computed, union
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict
 from sojourn.papers.terms import Samples, Source
-from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 #: Most parts of a conjunction that its reason writes out.

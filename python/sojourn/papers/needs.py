@@ -12,7 +12,7 @@ from sojourn.papers.paper import Paper
 from sojourn.papers.real import jobs as real_jobs
 from sojourn.papers.selection import Selection
 from sojourn.papers.terms import Source
-from sojourn.units import number
+from sojourn.spec.units import number
 
 #: (reading, experiment, arm in equations, seeds).
 Solved: TypeAlias = tuple[str, str, Modelled, range]

@@ -15,7 +15,7 @@ from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.learned import Lesson
 from sojourn.papers.published import Beside
 from sojourn.papers.real import Testbed
-from sojourn.study.executors import Reduce
+from sojourn.worlds.simulated.executors import Reduce
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction

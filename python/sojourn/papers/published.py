@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from sojourn import stats
 from sojourn.papers.terms import Samples, Term
-from sojourn.study import stats
 
 
 @dataclass(frozen=True)

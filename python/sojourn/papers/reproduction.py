@@ -18,8 +18,9 @@ from pathlib import Path
 
 import polars as pl
 
+from sojourn.algorithms import Aqm
+from sojourn.api import canonical
 from sojourn.errors import disk, place
-from sojourn.own import Aqm
 from sojourn.papers import needs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
@@ -29,10 +30,9 @@ from sojourn.papers.paper import Paper
 from sojourn.papers.published import beside
 from sojourn.papers.real import LEAST
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
-from sojourn.run import canonical
-from sojourn.study.claim import claim
-from sojourn.study.execute import Progress
-from sojourn.study.store import write_whole
+from sojourn.runner.execute import Progress
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import write_whole
 
 
 @dataclass(frozen=True)

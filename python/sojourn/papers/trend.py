@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from sojourn import stats
 from sojourn.papers.checks import complete, too_few, union, unit
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Samples, Source, Term
-from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 

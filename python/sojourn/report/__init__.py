@@ -1,5 +1,7 @@
 """Reports: what was run and what came of it, as one HTML file that works offline and prints well."""
 
+from sojourn.format import estimate, interval, number, probability, quantity, with_interval
+from sojourn.metrics.names import metric_title
 from sojourn.report.comparison import for_comparison
 from sojourn.report.document import (
     Block,
@@ -15,9 +17,7 @@ from sojourn.report.document import (
     Text,
     Verdicts,
 )
-from sojourn.report.names import metric_title
-from sojourn.report.numbers import estimate, interval, number, probability, quantity, with_interval
-from sojourn.report.render import render, write
+from sojourn.report.html import render, write
 from sojourn.report.results import for_results, metric_table
 from sojourn.report.swept import for_swept
 from sojourn.report.tuned import for_tuned

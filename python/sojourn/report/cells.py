@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from sojourn.format import MISSING, PLUS_MINUS, estimate, number, probability, scale
+from sojourn.metrics.names import metric_title
 from sojourn.report.document import Column, Table
-from sojourn.report.names import metric_title
-from sojourn.report.numbers import MISSING, PLUS_MINUS, estimate, number, probability, scale
 
 _INTERVAL = "_ci95"
 

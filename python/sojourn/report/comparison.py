@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn.metrics.names import metric_title
 from sojourn.report.document import Block, Column, Document, Figure, Section, Table
-from sojourn.report.names import metric_title
 from sojourn.report.results import for_results
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from typing import Any, Final, Protocol
 
 import polars as pl
 
+from sojourn.format import quantity
+from sojourn.metrics.names import metric_title
 from sojourn.report.document import (
     Block,
     Code,
@@ -22,8 +24,6 @@ from sojourn.report.document import (
     Table,
     Text,
 )
-from sojourn.report.names import metric_title
-from sojourn.report.numbers import quantity
 
 KEY_METRICS: Final = (
     "utilization",

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn.metrics.names import metric_title
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
-from sojourn.report.names import metric_title
-from sojourn.study.grid import magnitudes
+from sojourn.study.axes import magnitudes
 
 if TYPE_CHECKING:
-    from sojourn.study.grid import Axis
-    from sojourn.study.sweep import Swept
+    from sojourn.study.axes import Axis
+    from sojourn.study.sweep.run import Swept
 
 SHOWN = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
 #: Metric, label and factor of each figure.
@@ -31,7 +31,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     Parameters
     ----------
     swept
-        What ``sojourn.study.sweep.sweep`` returned.
+        What ``sojourn.study.sweep.run.sweep`` returned.
     command
         The words that repeat it.
 

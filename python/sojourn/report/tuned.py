@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn.metrics.names import metric_title
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
-from sojourn.report.names import metric_title
-from sojourn.study.ranking import WEIGHTS_IN_WORDS as WEIGHTS
+from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 
 if TYPE_CHECKING:
-    from sojourn.study.tune import Tuned
+    from sojourn.study.tune.run import Tuned
 
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
 #: Factor and unit on an axis.
@@ -24,14 +24,14 @@ def for_tuned(tuned: Tuned) -> Document:
     Parameters
     ----------
     tuned
-        What ``sojourn.study.tune.tune`` returned.
+        What ``sojourn.study.tune.run.tune`` returned.
 
     Returns
     -------
     Document
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
-    from sojourn.study.advice import sentences
+    from sojourn.study.tune.advice import sentences
 
     advice: list[Block] = []
     for spec in tuned.chosen:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, NAMES, RED2, System, integrate
-from sojourn.fluid.marking import Floats
 from sojourn.papers.experiment import Experiment, Modelled, Reading
+from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, BITS, NAMES, RED2, System, integrate
+from sojourn.worlds.fluid.marking import Floats
 
 #: Length of a run and start of its statistics (s): see A-AVQ-23.
 DURATION, SINCE = 300.0, 150.0

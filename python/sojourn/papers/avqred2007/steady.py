@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from scipy.special import chdtri
 
+from sojourn import stats
 from sojourn.papers.checks import complete, too_few, union
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Quantity, Samples, Source
-from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 

@@ -12,7 +12,7 @@ from sojourn.papers.experiment import Arm, Experiment
 from sojourn.papers.judge import All, Beside, Noted
 from sojourn.papers.terms import Quantity
 from sojourn.record import Record
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 ID = "bio-diffserv"
 #: "min_out = 10, max_out = 30, maxp_out = 0.5, min_in = 40, max_in = 70, maxp_in = 0.02", w_q 0.004. That

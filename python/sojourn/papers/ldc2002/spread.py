@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from scipy.special import fdtr, fdtri
 
+from sojourn import stats
 from sojourn.papers.checks import complete, too_few, union
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Samples, Source, Term
-from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 #: The catalogue's "20 runs".

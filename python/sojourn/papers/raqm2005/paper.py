@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 
-from sojourn.fluid.raqm import c
 from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
 from sojourn.papers.learned import Lesson
@@ -18,6 +17,7 @@ from sojourn.papers.raqm2005.figures import READINGS
 from sojourn.papers.raqm2005.measures import measure
 from sojourn.papers.raqm2005.readings import readings
 from sojourn.papers.raqm2005.sections import sections
+from sojourn.worlds.fluid.raqm import c
 
 DATA = resources.files(__package__) / "data"
 CLAIMS = DATA / "claims.csv"
