@@ -37,6 +37,7 @@ lint: setup ## The quick checks only
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python tools/words.py README.md CONTRIBUTING.md CHANGELOG.md Makefile docs/*.md docs/parts docs/decisions validation benches examples
 
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 	cargo build --release --locked --package sojourn-sim --examples
