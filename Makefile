@@ -7,7 +7,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CORES  := $(shell getconf _NPROCESSORS_ONLN)
-# Hundreds of tests start the command line: compiled anew each time, it takes twice as long to start.
+# Hundreds of tests start the command line, which takes twice as long without cached byte code.
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
