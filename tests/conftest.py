@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -53,9 +55,30 @@ def small_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run the real command line in a folder of its own."""
+    """Run the command line in this process, in `tmp_path`; return exit code and output."""
+    from sojourn.cli import call
 
-    def call(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        arguments = [str(word) for word in words]
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["sojourn", *arguments])
+            code = call(arguments)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Cli:
+    """Run the command line in a process of its own, in `tmp_path`."""
+
+    def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "sojourn", *map(str, words)],
             cwd=tmp_path,
@@ -66,7 +89,7 @@ def cli(tmp_path: Path) -> Cli:
             check=False,
         )
 
-    return call
+    return run
 
 
 @pytest.fixture
