@@ -15,6 +15,7 @@ mod aqm;
 mod bands;
 mod classes;
 mod common;
+mod config;
 pub mod conformance;
 mod conventions;
 mod flow_table;

@@ -71,7 +71,7 @@ impl Range {
 }
 
 /// One parameter of an algorithm.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
     /// The paper's symbol in ASCII snake case.
     pub name: &'static str,
@@ -98,6 +98,21 @@ pub struct Param {
 }
 
 impl Param {
+    /// The beginning of an entry of a configuration, which adds name, meaning and kind: a default in words.
+    pub(crate) const fn fixed(default: &'static str) -> Param {
+        Param::new("", Kind::Flag, DefaultValue::Value(default), "")
+    }
+    /// The same for a parameter that is computed from the link or other parameters, as `from` says.
+    pub(crate) const fn derived(from: &'static str) -> Param {
+        Param::new("", Kind::Flag, DefaultValue::Derived(from), "")
+    }
+    /// The end of such an entry. `doc` comes from a comment, with the space before it.
+    pub(crate) const fn named(mut self, name: &'static str, doc: &'static str, kind: Kind) -> Param {
+        self.name = name;
+        self.doc = doc.trim_ascii_start();
+        self.kind = kind;
+        self
+    }
     /// A parameter with an unbounded range and no other name; refine with the `const` builders below.
     pub const fn new(name: &'static str, kind: Kind, default: DefaultValue, doc: &'static str) -> Param {
         Param {
@@ -159,6 +174,28 @@ impl Param {
         self.tc = Some(name);
         self
     }
+}
+
+/// The entry called `name` of a schema; a name that is not there does not compile where the result is a constant.
+pub(crate) const fn entry(params: &[Param], name: &str) -> Param {
+    let mut i = 0;
+    while i < params.len() {
+        if is_same(params[i].name.as_bytes(), name.as_bytes()) {
+            return params[i];
+        }
+        i += 1;
+    }
+    panic!("no parameter has this name")
+}
+
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 /// A state variable that [`Aqm::probe`] reports.

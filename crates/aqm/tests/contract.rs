@@ -4,7 +4,7 @@ use crate::support::{context, table};
 use sojourn_aqm::conformance::{Event, Harness};
 use sojourn_aqm::{
     Algorithm, Aqm, Cause, Context, Conventions, DefaultValue, Hooks, Kind, Limit, PacketView, Param,
-    QUEUE_WORDS, QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
+    QUEUE_WORDS, QueueView, Random, Range, Span, Spec, SpecError, Time, Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -275,14 +275,6 @@ fn defaults_are_those_of_the_table() {
         );
     }
     assert_eq!(listed.len(), all.count());
-}
-
-/// A whole number that is read as a fraction would silently be 0.
-#[test]
-#[should_panic(expected = "sred.m = 1000 is read as another kind")]
-fn a_parameter_is_read_as_what_it_is() {
-    let spec = Spec::parse("sred").expect("a spec");
-    let _ = Settings { spec: &spec, context: context() }.number("m");
 }
 
 /// `word` may be written for `param`, and reads back as itself.

@@ -12,7 +12,7 @@ mod rate_trace;
 
 pub(crate) use rate_trace::RateTrace;
 
-use crate::engine::{LAST, LATEST, TieKey};
+use crate::engine::{MAX_BURST_INDEX, MAX_EVENT_TIME, TieKey};
 
 /// A byte at 1 bit/s, in nanoseconds.
 const BYTE: u64 = 8_000_000_000;
@@ -180,7 +180,7 @@ impl Link {
     }
 
     /// As [`Link::cross`], with the place of the packet: both as [`crate::engine::Event::arrival`] wants them. A packet that goes
-    /// straight onto the link before the end of the run arrives before [`LATEST`], since rates and delays have bounds.
+    /// straight onto the link before the end of the run arrives before [`MAX_EVENT_TIME`], since rates and delays have bounds.
     #[inline(always)]
     pub(crate) fn cross_with_index(
         &mut self,
@@ -194,7 +194,7 @@ impl Link {
             return (self.free + tx_time.delay, 0);
         }
         let arrival = self.cross(tx_time, kinds, at, bytes);
-        (arrival.min(LATEST), self.place())
+        (arrival.min(MAX_EVENT_TIME), self.place())
     }
 
     #[cold]
@@ -223,9 +223,9 @@ impl Link {
         (self.free, self.fraction)
     }
 
-    /// How many packets went before the one transmitted last since the link was idle, up to [`LAST`].
+    /// How many packets went before the one transmitted last since the link was idle, up to [`MAX_BURST_INDEX`].
     pub(crate) fn place(&self) -> u32 {
-        self.place.min(LAST)
+        self.place.min(MAX_BURST_INDEX)
     }
 }
 
