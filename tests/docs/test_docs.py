@@ -38,6 +38,7 @@ def test_generated_pages_are_fresh():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.generated
 def test_pictures_show_what_the_code_does():
     """By the hash of what they show: matplotlib may draw the same in other bytes."""
     done = subprocess.run(
