@@ -10,7 +10,7 @@ CORES  := $(shell getconf _NPROCESSORS_ONLN)
 # One more than there are cores, for the one that mostly waits for real packets.
 WORKERS := $(shell expr $(CORES) + 1)
 RUNS   ?= 20
-# Hundreds of tests start the command line: compiled anew each time, it takes twice as long to start.
+# Many tests start the command line: compiled anew each time, it takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
@@ -36,8 +36,9 @@ stress: build ## The tests with real packets, RUNS times (20), beside two busy l
 	for run in $$(seq $(RUNS)); do $(BIN)/pytest -m real --quiet || failed=$$((failed + 1)); done; \
 	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
 
+# Both with one profile: they share procedural macros and build scripts.
 rust: ## Rust only: its lints and its tests
-	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
 
 programs: build # whose instructions are counted
