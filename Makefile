@@ -36,6 +36,7 @@ lint: setup ## The quick checks only
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/mypy
 
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed

@@ -23,7 +23,8 @@ from sojourn.papers.judge import touches
 from sojourn.papers.learned import Lesson, learned
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Beside, Cell, beside
-from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.reproduction import reproduce
+from sojourn.papers.result import Reproduction
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario

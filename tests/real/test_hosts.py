@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -20,7 +21,7 @@ from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.web import PREFIX, sweep
-from sojourn.worlds.real.world import measure
+from sojourn.worlds.real.world import measuring
 
 HEAD = """
 name = "wire"
@@ -82,10 +83,20 @@ def laid(text: str) -> Layout:
     return layout(scenario, scenario.queue.aqm, 1)
 
 
+def measured(found: Layout) -> tuple[Record, dict[Any, Any]]:
+    """Run a layout to its end."""
+    steps = measuring(found)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 @pytest.mark.usefixtures("namespaces")
 def test_the_kernel_counts_what_the_gateway_counts() -> None:
     found = laid(FTP)
-    record, hosts = measure(found)
+    record, hosts = measured(found)
     gateway = record.data
     assert [one["fault_count"] for one in hosts.values()] == [0] * 4
     tally = gateway["tally"]
@@ -114,7 +125,7 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
 @pytest.mark.usefixtures("namespaces")
 def test_objects_come_one_after_the_other_and_no_faster_than_the_cap() -> None:
     found = laid(WEB)
-    record, hosts = measure(found)
+    record, hosts = measured(found)
     gateway = record.data
     short = [one for part in hosts.values() for one in part["tcp"]]
     assert len(short) == len(found.tuples)

@@ -10,15 +10,21 @@ Metrics of series (a queue over time) are in ``sojourn.metrics.timeseries``.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sojourn.metrics.tables import Table, classes, groups, spans, whole
 from sojourn.record import TYPES, UNFINISHED, UNKNOWN, Record, numbers
 
 Value = float | None
+Metrics = dict[str, Value]
 
+#: The files with the formulas.
+FORMULAS = ("registry.py", "tables.py")
 #: What is known of each traffic class at the measured queue, as ``classes.NUMBER.METRIC``.
 PER_CLASS = (
     "throughput_bps",
@@ -380,7 +386,7 @@ def percentile(edges: list[int], counts: list[int], share: float) -> Value:
     return None
 
 
-def compute(record: Record) -> dict[str, Value]:
+def compute(record: Record) -> Metrics:
     """Return every metric of a record by its full name, in the order of tables."""
     everything = whole(record)
     values = {
@@ -426,3 +432,11 @@ def _group(table: Table) -> dict[str, Value]:
 def find(name: str) -> Metric | None:
     """Return the metric behind a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
     return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])
+
+
+@functools.cache
+def metrics_version() -> str:
+    """Return a hash of the formulas: stored metrics of others are computed again."""
+    folder = Path(__file__).parent
+    content = b"".join((folder / name).read_bytes() for name in FORMULAS)
+    return hashlib.sha256(content).hexdigest()[:12]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn import plots
+from sojourn.metrics import METRICS
 from sojourn.metrics.names import metric_title
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
-from sojourn.study.axes import magnitudes
-
-if TYPE_CHECKING:
-    from sojourn.study.axes import Axis
-    from sojourn.study.sweep.run import Swept
+from sojourn.study.axes import Axis, magnitudes
+from sojourn.study.sweep.model import Swept
 
 SHOWN = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
 #: Metric, label and factor of each figure.
@@ -74,7 +72,6 @@ def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[Block]:
-    from sojourn import plots
 
     first = next((axis for axis in axes if len(axis.values) > 1 and magnitudes(axis) is not None), None)
     found = None if first is None else magnitudes(first)
@@ -102,7 +99,6 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
-    from sojourn.metrics import METRICS
 
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
     columns |= {

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from sojourn import plots
+from sojourn.metrics import find
 from sojourn.metrics.names import metric_title
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
+from sojourn.study.tune.advice import sentences
+from sojourn.study.tune.model import Tuned
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
-
-if TYPE_CHECKING:
-    from sojourn.study.tune.run import Tuned
 
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
 #: Factor and unit on an axis.
@@ -31,8 +30,6 @@ def for_tuned(tuned: Tuned) -> Document:
     Document
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
-    from sojourn.study.tune.advice import sentences
-
     advice: list[Block] = []
     for spec in tuned.chosen:
         told = sentences(tuned, spec)
@@ -72,7 +69,6 @@ def for_tuned(tuned: Tuned) -> Document:
 
 
 def _tried(tuned: Tuned) -> list[Block]:
-    from sojourn import plots
 
     frame = tuned.table()
     aims = []
@@ -98,7 +94,6 @@ def _tried(tuned: Tuned) -> list[Block]:
 
 
 def _unit(name: str) -> str:
-    from sojourn.metrics import find
 
     metric = find(name)
     return metric.unit if metric is not None else ""

@@ -12,8 +12,8 @@ from sojourn.metrics.names import metric_title
 from sojourn.results import Results
 from sojourn.spec.plan import measured, queues
 from sojourn.stats import holm, mean_ci, paired
+from sojourn.study.tune.model import AIMS, Tune, Tuned
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.run import AIMS, Tune, Tuned
 
 #: Shown in per cent.
 SHARES = ("utilization", "drop_ratio", "mark_ratio", "idle_share")
