@@ -48,6 +48,7 @@ lint: setup ## The quick checks only
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/python tools/words.py README.md CONTRIBUTING.md CHANGELOG.md Makefile docs/*.md docs/parts docs/decisions validation benches examples
 

@@ -23,7 +23,8 @@ from sojourn.papers.experiment import Arm, Experiment, Observations
 from sojourn.papers.judge import touches
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Cell, Counterpart, beside
-from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.reproduction import reproduce
+from sojourn.papers.result import Reproduction
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
