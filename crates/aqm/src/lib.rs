@@ -13,13 +13,17 @@ extern crate alloc;
 
 mod aqm;
 mod bands;
-mod census;
 mod classes;
 mod common;
-pub mod exam;
+mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod conventions;
 mod flow_table;
 pub mod inspect;
+mod occupancy;
 pub mod profile;
+pub mod queue;
 mod random;
 mod red_family;
 pub mod registry;
@@ -64,9 +68,11 @@ pub mod sfb;
 pub mod sred;
 
 pub use aqm::{
-    Aqm, Asked, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Hooks, IgnoresContents, Limit, PacketView, QueueView, Verdict,
+    transmission,
 };
-pub use census::Census;
+pub use conventions::Conventions;
+pub use occupancy::Occupancy;
 pub use profile::Profile;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Fate, Scheduler, Token};

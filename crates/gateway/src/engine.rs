@@ -18,7 +18,7 @@ use crate::{
 use sojourn_aqm::{Class, Ecn, Random, Stream};
 use sojourn_sim::{
     DropColumns, Histogram, PlanError, Record, RunError,
-    queues::{Common, Fate, Parcel, Queues, Wire},
+    testbed::{Options, Outcome as PacketOutcome, PacketDesc, QueueSet, UnboundedLink},
 };
 
 /// A packet in the gateway.
@@ -40,14 +40,14 @@ struct Slot {
 struct Access {
     device: u32,
     side: Side,
-    up: Option<Wire>,
-    down: Option<Wire>,
+    up: Option<UnboundedLink>,
+    down: Option<UnboundedLink>,
     delay: u64,
 }
 
 /// The gateway without devices.
 pub struct Engine {
-    queues: Queues,
+    queues: QueueSet,
     hosts: Vec<Access>,
     routes: Routes,
     flows: Flows,
@@ -75,16 +75,14 @@ impl Engine {
     /// # Errors
     /// The first key that makes it impossible.
     pub fn new(plan: &Plan) -> Result<Engine, PlanError> {
-        let common = Common {
+        let options = Options {
             mean_packet: plan.mean_packet,
             interval: plan.interval,
-            ns2: plan.ns2,
-            ns2_2001: plan.ns2_2001,
-            linux: plan.linux,
+            conventions: plan.conventions,
             algorithms: &plan.algorithms,
             seed: plan.seed,
         };
-        let queues = Queues::new(&[plan.forward.clone(), plan.backward.clone()], &common)?;
+        let queues = QueueSet::new(&[plan.forward.clone(), plan.backward.clone()], &options)?;
         setup::check_loss(plan)?;
         let luck = |link: &str| Stream::new(plan.seed, &format!("link/{link}/loss"));
         let mut engine = Engine {
@@ -230,7 +228,7 @@ impl Engine {
         let slot = &self.slots[number as usize];
         let (link, flow) = (usize::from(slot.link), slot.flow);
         let bytes = (slot.bytes.len() - OFFLOAD) as u32 + self.overhead;
-        let parcel = Parcel { token: number, flow, bytes, ecn: slot.ecn, class: slot.class };
+        let packet = PacketDesc { token: number, flow, bytes, ecn: slot.ecn, class: slot.class };
         self.flows.way(flow).counts.offered += 1;
         let mut witness = Witness {
             slots: &self.slots,
@@ -238,7 +236,7 @@ impl Engine {
             free: &mut self.free,
             tally: &mut self.tally,
         };
-        self.queues.offer(link, now, parcel, &mut |token, fate| witness.tell(token, fate));
+        self.queues.enqueue(link, now, packet, &mut |token, outcome| witness.tell(token, outcome));
         if !self.queues.is_busy(link) {
             self.serve(link, now);
         }
@@ -252,12 +250,12 @@ impl Engine {
             free: &mut self.free,
             tally: &mut self.tally,
         };
-        let sending = self.queues.serve(link, now, &mut |token, fate| witness.tell(token, fate));
-        let Some(sending) = sending else { return };
-        self.agenda.file(sending.end, Kind::Departure, link as u32);
-        let number = sending.parcel.token;
+        let transmission = self.queues.serve(link, now, &mut |token, outcome| witness.tell(token, outcome));
+        let Some(transmission) = transmission else { return };
+        self.agenda.file(transmission.end, Kind::Departure, link as u32);
+        let number = transmission.packet.token;
         let slot = &mut self.slots[number as usize];
-        if sending.parcel.ecn == Ecn::Ce && slot.ecn != Ecn::Ce {
+        if transmission.packet.ecn == Ecn::Ce && slot.ecn != Ecn::Ce {
             packet::mark(&mut slot.bytes[OFFLOAD..]);
         }
         if self.loss[link] > 0.0 && self.luck[link].uniform() < self.loss[link] {
@@ -267,8 +265,11 @@ impl Engine {
             return;
         }
         let access = &mut self.hosts[slot.to as usize];
-        let bytes = sending.parcel.bytes;
-        let sent = access.down.as_mut().map_or(sending.arrival, |wire| wire.transmit(sending.arrival, bytes));
+        let bytes = transmission.packet.bytes;
+        let sent = access
+            .down
+            .as_mut()
+            .map_or(transmission.arrival, |wire| wire.transmit(transmission.arrival, bytes));
         let due = sent + access.delay;
         self.agenda.file(due, Kind::Delivery, number);
     }
@@ -297,7 +298,7 @@ impl Engine {
     }
 
     /// The queues, for a look while it runs.
-    pub fn queues(&self) -> &Queues {
+    pub fn queues(&self) -> &QueueSet {
         &self.queues
     }
 
@@ -348,11 +349,11 @@ struct Witness<'a> {
 }
 
 impl Witness<'_> {
-    fn tell(&mut self, token: u32, fate: Fate) {
+    fn tell(&mut self, token: u32, outcome: PacketOutcome) {
         let counts = &mut self.flows.way(self.slots[token as usize].flow).counts;
-        match fate {
-            Fate::Marked => counts.marked += 1,
-            Fate::Dropped(..) => {
+        match outcome {
+            PacketOutcome::Marked => counts.marked += 1,
+            PacketOutcome::Dropped(..) => {
                 counts.dropped += 1;
                 self.tally.dropped += 1;
                 self.free.push(token);
@@ -363,7 +364,7 @@ impl Witness<'_> {
 
 impl Access {
     fn new(host: &Host) -> Access {
-        let wire = || host.rate.map(Wire::new);
+        let wire = || host.rate.map(UnboundedLink::new);
         Access { device: host.device, side: host.side, up: wire(), down: wire(), delay: host.delay }
     }
 }

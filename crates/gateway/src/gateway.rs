@@ -6,7 +6,7 @@ use crate::{
     outcome::{Outcome, Tally},
     plan::Plan,
 };
-use sojourn_sim::{PlanError, RunError, queues::Totals};
+use sojourn_sim::{PlanError, RunError, testbed::Totals};
 use std::{
     io,
     sync::{

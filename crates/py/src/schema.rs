@@ -50,15 +50,7 @@ pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
 }
 
 /// A marker needs no link.
-const ANYWHERE: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    ns2: false,
-    ns2_2001: false,
-    linux: false,
-};
+const ANYWHERE: Context = Context::new(1, Limit::Packets(1));
 
 /// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.
 #[pyfunction]

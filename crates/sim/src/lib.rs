@@ -1,30 +1,25 @@
 //! Exact packet simulation in virtual time.
 //!
-//! [`Plan`] says what to simulate, [`Simulation`] does it, [`Record`] is what it leaves behind. Inside:
-//! `engine` (what is due), `net` (links, queues, the graph), `tcp` and `traffic` (who sends), `record`
-//! (what is counted). [`queues`] are the queues alone, for a world of real packets. The algorithms come from `sojourn-aqm` unchanged.
+//! A [`Plan`] describes a run, [`Simulation`] executes it, and a [`Record`] holds the results. Modules: `sim`
+//! (the packet cycle), `engine` (events), `link`, `path` and `queue` (the network), `flow`, `tcp` and
+//! `traffic` (the end systems), `record` (counters). [`testbed`] offers the queues alone, for real packets.
+//! The algorithms are those of `sojourn-aqm`, unchanged.
 
 #![forbid(unsafe_code)]
 
-mod check;
-mod connection;
 mod engine;
 mod error;
-mod express;
 mod flow;
-mod group;
-mod hosts;
-mod losses;
-mod net;
+mod link;
+mod packet;
+mod path;
 pub mod plan;
-pub mod queues;
+mod queue;
 mod record;
-mod rows;
-mod simulation;
+mod sim;
 pub mod tcp;
-mod timers;
+pub mod testbed;
 mod traffic;
-mod web;
 
 pub use error::{PlanError, RunError};
 pub use plan::Plan;
@@ -32,4 +27,4 @@ pub use record::{
     ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
     QueueSeries, Record, Series,
 };
-pub use simulation::{Control, Simulation};
+pub use sim::{Control, Simulation};

@@ -6,12 +6,12 @@
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
     Plan, Record, Simulation,
-    plan::{Draw, Kind, Trace},
+    plan::{Draw, Trace, TrafficKind},
 };
 
 /// Packets of 1000 bytes, one every 0.8 ms, into a link that needs 1 ms for each.
 fn two_streams(aqm: &str, marker: Option<&str>) -> Plan {
-    let cbr = Kind::UdpCbr { rate: 5 * MBIT, size: 1000, jitter: 0.0 };
+    let cbr = TrafficKind::UdpCbr { rate: 5 * MBIT, size: 1000, jitter: 0.0 };
     let mut groups = vec![traffic("a", 1, cbr.clone()), traffic("b", 1, cbr)];
     groups[0].class = 1;
     groups[1].start = Draw::Constant(0.8 * MS as f64);
@@ -75,7 +75,7 @@ fn a_marker_at_the_edge_gives_classes() {
 /// Each flow has its own bucket, TCP's too, and its acknowledgements have none.
 #[test]
 fn every_flow_has_its_own_profile() {
-    let mut group = traffic("ftp", 4, Kind::Tcp(tcp(960, options("default", &[]))));
+    let mut group = traffic("ftp", 4, TrafficKind::Tcp(tcp(960, options("default", &[]))));
     group.marker = Some("token_bucket cir 1Mbit/s cbs 100kB".to_owned());
     let mut dumbbell = dumbbell(queue("200p", "droptail"));
     dumbbell.reverse_queue = Some(queue("200p", "droptail"));
@@ -105,8 +105,11 @@ fn a_marker_that_cannot_be_is_refused() {
 #[test]
 fn marks_of_a_scheduler_reach_the_senders() {
     let tcp = tcp(960, options("default", &[("ecn", "on")]));
-    let plan =
-        plan(dumbbell(queue("1000p", "fq_codel")), vec![traffic("ftp", 2, Kind::Tcp(tcp))], 20 * SECOND);
+    let plan = plan(
+        dumbbell(queue("1000p", "fq_codel")),
+        vec![traffic("ftp", 2, TrafficKind::Tcp(tcp))],
+        20 * SECOND,
+    );
     let record = run(&plan, 1);
     let (marks, drops): (u64, u64) =
         (record.queues[0].marks.iter().sum(), record.queues[0].drops.iter().sum());

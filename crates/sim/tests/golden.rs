@@ -4,9 +4,10 @@
 //! say in the commit why results move. The last line is a hash of every column's values.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Plan, Record,
-    plan::{Access, Draw, Dumbbell, Kind, Link, Queue, Topology, Trace},
+    plan::{Access, Draw, Dumbbell, Link, QueueConfig, Topology, Trace, TrafficKind},
 };
 use std::{env, fmt::Write, fs, path::Path};
 
@@ -14,8 +15,8 @@ use std::{env, fmt::Write, fs, path::Path};
 fn red() -> Plan {
     let tcp = tcp(960, options("default", &[]));
     let mut groups = vec![
-        traffic("ftp", 12, Kind::Tcp(tcp)),
-        traffic("cbr", 2, Kind::UdpCbr { rate: MBIT / 4, size: 573, jitter: 0.5 }),
+        traffic("ftp", 12, TrafficKind::Tcp(tcp)),
+        traffic("cbr", 2, TrafficKind::UdpCbr { rate: MBIT / 4, size: 573, jitter: 0.5 }),
     ];
     groups[0].start = Draw::Uniform(0.0, SECOND as f64);
     let mut dumbbell = dumbbell(queue("60p", "red min_th 10p max_th 30p max_p 0.1 w_q 0.005"));
@@ -28,9 +29,9 @@ fn marks() -> Plan {
     let tcp =
         || tcp(1460, options("default", &[("variant", "sack"), ("ecn", "on"), ("delayed_ack", "100ms")]));
     let size = Some(Draw::Exponential(20_000.0));
-    let files = Kind::TcpShort { arrivals: 8.0, size, lifetime: None, tcp: tcp() };
-    let groups = vec![traffic("ftp", 6, Kind::Tcp(tcp())), traffic("files", 1, files)];
-    let queue = Queue { ecn: true, ..queue("100p", "pi q_ref 20p a 0.0018 b 0.0017") };
+    let files = TrafficKind::TcpShort { arrivals: 8.0, size, lifetime: None, tcp: tcp() };
+    let groups = vec![traffic("ftp", 6, TrafficKind::Tcp(tcp())), traffic("files", 1, files)];
+    let queue = QueueConfig { ecn: true, ..queue("100p", "pi q_ref 20p a 0.0018 b 0.0017") };
     plan(Dumbbell { rate: 5 * MBIT, ..dumbbell(queue) }, groups, 10 * SECOND)
 }
 
@@ -56,11 +57,11 @@ fn parking_lot() -> Plan {
         links.push(link(&router, &host, 10 * MBIT, None));
     }
     let tcp = |variant| tcp(960, options("ns2", &[("variant", variant)]));
-    let onoff = Kind::UdpOnoff { rate: MBIT, size: 500, on: 200 * MS, off: 300 * MS };
+    let onoff = TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: 200 * MS, off: 300 * MS };
     let mut groups = vec![
-        traffic("through", 3, Kind::Tcp(tcp("reno"))),
-        traffic("back", 2, Kind::Tcp(tcp("newreno"))),
-        traffic("first", 1, Kind::Tcp(tcp("sack"))),
+        traffic("through", 3, TrafficKind::Tcp(tcp("reno"))),
+        traffic("back", 2, TrafficKind::Tcp(tcp("newreno"))),
+        traffic("first", 1, TrafficKind::Tcp(tcp("sack"))),
         traffic("last", 2, onoff),
     ];
     for (group, (from, to)) in groups.iter_mut().zip([("h0", "h3"), ("h3", "h0"), ("h0", "h1"), ("h2", "h3")])
@@ -70,7 +71,7 @@ fn parking_lot() -> Plan {
     Plan {
         topology: Topology::Graph(links),
         measure: Some("R1-R2".to_owned()),
-        ns2: true,
+        conventions: Conventions::Ns2,
         ..plan(dumbbell(queue("1p", "droptail")), groups, 15 * SECOND)
     }
 }
@@ -80,9 +81,9 @@ fn small_buffer() -> Plan {
     let tcp = || tcp(460, options("ns2-2001", &[("variant", "reno"), ("receiver_window", "20")]));
     let lifetime = Some(Draw::Uniform(0.5 * SECOND as f64, 2.0 * SECOND as f64));
     let mut groups = vec![
-        traffic("ftp", 10, Kind::Tcp(tcp())),
-        traffic("visits", 1, Kind::TcpShort { arrivals: 2.0, size: None, lifetime, tcp: tcp() }),
-        traffic("home", 2, Kind::Tcp(tcp())),
+        traffic("ftp", 10, TrafficKind::Tcp(tcp())),
+        traffic("visits", 1, TrafficKind::TcpShort { arrivals: 2.0, size: None, lifetime, tcp: tcp() }),
+        traffic("home", 2, TrafficKind::Tcp(tcp())),
     ];
     groups[2].reverse = true;
     groups[0].stop = Some(8 * SECOND);
@@ -92,7 +93,7 @@ fn small_buffer() -> Plan {
         reverse_queue: Some(queue("10p", "red")),
         ..dumbbell(queue("12p", "rem b_star 4p overflow random"))
     };
-    Plan { ns2: true, ..plan(dumbbell, groups, 12 * SECOND) }
+    Plan { conventions: Conventions::Ns2, ..plan(dumbbell, groups, 12 * SECOND) }
 }
 
 /// What a person wants to see of a record.

@@ -3,9 +3,10 @@
 //! What ns-2 did is under `validation/ns2/traces`; the README there says where it comes from.
 
 use crate::support::{SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Plan, Record,
-    plan::{Kind, Queue, Trace},
+    plan::{QueueConfig, Trace, TrafficKind},
 };
 use std::{fs, path::Path};
 
@@ -71,11 +72,11 @@ fn agree(case: &Case) {
 
 /// 960 bytes of payload, 30 s.
 fn plan_of(&(_, limit, aqm, set): &Case) -> Plan {
-    let flow = traffic("ftp", 1, Kind::Tcp(tcp(960, options("ns2", set))));
+    let flow = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("ns2", set))));
     let ecn = set.contains(&("ecn", "on"));
-    let mut plan = plan(dumbbell(Queue { ecn, ..queue(limit, aqm) }), vec![flow], 30 * SECOND);
+    let mut plan = plan(dumbbell(QueueConfig { ecn, ..queue(limit, aqm) }), vec![flow], 30 * SECOND);
     plan.trace = Trace { interval: None, drops: true, cwnd: true };
-    plan.ns2 = true;
+    plan.conventions = Conventions::Ns2;
     plan
 }
 

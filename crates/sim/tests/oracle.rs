@@ -4,7 +4,7 @@ use crate::support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, q
 use proptest::{collection::vec, prelude::*, sample::select};
 use sojourn_sim::{
     Record,
-    plan::{Access, Draw, Dumbbell, Kind, Trace},
+    plan::{Access, Draw, Dumbbell, Trace, TrafficKind},
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -332,7 +332,7 @@ proptest! {
             return Err(TestCaseError::reject("two events meet"));
         };
         let groups = sources.iter().enumerate().map(|(i, source)| {
-            let mut group = traffic(&format!("s{i}"), 1, Kind::UdpCbr { rate: source.rate, size: source.bytes, jitter: 0.0 });
+            let mut group = traffic(&format!("s{i}"), 1, TrafficKind::UdpCbr { rate: source.rate, size: source.bytes, jitter: 0.0 });
             group.start = Draw::Constant(source.start as f64);
             group
         });
@@ -365,7 +365,8 @@ fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
     dumbbell.access = access(100 * MBIT, &[0]);
     let (interval, cycle) = (80_000.0, sources as f64 * 800_000.0 / rho);
     // Bursts of mean length 0.0125 packets are one packet each.
-    let kind = Kind::UdpOnoff { rate: 100 * MBIT, size: 1000, on: 1000, off: (cycle - interval) as u64 };
+    let kind =
+        TrafficKind::UdpOnoff { rate: 100 * MBIT, size: 1000, on: 1000, off: (cycle - interval) as u64 };
     let mut plan = plan(dumbbell, vec![traffic("udp", sources, kind)], 400 * SECOND);
     plan.warmup = 2 * SECOND;
     let record = run(&plan, 1);
@@ -382,7 +383,7 @@ fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
 
 /// One flow with `payload` and `set`, the window traced; no loss.
 fn lossless(preset: &str, set: &[(&str, &str)], duration: u64) -> Record {
-    let flow = traffic("ftp", 1, Kind::Tcp(tcp(960, options(preset, set))));
+    let flow = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options(preset, set))));
     let mut plan = plan(dumbbell(queue("100000p", "droptail")), vec![flow], duration);
     plan.trace.cwnd = true;
     run(&plan, 1)
@@ -461,7 +462,8 @@ fn every_second_packet_is_acknowledged_or_after_the_delay() {
 #[test]
 fn a_short_transfer_takes_as_long_as_its_packets() {
     let tcp = tcp(960, options("default", &[]));
-    let kind = Kind::TcpShort { arrivals: 0.5, size: Some(Draw::Constant(5000.0)), lifetime: None, tcp };
+    let kind =
+        TrafficKind::TcpShort { arrivals: 0.5, size: Some(Draw::Constant(5000.0)), lifetime: None, tcp };
     let plan = plan(dumbbell(queue("1000p", "droptail")), vec![traffic("short", 1, kind)], 60 * SECOND);
     let record = run(&plan, 3);
     let objects = &record.objects;
@@ -490,7 +492,7 @@ fn a_short_transfer_takes_as_long_as_its_packets() {
 fn a_sample_sees_what_happens_in_its_nanosecond() {
     let mut groups: Vec<_> = [(0, "a"), (5 * MS, "b")]
         .map(|(start, name)| {
-            let mut group = traffic(name, 1, Kind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
+            let mut group = traffic(name, 1, TrafficKind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
             group.start = Draw::Constant((start + 4_920_000) as f64);
             group
         })
@@ -512,7 +514,7 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
 #[test]
 fn a_delay_is_counted_from_sender_to_receiver() {
     let groups = [(0, "a"), (5 * MS, "b"), (6 * MS, "c")].map(|(start, name)| {
-        let mut group = traffic(name, 1, Kind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
+        let mut group = traffic(name, 1, TrafficKind::UdpCbr { rate: 8_000, size: 1000, jitter: 0.0 });
         group.start = Draw::Constant(start as f64);
         group
     });
@@ -527,7 +529,7 @@ fn a_delay_is_counted_from_sender_to_receiver() {
 /// What a time series says must add up to what the counters say.
 #[test]
 fn samples_add_up_to_the_counters() {
-    let flow = traffic("ftp", 5, Kind::Tcp(tcp(960, options("default", &[]))));
+    let flow = traffic("ftp", 5, TrafficKind::Tcp(tcp(960, options("default", &[]))));
     let mut plan = plan(dumbbell(queue("20p", "red")), vec![flow], 10 * SECOND);
     plan.trace.interval = Some(10 * MS);
     let record = run(&plan, 1);

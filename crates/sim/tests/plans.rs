@@ -5,11 +5,12 @@
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::registry;
+use sojourn_aqm::{Conventions, registry};
 use sojourn_sim::{
     Plan,
     plan::{
-        Access, Capacity, Draw, Dumbbell, Ecn, Kind, Link, Queue, Stagger, Tcp, Topology, Trace, Traffic, Web,
+        Access, Capacity, Draw, Dumbbell, Ecn, Link, QueueConfig, Stagger, Tcp, Topology, Trace, Traffic,
+        TrafficKind, Web,
     },
 };
 
@@ -29,10 +30,8 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             topology,
             traffic,
             trace: Trace { interval, drops: true, cwnd },
-            ns2,
-            ns2_2001: false,
+            conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),
-            linux: false,
         })
 }
 
@@ -79,9 +78,9 @@ pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
     select(all.collect::<Vec<_>>())
 }
 
-fn any_queue() -> impl Strategy<Value = Queue> + Clone {
+fn any_queue() -> impl Strategy<Value = QueueConfig> + Clone {
     (select(vec!["1p", "2p", "5p", "20p", "1500B", "5kB", "20kB"]), specs(), any::<bool>())
-        .prop_map(|(limit, aqm, ecn)| Queue { ecn, ..queue(limit, &aqm) })
+        .prop_map(|(limit, aqm, ecn)| QueueConfig { ecn, ..queue(limit, &aqm) })
 }
 
 fn any_access() -> impl Strategy<Value = Access> {
@@ -149,7 +148,7 @@ fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
     ])
 }
 
-fn any_kind() -> impl Strategy<Value = Kind> {
+fn any_kind() -> impl Strategy<Value = TrafficKind> {
     let size = select(vec![40, 500, 1000]);
     let length = prop_oneof![
         Just(Draw::Constant(5000.0)),
@@ -157,24 +156,24 @@ fn any_kind() -> impl Strategy<Value = Kind> {
         Just(Draw::Constant(1.0)),
     ];
     prop_oneof![
-        4 => any_tcp().prop_map(Kind::Tcp),
-        2 => (2.0..40.0, length, any_tcp()).prop_map(|(arrivals, size, tcp)| Kind::TcpShort {
+        4 => any_tcp().prop_map(TrafficKind::Tcp),
+        2 => (2.0..40.0, length, any_tcp()).prop_map(|(arrivals, size, tcp)| TrafficKind::TcpShort {
             arrivals,
             size: Some(size),
             lifetime: None,
             tcp
         }),
-        1 => (2.0..20.0, any_tcp()).prop_map(|(arrivals, tcp)| Kind::TcpShort {
+        1 => (2.0..20.0, any_tcp()).prop_map(|(arrivals, tcp)| TrafficKind::TcpShort {
             arrivals,
             size: None,
             lifetime: Some(Draw::Uniform(0.0, 0.3e9)),
             tcp
         }),
-        1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| Kind::TcpOnoff { rate, on: 20 * MS, off: 30 * MS, tcp }),
-        3 => any_web().prop_map(Kind::Web),
+        1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| TrafficKind::TcpOnoff { rate, on: 20 * MS, off: 30 * MS, tcp }),
+        3 => any_web().prop_map(TrafficKind::Web),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
-            .prop_map(|(rate, size, jitter)| Kind::UdpCbr { rate, size, jitter }),
-        1 => (rate(), size).prop_map(|(rate, size)| Kind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),
+            .prop_map(|(rate, size, jitter)| TrafficKind::UdpCbr { rate, size, jitter }),
+        1 => (rate(), size).prop_map(|(rate, size)| TrafficKind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),
     ]
 }
 
@@ -287,12 +286,12 @@ fn changing() -> Capacity {
 
 /// A dumbbell on which endless connections with a host each go round and round, with timers so short that they
 /// expire while acknowledgements are on their way, and no way back that could be full.
-pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
+pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let delays = || vec(select(vec![0, MS, 10 * MS, 40 * MS]), 1..4);
     let access = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
     let server = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
     let queue = (select(vec!["3p", "10p", "50p", "200p"]), specs(), any::<bool>())
-        .prop_map(|(limit, aqm, ecn)| Queue { ecn, ..queue(limit, &aqm) });
+        .prop_map(|(limit, aqm, ecn)| QueueConfig { ecn, ..queue(limit, &aqm) });
     let dumbbell =
         (rate(), delay(), access, server, queue).prop_map(|(rate, delay, access, server, queue)| Dumbbell {
             rate,
@@ -314,10 +313,10 @@ pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
             let name = format!("t{i}");
-            Traffic { start, stop: stop.map(|ms| ms * MS), ..traffic(&name, count, Kind::Tcp(tcp)) }
+            Traffic { start, stop: stop.map(|ms| ms * MS), ..traffic(&name, count, TrafficKind::Tcp(tcp)) }
         };
         let datagrams = datagrams.map(|(rate, size)| {
-            let kind = Kind::UdpCbr { rate, size, jitter: 0.0 };
+            let kind = TrafficKind::UdpCbr { rate, size, jitter: 0.0 };
             Traffic { start: Draw::Uniform(0.0, 0.2 * SECOND as f64), ..traffic("datagrams", 1, kind) }
         });
         groups.into_iter().enumerate().map(group).chain(datagrams).collect::<Vec<_>>()
@@ -332,7 +331,7 @@ pub(crate) fn lapping_plan() -> impl Strategy<Value = Plan> {
 }
 
 /// Two directions between two nodes.
-fn duplex() -> impl Strategy<Value = [(u64, u64, Option<Queue>); 2]> {
+fn duplex() -> impl Strategy<Value = [(u64, u64, Option<QueueConfig>); 2]> {
     let way = (rate(), delay(), option::weighted(0.4, any_queue()));
     (way.clone(), way).prop_map(|(there, back)| [there, back])
 }
@@ -346,7 +345,7 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
     (row, vec(host, 2..6), several(), ends)
         .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
             let mut links = Vec::new();
-            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, u64, Option<Queue>)| {
+            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, u64, Option<QueueConfig>)| {
                 let capacity = (rate == MBIT).then(changing);
                 links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, capacity, queue });
             };

@@ -7,7 +7,7 @@ use crate::{
 use proptest::prelude::*;
 use sojourn_sim::{
     Control, Plan, QueueRecord, Record, RunError, Simulation,
-    plan::{Draw, Kind, Topology, Traffic},
+    plan::{Draw, Topology, Traffic, TrafficKind},
 };
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
@@ -81,7 +81,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     let objects = &record.objects;
     for i in 0..objects.start_ns.len() {
         prop_assert!(objects.start_ns[i] < plan.duration && objects.start_ns[i] <= objects.end_ns[i]);
-        let Kind::TcpShort { size: Some(Draw::Constant(bytes)), .. } =
+        let TrafficKind::TcpShort { size: Some(Draw::Constant(bytes)), .. } =
             plan.traffic[objects.traffic[i] as usize].kind
         else {
             continue;
@@ -219,7 +219,7 @@ proptest! {
         }
         for i in 0..a.flows.traffic.len() {
             let group = &plan.traffic[a.flows.traffic[i] as usize];
-            if let Kind::UdpCbr { .. } | Kind::UdpOnoff { .. } = group.kind {
+            if let TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } = group.kind {
                 prop_assert_eq!(a.flows.sent_packets[i], b.flows.sent_packets[i]);
             }
         }
@@ -230,10 +230,10 @@ proptest! {
 fn short(plan: &Plan, record: &Record) -> Vec<(u64, Option<u64>)> {
     let objects = &record.objects;
     let known = |i: usize| match plan.traffic[objects.traffic[i] as usize] {
-        Traffic { kind: Kind::TcpShort { size: Some(_), .. }, stop: None, .. } => {
+        Traffic { kind: TrafficKind::TcpShort { size: Some(_), .. }, stop: None, .. } => {
             Some((objects.start_ns[i], Some(objects.bytes[i])))
         }
-        Traffic { kind: Kind::TcpShort { .. }, .. } => Some((objects.start_ns[i], None)),
+        Traffic { kind: TrafficKind::TcpShort { .. }, .. } => Some((objects.start_ns[i], None)),
         _ => None,
     };
     (0..objects.start_ns.len()).filter_map(known).collect()
@@ -295,14 +295,14 @@ fn crowd(aqm: &str) -> Plan {
     let tcp = || tcp(460, options("default", &[]));
     let uniform = Draw::Uniform(0.0, SECOND as f64);
     let mut groups = vec![
-        traffic("ftp", 20, Kind::Tcp(tcp())),
-        traffic("cbr", 2, Kind::UdpCbr { rate: MBIT, size: 573, jitter: 0.5 }),
-        traffic("onoff", 5, Kind::UdpOnoff { rate: MBIT, size: 500, on: 50 * MS, off: 50 * MS }),
-        traffic("bursts", 5, Kind::TcpOnoff { rate: MBIT, on: 50 * MS, off: 50 * MS, tcp: tcp() }),
+        traffic("ftp", 20, TrafficKind::Tcp(tcp())),
+        traffic("cbr", 2, TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.5 }),
+        traffic("onoff", 5, TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: 50 * MS, off: 50 * MS }),
+        traffic("bursts", 5, TrafficKind::TcpOnoff { rate: MBIT, on: 50 * MS, off: 50 * MS, tcp: tcp() }),
         traffic(
             "short",
             1,
-            Kind::TcpShort {
+            TrafficKind::TcpShort {
                 arrivals: 10.0,
                 size: Some(Draw::Exponential(20_000.0)),
                 lifetime: None,
@@ -320,7 +320,7 @@ fn crowd(aqm: &str) -> Plan {
 #[test]
 fn what_an_application_writes_is_what_a_datagram_source_sends() {
     let (rate, on, off) = (MBIT, 50 * MS, 50 * MS);
-    let sums = |kind: Kind| {
+    let sums = |kind: TrafficKind| {
         let mut bell = dumbbell(queue("10000p", "droptail"));
         bell.rate = 1000 * MBIT;
         let mut group = traffic("bursts", 10, kind);
@@ -329,8 +329,8 @@ fn what_an_application_writes_is_what_a_datagram_source_sends() {
         (record.flows.received_packets.clone(), record.flows.goodput_bytes.iter().sum::<u64>())
     };
     let tcp = tcp(960, options("default", &[("syn", "off"), ("initial_window", "100")]));
-    let (udp, bytes) = sums(Kind::UdpOnoff { rate, size: 1000, on, off });
-    let (written, payload) = sums(Kind::TcpOnoff { rate, on, off, tcp });
+    let (udp, bytes) = sums(TrafficKind::UdpOnoff { rate, size: 1000, on, off });
+    let (written, payload) = sums(TrafficKind::TcpOnoff { rate, on, off, tcp });
     assert_eq!(written, udp);
     assert_eq!(payload, bytes / 1000 * 960);
     assert!(written.iter().all(|n| *n > 300), "half of 9 s at 125 packets a second: {written:?}");
@@ -354,7 +354,9 @@ fn another_seed_is_another_run() {
 #[test]
 fn a_group_more_leaves_the_others_demand_alone() {
     let (small, mut large) = (crowd("red"), crowd("red"));
-    large.traffic.insert(0, traffic("more", 7, Kind::UdpCbr { rate: MBIT / 4, size: 40, jitter: 0.3 }));
+    large
+        .traffic
+        .insert(0, traffic("more", 7, TrafficKind::UdpCbr { rate: MBIT / 4, size: 40, jitter: 0.3 }));
     let starts = |record: &Record, plan: &Plan| {
         let flows = &record.flows;
         let key = |i: usize| (plan.traffic[flows.traffic[i] as usize].name.clone(), flows.index[i]);
@@ -368,7 +370,8 @@ fn a_group_more_leaves_the_others_demand_alone() {
 /// Short flows only: `arrivals` a second of exponential sizes with a mean of 5000 bytes.
 fn visits(arrivals: f64) -> Plan {
     let size = Some(Draw::Exponential(5_000.0));
-    let kind = Kind::TcpShort { arrivals, size, lifetime: None, tcp: tcp(960, options("default", &[])) };
+    let kind =
+        TrafficKind::TcpShort { arrivals, size, lifetime: None, tcp: tcp(960, options("default", &[])) };
     let mut group = traffic("visits", 1, kind);
     group.start = Draw::Constant(3.0 * SECOND as f64);
     plan(dumbbell(queue("100p", "droptail")), vec![group], 103 * SECOND)

@@ -8,19 +8,20 @@ use crate::{
 use proptest::{collection::vec, prelude::*, sample::select};
 use sojourn_sim::{
     Plan, PlanError, Simulation,
-    plan::{Access, Draw, Dumbbell, Kind, Link, Tcp, Topology},
+    plan::{Access, Draw, Dumbbell, Link, Tcp, Topology, TrafficKind},
 };
 
 /// A dumbbell with TCP, short TCP, constant and on/off datagrams, on/off TCP.
 fn good() -> Plan {
     let tcp = || tcp(960, options("default", &[]));
-    let short = Kind::TcpShort { arrivals: 1.0, size: Some(Draw::Constant(1e4)), lifetime: None, tcp: tcp() };
+    let short =
+        TrafficKind::TcpShort { arrivals: 1.0, size: Some(Draw::Constant(1e4)), lifetime: None, tcp: tcp() };
     let groups = vec![
-        traffic("ftp", 2, Kind::Tcp(tcp())),
+        traffic("ftp", 2, TrafficKind::Tcp(tcp())),
         traffic("short", 1, short),
-        traffic("cbr", 1, Kind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 }),
-        traffic("onoff", 1, Kind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
-        traffic("bursts", 1, Kind::TcpOnoff { rate: MBIT, on: SECOND, off: SECOND, tcp: tcp() }),
+        traffic("cbr", 1, TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 }),
+        traffic("onoff", 1, TrafficKind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
+        traffic("bursts", 1, TrafficKind::TcpOnoff { rate: MBIT, on: SECOND, off: SECOND, tcp: tcp() }),
     ];
     plan(dumbbell(queue("20p", "red")), groups, SECOND)
 }
@@ -78,7 +79,7 @@ fn links(plan: &mut Plan) -> &mut Vec<Link> {
 
 fn tcp_of(plan: &mut Plan) -> &mut Tcp {
     match &mut plan.traffic[0].kind {
-        Kind::Tcp(tcp) => tcp,
+        TrafficKind::Tcp(tcp) => tcp,
         _ => unreachable!("the first group is TCP"),
     }
 }
@@ -86,21 +87,21 @@ fn tcp_of(plan: &mut Plan) -> &mut Tcp {
 /// A change of the short, the constant or the on/off group.
 fn short(plan: &mut Plan, arrivals: f64, size: Option<Draw>, lifetime: Option<Draw>) {
     let tcp = tcp_of(plan).clone();
-    plan.traffic[1].kind = Kind::TcpShort { arrivals, size, lifetime, tcp };
+    plan.traffic[1].kind = TrafficKind::TcpShort { arrivals, size, lifetime, tcp };
 }
 
 fn cbr(rate: u64, size: u32, jitter: f64) -> impl FnOnce(&mut Plan) {
-    move |p| p.traffic[2].kind = Kind::UdpCbr { rate, size, jitter }
+    move |p| p.traffic[2].kind = TrafficKind::UdpCbr { rate, size, jitter }
 }
 
 fn onoff(rate: u64, size: u32, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
-    move |p| p.traffic[3].kind = Kind::UdpOnoff { rate, size, on, off }
+    move |p| p.traffic[3].kind = TrafficKind::UdpOnoff { rate, size, on, off }
 }
 
 fn bursts(rate: u64, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
     move |p| {
         let tcp = tcp(960, options("default", &[]));
-        p.traffic[4].kind = Kind::TcpOnoff { rate, on, off, tcp };
+        p.traffic[4].kind = TrafficKind::TcpOnoff { rate, on, off, tcp };
     }
 }
 
@@ -263,27 +264,27 @@ proptest! {
                 5 => plan.traffic[group].stop = Some(wild),
                 6 => plan.traffic[group].count = (wild as u32).min(1000),
                 _ => match (&mut plan.traffic[group].kind, place % 4) {
-                    (Kind::Tcp(tcp), 0) => tcp.payload = wild as u32,
-                    (Kind::Tcp(tcp), 1) => tcp.header = wild as u32,
-                    (Kind::Tcp(tcp), 2) => tcp.options.max_rto = wild,
-                    (Kind::Tcp(tcp), _) => tcp.options.delayed_ack = wild,
-                    (Kind::TcpShort { arrivals, .. }, 0) => *arrivals = float,
-                    (Kind::TcpShort { size, .. }, 1) => *size = Some(Draw::Uniform(0.0, float)),
-                    (Kind::TcpShort { lifetime, .. }, 2) => *lifetime = Some(Draw::Exponential(float)),
-                    (Kind::TcpShort { tcp, .. }, _) => tcp.ack = wild as u32,
-                    (Kind::TcpOnoff { rate, .. }, 0) => *rate = wild,
-                    (Kind::TcpOnoff { tcp, .. }, 1) => tcp.payload = wild as u32,
-                    (Kind::TcpOnoff { on, .. }, 2) => *on = wild,
-                    (Kind::TcpOnoff { off, .. }, _) => *off = wild,
-                    (Kind::UdpCbr { rate, .. } | Kind::UdpOnoff { rate, .. }, 0) => *rate = wild,
-                    (Kind::UdpCbr { size, .. } | Kind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
-                    (Kind::UdpCbr { jitter, .. }, _) => *jitter = float,
-                    (Kind::UdpOnoff { on, .. }, 2) => *on = wild,
-                    (Kind::Web(web), 0) => web.page_gap = Draw::Pareto(float, float),
-                    (Kind::Web(web), 1) => web.size = Draw::Lomax(float, 1.5),
-                    (Kind::Web(web), 2) => web.request = wild as u32,
-                    (Kind::Web(web), _) => web.objects = Draw::Constant(float.min(1000.0)),
-                    (Kind::UdpOnoff { off, .. }, _) => *off = wild,
+                    (TrafficKind::Tcp(tcp), 0) => tcp.payload = wild as u32,
+                    (TrafficKind::Tcp(tcp), 1) => tcp.header = wild as u32,
+                    (TrafficKind::Tcp(tcp), 2) => tcp.options.max_rto = wild,
+                    (TrafficKind::Tcp(tcp), _) => tcp.options.delayed_ack = wild,
+                    (TrafficKind::TcpShort { arrivals, .. }, 0) => *arrivals = float,
+                    (TrafficKind::TcpShort { size, .. }, 1) => *size = Some(Draw::Uniform(0.0, float)),
+                    (TrafficKind::TcpShort { lifetime, .. }, 2) => *lifetime = Some(Draw::Exponential(float)),
+                    (TrafficKind::TcpShort { tcp, .. }, _) => tcp.ack = wild as u32,
+                    (TrafficKind::TcpOnoff { rate, .. }, 0) => *rate = wild,
+                    (TrafficKind::TcpOnoff { tcp, .. }, 1) => tcp.payload = wild as u32,
+                    (TrafficKind::TcpOnoff { on, .. }, 2) => *on = wild,
+                    (TrafficKind::TcpOnoff { off, .. }, _) => *off = wild,
+                    (TrafficKind::UdpCbr { rate, .. } | TrafficKind::UdpOnoff { rate, .. }, 0) => *rate = wild,
+                    (TrafficKind::UdpCbr { size, .. } | TrafficKind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
+                    (TrafficKind::UdpCbr { jitter, .. }, _) => *jitter = float,
+                    (TrafficKind::UdpOnoff { on, .. }, 2) => *on = wild,
+                    (TrafficKind::Web(web), 0) => web.page_gap = Draw::Pareto(float, float),
+                    (TrafficKind::Web(web), 1) => web.size = Draw::Lomax(float, 1.5),
+                    (TrafficKind::Web(web), 2) => web.request = wild as u32,
+                    (TrafficKind::Web(web), _) => web.objects = Draw::Constant(float.min(1000.0)),
+                    (TrafficKind::UdpOnoff { off, .. }, _) => *off = wild,
                 },
             }
         }

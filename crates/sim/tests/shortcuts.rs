@@ -1,21 +1,21 @@
 //! Packets run ahead of the clock over links that never lose, and senders react ahead of it: the record must be the
 //! one that a simulator leaves which makes every step of every packet an event.
 //!
-//! Mutants seen to fail: a timer that expires before the acknowledgement comes is forgotten, in a lap and outside; the
-//! horizon is forgotten in a lap; an acknowledgement overtakes one that waits for the clock; a first link that several
+//! Mutants seen to fail: a timer that expires before the acknowledgement comes is forgotten, in a round trip and outside; the
+//! horizon is forgotten in a round trip; an acknowledgement overtakes one that waits for the clock; a first link that several
 //! flows share counts as one's own; a packet that comes to an idle queue waits for others at the same time; an arrival
-//! and the end of a transmission at the same time are not told apart; a chain of links is not settled before datagrams
+//! and the end of a transmission at the same time are not told apart; a fixed path is not settled before datagrams
 //! cross one of them, or not looked at after that; an acknowledgement that waits has no rank; an echo that comes with
 //! a report of blocks is not heard.
 
 use crate::{
-    plans::{any_plan, lapping_plan},
+    plans::{any_plan, round_trip_plan},
     support::{cases, difference, options, queue},
 };
 use proptest::prelude::*;
 use sojourn_sim::{
     Control, Plan, Simulation,
-    plan::{Kind, Queue, Topology},
+    plan::{QueueConfig, Topology, TrafficKind},
     tcp::TcpOptions,
 };
 
@@ -48,23 +48,23 @@ proptest! {
     }
 
     #[test]
-    fn laps_change_nothing_either(plan in lapping_plan(), seed in 0u64..1000) {
+    fn round_trips_change_nothing_either(plan in round_trip_plan(), seed in 0u64..1000) {
         same(&plan, seed)?;
     }
 
     /// Where packets are marked and lost, and blocks reported.
     #[test]
     fn reports_of_blocks_change_nothing_either(
-        mut plan in lapping_plan(),
+        mut plan in round_trip_plan(),
         limit in prop::sample::select(vec!["5p", "20p"]),
         conventions in prop::sample::select(vec!["ns2", "default"]),
         seed in 0u64..1000,
     ) {
         let Topology::Dumbbell(dumbbell) = &mut plan.topology else { unreachable!() };
         let red = "red min_th 1p max_th 15p max_p 0.2 w_q 0.1";
-        dumbbell.queue = Queue { ecn: true, ..queue(limit, red) };
+        dumbbell.queue = QueueConfig { ecn: true, ..queue(limit, red) };
         for traffic in &mut plan.traffic {
-            if let Kind::Tcp(tcp) = &mut traffic.kind {
+            if let TrafficKind::Tcp(tcp) = &mut traffic.kind {
                 let (min_rto, initial_rto) = (tcp.options.min_rto, tcp.options.initial_rto);
                 let sack = options(conventions, &[("variant", "sack"), ("ecn", "on")]);
                 tcp.options = TcpOptions { min_rto, initial_rto, delayed_ack: 0, overhead: 0, ..sack };

@@ -1,9 +1,10 @@
 //! Short ways to say what a test simulates, and to look at what came out.
 
 use proptest::test_runner::{Config, RngSeed};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Control, Plan, Record, Simulation,
-    plan::{Access, Draw, Dumbbell, Ecn, Kind, Queue, Tcp, Topology, Trace, Traffic},
+    plan::{Access, Draw, Dumbbell, Ecn, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
     tcp::{TcpOptions, schema},
 };
 
@@ -37,8 +38,8 @@ pub(crate) fn tcp(payload: u32, options: TcpOptions) -> Tcp {
 }
 
 /// A queue with a limit.
-pub(crate) fn queue(limit: &str, aqm: &str) -> Queue {
-    Queue { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false }
+pub(crate) fn queue(limit: &str, aqm: &str) -> QueueConfig {
+    QueueConfig { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false }
 }
 
 /// Links of hosts, one host a flow.
@@ -47,7 +48,7 @@ pub(crate) fn access(rate: u64, delays: &[u64]) -> Access {
 }
 
 /// A group of sources that start at 0.
-pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
+pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
     Traffic {
         name: name.to_owned(),
         kind,
@@ -69,7 +70,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: Kind) -> Traffic {
 
 /// The dumbbell of the reference traces: 100 Mbit/s and 5 ms on both sides of 10 Mbit/s and 15 ms, so that
 /// the round trip takes 50 ms and a 1000-byte packet 0.8 ms.
-pub(crate) fn dumbbell(queue: Queue) -> Dumbbell {
+pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
         delay: 15 * MS,
@@ -90,10 +91,8 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         traffic,
         measure: None,
         trace: Trace::default(),
-        ns2: false,
-        ns2_2001: false,
+        conventions: Conventions::Default,
         algorithms: Vec::new(),
-        linux: false,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
     Plan, Record,
-    plan::{Draw, Kind, Stagger, Tcp, Web},
+    plan::{Draw, Stagger, Tcp, TrafficKind, Web},
 };
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn three_packets() -> Web {
 }
 
 fn look(web: Web, sessions: u32, aqm: &str, duration: u64) -> Plan {
-    plan(dumbbell(queue("100p", aqm)), vec![traffic("web", sessions, Kind::Web(web))], duration)
+    plan(dumbbell(queue("100p", aqm)), vec![traffic("web", sessions, TrafficKind::Web(web))], duration)
 }
 
 /// Across an idle dumbbell: 100, 10 and 100 Mbit/s, 5 + 15 + 5 ms.
@@ -45,15 +45,15 @@ fn times(record: &Record) -> Vec<(u64, u64)> {
 /// flows of the first ones count in rows of their own number.
 #[test]
 fn every_flow_counts_in_the_row_of_its_source() {
-    let short = Kind::TcpShort {
+    let short = TrafficKind::TcpShort {
         tcp: tcp(960, options("default", &[])),
         size: Some(Draw::Constant(5000.0)),
         arrivals: 5.0,
         lifetime: None,
     };
     let groups = vec![
-        traffic("web", 3, Kind::Web(three_packets())),
-        traffic("greedy", 2, Kind::Tcp(tcp(960, options("default", &[])))),
+        traffic("web", 3, TrafficKind::Web(three_packets())),
+        traffic("greedy", 2, TrafficKind::Tcp(tcp(960, options("default", &[])))),
         traffic("short", 1, short),
     ];
     let mut plan = plan(dumbbell(queue("10p", "droptail")), groups, 4 * SECOND);

@@ -1,14 +1,40 @@
-"""Metrics: formulas from a record to numbers, their names and units, and what makes a run doubtful."""
+"""Metrics: formulas from a record to numbers, with label and unit of each, and diagnostics of a run."""
 
+from sojourn.metrics.evaluation import compute, metrics_version
+from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
-    PER_CLASS,
+    WORLDS,
     Metric,
     Metrics,
-    compute,
+    Value,
+    View,
+    display,
     find,
-    metrics_version,
-    percentile,
+    heading,
+    label,
+    metric,
+    per_class,
+    shown,
+    text,
 )
 
-__all__ = ["METRICS", "PER_CLASS", "Metric", "Metrics", "compute", "find", "metrics_version", "percentile"]
+__all__ = [
+    "METRICS",
+    "WORLDS",
+    "Metric",
+    "Metrics",
+    "Value",
+    "View",
+    "compute",
+    "display",
+    "find",
+    "heading",
+    "label",
+    "metric",
+    "metrics_version",
+    "per_class",
+    "percentile",
+    "shown",
+    "text",
+]

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from sojourn.papers.campaign import Campaign
-from sojourn.papers.claims import Judged, Verdict, claims_frame
+from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import beside
 from sojourn.papers.selection import Selection, command
@@ -26,7 +26,7 @@ class Reproduction:
         The paper.
     selection : Selection
         What was asked for.
-    judged : sequence of Judged
+    judged : sequence of ClaimResult
         Every claim of the paper, in order, in every world that it stands in.
     campaign : Campaign
         The runs and their metrics.
@@ -40,7 +40,7 @@ class Reproduction:
 
     paper: Paper
     selection: Selection
-    judged: Sequence[Judged]
+    judged: Sequence[ClaimResult]
     campaign: Campaign
     directory: Path
     seconds: float
@@ -84,12 +84,12 @@ class Reproduction:
         return command(self.paper, self.selection)
 
     @cached_property
-    def counted(self) -> list[Judged]:
+    def counted(self) -> list[ClaimResult]:
         """The rows of the worlds that were asked for: a claim has no more than one."""
         return [item for item in self.judged if item.world in self.selection.worlds]
 
     @cached_property
-    def elsewhere(self) -> list[Judged]:
+    def elsewhere(self) -> list[ClaimResult]:
         """The rows of other worlds: nothing was run for them."""
         return [item for item in self.judged if item.world not in self.selection.worlds]
 

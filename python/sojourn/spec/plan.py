@@ -1,6 +1,6 @@
 """From a scenario to the plan that the core runs: defaults filled in, every unit a plain number.
 
-The plan has the JSON shape of ``crates/sim/src/plan.rs``.
+The plan has the JSON shape of ``crates/sim/src/plan/mod.rs``.
 """
 
 from __future__ import annotations
@@ -116,9 +116,7 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
         ],
         "measure": name,
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
-        "ns2": scenario.conventions.startswith("ns2"),
-        "ns2_2001": scenario.conventions == "ns2-2001",
-        "linux": scenario.conventions == "linux",
+        "conventions": scenario.conventions,
     }
 
 

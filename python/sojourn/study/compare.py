@@ -18,7 +18,7 @@ from sojourn.algorithms import spec_of as canonical
 from sojourn.api import plan
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, find
+from sojourn.metrics import METRICS, find, shown
 from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import write_manifest
@@ -33,17 +33,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-#: The metrics that are compared if none are named, as far as they are known.
-COMPARED = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "mean_delay_s",
-    "p99_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-)
 SORT = "mean_delay_s"
 NO_DIFFERENCE = "no difference shown"
 ONE_SEED = "one seed"
@@ -104,7 +93,7 @@ class Comparison:
         """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
-        wanted = dict.fromkeys((self.sort, *COMPARED))
+        wanted = dict.fromkeys((self.sort, *shown("comparison")))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
         ]
@@ -231,8 +220,8 @@ def compare(
     workers, out, progress, command, executor
         As for ``sojourn.run``.
     metrics : sequence of str
-        What is compared, with that of `sort`; `COMPARED` if empty. Holm's correction is for these: choose
-        them before you look.
+        What is compared, with that of `sort`; those of the view ``comparison`` if empty. Holm's correction
+        is for these: choose them before you look.
 
     Raises
     ------

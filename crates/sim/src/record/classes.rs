@@ -6,11 +6,11 @@ use sojourn_aqm::Class;
 
 /// Counters of class 1, 2, ...
 #[derive(Clone, Debug, Default)]
-pub(super) struct Classes(Vec<Row>);
+pub(super) struct Classes(Vec<Source>);
 
 /// What one class counts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct Source {
     pub(super) arrivals: u64,
     pub(super) arrived_bytes: u64,
     pub(super) departures: u64,
@@ -24,7 +24,7 @@ pub(super) struct Row {
     until: u64,
 }
 
-impl Row {
+impl Source {
     /// Packets that wait (the one that arrives just now counts, which no time passes with).
     fn waiting(&self) -> u64 {
         self.arrivals - self.departures - self.drops
@@ -35,8 +35,8 @@ impl Row {
         self.until = now;
     }
 
-    fn minus(&self, other: &Row) -> Row {
-        Row {
+    fn minus(&self, other: &Source) -> Source {
+        Source {
             arrivals: self.arrivals - other.arrivals,
             arrived_bytes: self.arrived_bytes - other.arrived_bytes,
             departures: self.departures - other.departures,
@@ -54,7 +54,7 @@ impl Row {
 impl Classes {
     /// Count something of a class other than 0.
     #[inline(always)]
-    pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut Row)) {
+    pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut Source)) {
         if class.0 > 0 {
             add(self.row(class, now));
         }
@@ -62,10 +62,10 @@ impl Classes {
 
     #[cold]
     #[inline(never)]
-    fn row(&mut self, class: Class, now: u64) -> &mut Row {
+    fn row(&mut self, class: Class, now: u64) -> &mut Source {
         let index = usize::from(class.0) - 1;
         if index >= self.0.len() {
-            self.0.resize(index + 1, Row { until: now, ..Row::default() });
+            self.0.resize(index + 1, Source { until: now, ..Source::default() });
         }
         self.0[index].pass(now);
         &mut self.0[index]
@@ -110,8 +110,8 @@ pub struct ClassColumns {
 
 impl Counters {
     /// Everything, as one class.
-    fn total(&self) -> Row {
-        Row {
+    fn total(&self) -> Source {
+        Source {
             arrivals: self.arrivals,
             arrived_bytes: self.arrived_bytes,
             departures: self.departures,
@@ -128,7 +128,7 @@ impl Counters {
     /// The window's columns: what was counted since the snapshot `start`.
     pub(super) fn classes_since(&self, start: &Counters, record: &mut QueueRecord) {
         let row = |of: &Counters, index: usize| of.classes.0.get(index).copied().unwrap_or_default();
-        let others: Vec<Row> =
+        let others: Vec<Source> =
             (0..self.classes.0.len()).map(|index| row(self, index).minus(&row(start, index))).collect();
         let total = self.total().minus(&start.total());
         let first = others.iter().fold(total, |rest, row| rest.minus(row));

@@ -7,7 +7,7 @@ use super::{
     histogram::Histogram,
     integrals::{Changes, Integrals},
 };
-use crate::queues::Totals;
+use crate::testbed::Totals;
 use sojourn_aqm::{Cause, Class};
 
 /// Counters since the start of the run, and integrals of the queue over time.

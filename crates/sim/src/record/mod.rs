@@ -162,9 +162,9 @@ pub struct Series {
 /// Samples of one queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSeries {
-    /// Waiting packets at the sample.
+    /// QueuedPacket packets at the sample.
     pub packets: Vec<u32>,
-    /// Waiting bytes at the sample.
+    /// QueuedPacket bytes at the sample.
     pub bytes: Vec<u64>,
     /// Exact mean of waiting packets since the previous sample.
     pub mean_packets: Vec<f64>,
@@ -176,7 +176,7 @@ pub struct QueueSeries {
     pub drops: Vec<u32>,
     /// Bytes handed to the transmitter since the previous sample.
     pub departed_bytes: Vec<u64>,
-    /// Waiting packets at the sample of each class that has occurred; nothing if all are of class 0.
+    /// QueuedPacket packets at the sample of each class that has occurred; nothing if all are of class 0.
     pub class_packets: Vec<(u8, Vec<u32>)>,
     /// The algorithm's probes: name and values.
     pub probes: Vec<(String, Vec<f64>)>,
@@ -187,7 +187,7 @@ pub struct QueueSeries {
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct DropColumns {
     pub time_ns: Vec<u64>,
-    /// Row of [`FlowColumns`].
+    /// Source of [`FlowColumns`].
     pub flow: Vec<u32>,
     /// Packet number within the flow; a SYN is number 0 where there is one.
     pub sequence: Vec<u32>,
@@ -204,7 +204,7 @@ pub struct DropColumns {
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct CwndColumns {
     pub time_ns: Vec<u64>,
-    /// Row of [`FlowColumns`].
+    /// Source of [`FlowColumns`].
     pub flow: Vec<u32>,
     pub cwnd: Vec<f64>,
     pub ssthresh: Vec<f64>,

@@ -2,11 +2,14 @@
 
 use super::{Counters, FlowColumns, QueueSeries, Record, Series};
 use crate::{
-    engine::{Calendar, Event, Kind},
+    engine::{CalendarQueue, Event, EventKind},
     error::RunError,
-    flow::{Agent, Flow, offered},
-    net::{LinkKind, Network, Packet, Port, Route},
-    simulation::Parts,
+    flow::{Endpoint, Flow, offered},
+    link::LinkKind,
+    packet::Packet,
+    path::{Network, Route},
+    queue::Port,
+    sim::Parts,
 };
 use sojourn_aqm::Limit;
 
@@ -139,7 +142,7 @@ impl Recorder {
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
         for (watched, port) in self.queues.iter_mut().zip(ports) {
-            watched.at_start = port.clerk.counters.open_window(port.backlog().0);
+            watched.at_start = port.stats.counters.open_window(port.backlog().0);
         }
     }
 
@@ -152,14 +155,19 @@ impl Recorder {
 
     /// A sample is due, of the only queue that there is, and then the next one.
     #[inline(never)]
-    pub(crate) fn sample_one(&mut self, now: u64, mut queue: impl Sampled, calendar: &mut Calendar<Packet>) {
+    pub(crate) fn sample_one(
+        &mut self,
+        now: u64,
+        mut queue: impl Sampled,
+        calendar: &mut CalendarQueue<Packet>,
+    ) {
         self.queues[0].sample(now, self.interval as f64, &mut queue);
         self.file_next(now, calendar);
     }
 
     /// File the next sample.
-    pub(crate) fn file_next(&self, now: u64, calendar: &mut Calendar<Packet>) {
-        calendar.push(Event::new(now + self.interval, 0, Kind::Sample, 0));
+    pub(crate) fn file_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
+        calendar.push(Event::new(now + self.interval, 0, EventKind::Sample, 0));
     }
 
     /// Whether there is only one queue.
@@ -194,7 +202,7 @@ impl Recorder {
         for i in order {
             let port = &ports[i];
             let watched = &mut self.queues[i];
-            let mut queue = port.clerk.counters.since(&watched.at_start);
+            let mut queue = port.stats.counters.since(&watched.at_start);
             queue.name.clone_from(&port.name);
             queue.spec.clone_from(&port.spec);
             match port.limit() {
@@ -261,7 +269,7 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
         column.resize(rows, 0);
     }
     let bottleneck = network.ports[parts.measured as usize].link;
-    let crosses = |route: Route| network.way(route).any(|link| link == bottleneck);
+    let crosses = |route: Route| network.links_of(route).any(|link| link == bottleneck);
     for (crossing, row) in columns.crosses.iter_mut().zip(parts.rows.all(&parts.groups)) {
         let group = &parts.groups[row.group as usize];
         if group.is_web() {
@@ -277,14 +285,14 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
         columns.queue_arrivals[row] += u64::from(offered - before.offered);
-        columns.queue_drops[row] += u64::from(flow.fates.queue_drops);
-        columns.queue_marks[row] += u64::from(flow.fates.queue_marks);
+        columns.queue_drops[row] += u64::from(flow.losses.queue_drops);
+        columns.queue_marks[row] += u64::from(flow.losses.queue_marks);
         let tally = flow.tally();
         columns.sent_packets[row] += tally.sent - before.tally.sent;
         columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
         columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
-        columns.dropped_packets[row] += u64::from(flow.fates.dropped - before.dropped);
+        columns.dropped_packets[row] += u64::from(flow.losses.dropped - before.dropped);
         columns.received_packets[row] += u64::from(counts.received);
         columns.delay_ns[row] += counts.delay;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
@@ -310,11 +318,11 @@ pub(crate) fn conserved<'a>(
         on_the_way[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {
-        if let Agent::Tcp(connection) = &flow.agent {
+        if let Endpoint::Tcp(connection) = &flow.endpoint {
             on_the_way[number] += connection.shaped() as u32;
         }
         let sent = flow.tally().sent;
-        let known = flow.settled() + u64::from(on_the_way[number]);
+        let known = flow.accounted() + u64::from(on_the_way[number]);
         if sent != known {
             return Err(RunError::Conservation(format!(
                 "flow {number}: {sent} sent, {known} received, dropped or on the way"
@@ -326,7 +334,7 @@ pub(crate) fn conserved<'a>(
 
 /// Whether every packet is accounted for at one queue.
 pub(crate) fn port_conserves(port: &Port) -> Result<(), RunError> {
-    let c = &port.clerk.counters;
+    let c = &port.stats.counters;
     let known = c.departures + c.total_drops() + port.waiting().count() as u64;
     if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
         return Err(RunError::Conservation(format!(

@@ -1,6 +1,5 @@
 //! TCP end systems: a sender that asks [`TcpOptions`], a receiver, and the schema of the options.
 
-mod board;
 mod congestion;
 mod options;
 mod prr;
@@ -8,14 +7,15 @@ mod rack;
 mod receiver;
 mod rto;
 pub mod schema;
+mod scoreboard;
 mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
-pub(crate) use receiver::{Receiver, SpareReceivers};
-pub(crate) use sender::{Ack, NEVER, Segment, Sender, SpareExtras, Tally};
+pub(crate) use receiver::{ReassemblyPool, Receiver};
+pub(crate) use sender::{Ack, ColdStatePool, NEVER, Segment, Sender, Tally};
 
 /// So many boxes at most are spare: enough for a few dozen flows to take turns, and nothing where there are thousands.
-const SPARE: usize = 64;
+const POOL_SIZE: usize = 64;
 
 /// The initial window in packets: as set, or by the payload of a full packet (RFC 5681, 3.1).
 pub(crate) fn initial_window(options: &TcpOptions, payload: u32) -> u32 {

@@ -5,8 +5,8 @@
 //! reordering was seen: a quarter of the smallest round trip, and none once three packets have arrived
 //! above a hole or repair is under way. Duplicate SACKs, which would widen it, are not modelled.
 
-use super::board::THRESHOLD;
-use crate::net::Sack;
+use super::scoreboard::THRESHOLD;
+use crate::packet::Sack;
 use std::collections::VecDeque;
 
 const SACKED: u8 = 1;

@@ -1,13 +1,13 @@
 //! The receiving end: what has arrived, what to acknowledge, whether congestion was experienced.
 //!
-//! There may be very many, so what it needs only while something is missing, marked or held back is set aside; the
+//! There may be very many, so what it needs only while something is missing, marked or held back is set reassembly; the
 //! connection keeps there what only some connections have, `K`.
 
 use super::{
-    SPARE,
+    POOL_SIZE,
     options::{TcpOptions, Variant},
 };
-use crate::net::Sack;
+use crate::packet::Sack;
 use std::num::NonZero;
 
 /// A TCP receiver.
@@ -18,13 +18,13 @@ pub(crate) struct Receiver<K = ()> {
     next: u32,
     /// Of the packets that count, those that brought no payload: copies of earlier ones, the SYN.
     pub(crate) empty: u32,
-    aside: Option<Box<Aside<K>>>,
+    reassembly: Option<Box<Reassembly<K>>>,
 }
 
 /// Blocks of packets that arrived above `next`, as `first..end`, of which no two touch; that of the last arrival first
 /// (RFC 2018, 4). Mostly there is one, and nothing else.
 #[derive(Clone, Debug)]
-struct Aside<K> {
+struct Reassembly<K> {
     /// The first three, which are reported; behind the last one, 0..0.
     recent: Sack,
     /// Acknowledgements that are not delayed (Linux).
@@ -32,29 +32,29 @@ struct Aside<K> {
     /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
     /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
     echo: bool,
-    more: Option<Box<More<K>>>,
+    cold: Option<Box<ColdState<K>>>,
 }
 
 /// What few have.
 #[derive(Clone, Debug)]
-struct More<K> {
+struct ColdState<K> {
     /// The blocks behind the first three.
     older: Vec<(u32, u32)>,
     /// When an acknowledgement that was held back must go.
     held: Option<NonZero<u64>>,
-    kept: Option<K>,
+    app: Option<K>,
 }
 
 /// A block that is not there.
 const NONE: (u32, u32) = (0, 0);
 
-/// What receivers have set aside once and need no more: the next that does takes it.
+/// What receivers have set reassembly once and need no cold: the next that does takes it.
 #[allow(clippy::vec_box, reason = "the boxes are what is saved")]
-pub(crate) struct SpareReceivers<K>(Vec<Box<Aside<K>>>);
+pub(crate) struct ReassemblyPool<K>(Vec<Box<Reassembly<K>>>);
 
-impl<K> Default for SpareReceivers<K> {
-    fn default() -> SpareReceivers<K> {
-        SpareReceivers(Vec::new())
+impl<K> Default for ReassemblyPool<K> {
+    fn default() -> ReassemblyPool<K> {
+        ReassemblyPool(Vec::new())
     }
 }
 
@@ -67,53 +67,53 @@ pub(crate) struct Received {
     pub(crate) in_order: bool,
 }
 
-/// What [`Aside::quick`] is refilled to.
+/// What [`Reassembly::quick`] is refilled to.
 fn quick_acks(o: &TcpOptions) -> u32 {
     if o.delayed_ack > 0 { o.quick_acks } else { 0 }
 }
 
 impl<K> Default for Receiver<K> {
     fn default() -> Receiver<K> {
-        Receiver { next: 0, empty: 0, aside: None }
+        Receiver { next: 0, empty: 0, reassembly: None }
     }
 }
 
 impl<K> Receiver<K> {
-    pub(crate) fn new(o: &TcpOptions, kept: Option<K>) -> Receiver<K> {
+    pub(crate) fn new(o: &TcpOptions, app: Option<K>) -> Receiver<K> {
         let mut receiver = Receiver::default();
         let quick = quick_acks(o);
-        if quick > 0 || kept.is_some() {
-            let aside = receiver.aside();
-            aside.quick = quick;
-            if kept.is_some() {
-                aside.more().kept = kept;
+        if quick > 0 || app.is_some() {
+            let reassembly = receiver.reassembly();
+            reassembly.quick = quick;
+            if app.is_some() {
+                reassembly.cold().app = app;
             }
         }
         receiver
     }
 
-    fn aside(&mut self) -> &mut Aside<K> {
-        self.aside.get_or_insert_with(Aside::new)
+    fn reassembly(&mut self) -> &mut Reassembly<K> {
+        self.reassembly.get_or_insert_with(Reassembly::new)
     }
 
     /// What the connection keeps.
     #[inline]
-    pub(crate) fn kept(&self) -> Option<&K> {
-        self.aside.as_ref()?.kept()
+    pub(crate) fn app(&self) -> Option<&K> {
+        self.reassembly.as_ref()?.app()
     }
 
     /// The same, to be changed.
     #[inline]
-    pub(crate) fn kept_mut(&mut self) -> Option<&mut K> {
-        self.aside.as_mut()?.more.as_mut()?.kept.as_mut()
+    pub(crate) fn app_mut(&mut self) -> Option<&mut K> {
+        self.reassembly.as_mut()?.cold.as_mut()?.app.as_mut()
     }
 
     /// The same, made if there was nothing.
-    pub(crate) fn keep(&mut self) -> &mut K
+    pub(crate) fn app_or_default(&mut self) -> &mut K
     where
         K: Default,
     {
-        self.aside().more().kept.get_or_insert_default()
+        self.reassembly().cold().app.get_or_insert_default()
     }
 
     /// Whether a packet with or without a mark must be told from those before it: acknowledge these first,
@@ -125,29 +125,29 @@ impl<K> Receiver<K> {
 
     /// Whether the next acknowledgement of a packet in order may wait for a second.
     pub(crate) fn may_delay(&self) -> bool {
-        self.aside.as_ref().is_none_or(|aside| aside.quick == 0)
+        self.reassembly.as_ref().is_none_or(|reassembly| reassembly.quick == 0)
     }
 
     /// When an acknowledgement that was held back must go.
     #[inline]
     pub(crate) fn held(&self) -> Option<NonZero<u64>> {
-        self.aside.as_ref()?.more.as_ref()?.held
+        self.reassembly.as_ref()?.cold.as_ref()?.held
     }
 
-    /// Hold an acknowledgement back until then, or none any more.
+    /// Hold an acknowledgement back until then, or none any cold.
     pub(crate) fn hold(&mut self, until: Option<NonZero<u64>>) {
         if until.is_some() {
-            self.aside().more().held = until;
-        } else if let Some(more) = self.aside.as_mut().and_then(|aside| aside.more.as_mut()) {
-            more.held = None;
+            self.reassembly().cold().held = until;
+        } else if let Some(cold) = self.reassembly.as_mut().and_then(|reassembly| reassembly.cold.as_mut()) {
+            cold.held = None;
         }
     }
 
     /// An acknowledgement leaves.
     #[inline]
     pub(crate) fn acknowledges(&mut self) {
-        if let Some(aside) = &mut self.aside {
-            aside.quick = aside.quick.saturating_sub(1);
+        if let Some(reassembly) = &mut self.reassembly {
+            reassembly.quick = reassembly.quick.saturating_sub(1);
         }
     }
 
@@ -160,21 +160,21 @@ impl<K> Receiver<K> {
         &mut self,
         sequence: u32,
         ce: bool,
-        spare: &mut SpareReceivers<K>,
+        pool: &mut ReassemblyPool<K>,
     ) -> Option<u32> {
         let next = self.next;
-        match &mut self.aside {
+        match &mut self.reassembly {
             _ if ce || sequence == 0 => None,
             None if sequence == next => {
                 self.next = next + 1;
                 Some(next + 1)
             }
             None if sequence > next && !SACK => {
-                self.open_hole(sequence, spare);
+                self.open_hole(sequence, pool);
                 Some(next)
             }
-            Some(aside) if !SACK && !aside.echo && aside.kept().is_none() => {
-                aside.grows_by(sequence).then_some(next)
+            Some(reassembly) if !SACK && !reassembly.echo && reassembly.app().is_none() => {
+                reassembly.grows_by(sequence).then_some(next)
             }
             _ => None,
         }
@@ -183,14 +183,16 @@ impl<K> Receiver<K> {
     /// The same where it is to be reported, if all that it does is to make the latest block longer; whether it does.
     #[inline(always)]
     pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
-        let is_usual = |aside: &&mut Box<Aside<K>>| o.sack && !ce && !aside.echo && aside.kept().is_none();
-        self.aside.as_mut().filter(is_usual).is_some_and(|aside| aside.grows_by(sequence))
+        let is_usual = |reassembly: &&mut Box<Reassembly<K>>| {
+            o.sack && !ce && !reassembly.echo && reassembly.app().is_none()
+        };
+        self.reassembly.as_mut().filter(is_usual).is_some_and(|reassembly| reassembly.grows_by(sequence))
     }
 
     #[inline(never)]
-    fn open_hole(&mut self, sequence: u32, spare: &mut SpareReceivers<K>) {
-        let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));
-        aside.recent[0] = (sequence, sequence + 1);
+    fn open_hole(&mut self, sequence: u32, pool: &mut ReassemblyPool<K>) {
+        let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
+        reassembly.recent[0] = (sequence, sequence + 1);
     }
 
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
@@ -200,50 +202,50 @@ impl<K> Receiver<K> {
         o: &TcpOptions,
         sequence: u32,
         (ce, cwr): (bool, bool),
-        spare: &mut SpareReceivers<K>,
+        pool: &mut ReassemblyPool<K>,
     ) -> Received {
-        if sequence == self.next && !ce && self.aside.is_none() {
+        if sequence == self.next && !ce && self.reassembly.is_none() {
             self.next += 1;
             return Received { is_new: true, in_order: true };
         }
-        self.receive_any(o, sequence, (ce, cwr), spare)
+        self.receive_any(o, sequence, (ce, cwr), pool)
     }
 
-    /// As [`Receiver::receive`], where something is missing, marked, kept or comes again.
+    /// As [`Receiver::receive`], where something is missing, marked, app or comes again.
     #[inline(always)]
     pub(crate) fn receive_any(
         &mut self,
         o: &TcpOptions,
         sequence: u32,
         (ce, cwr): (bool, bool),
-        spare: &mut SpareReceivers<K>,
+        pool: &mut ReassemblyPool<K>,
     ) -> Received {
-        let aside = self.aside.get_or_insert_with(|| spare.0.pop().unwrap_or_else(Aside::new));
+        let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
         if o.variant == Variant::Dctcp {
-            aside.echo = ce;
+            reassembly.echo = ce;
         } else {
-            aside.echo &= !cwr;
-            if ce && !aside.echo {
-                aside.echo = true;
-                aside.quick = aside.quick.max(quick_acks(o).min(2)); // the window may become very small
+            reassembly.echo &= !cwr;
+            if ce && !reassembly.echo {
+                reassembly.echo = true;
+                reassembly.quick = reassembly.quick.max(quick_acks(o).min(2)); // the window may become very small
             }
         }
         let (next, quick) = (self.next, quick_acks(o));
-        let aside = self.aside();
-        let in_order = sequence == next && aside.has_none();
+        let reassembly = self.reassembly();
+        let in_order = sequence == next && reassembly.has_none();
         let is_new = if sequence == next {
-            self.next = self.aside().take_from(next + 1).unwrap_or(next + 1);
+            self.next = self.reassembly().take_from(next + 1).unwrap_or(next + 1);
             true
         } else if sequence < next {
-            aside.quick = quick; // a copy is acknowledged without delay, and so are some after it
+            reassembly.quick = quick; // a copy is acknowledged without delay, and so are some after it
             false
         } else {
-            aside.add(sequence)
+            reassembly.add(sequence)
         };
-        if o.delayed_ack == 0 && self.aside.as_ref().is_some_and(|aside| aside.is_blank()) {
-            let aside = self.aside.take();
-            if spare.0.len() < SPARE {
-                spare.0.extend(aside);
+        if o.delayed_ack == 0 && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.is_blank()) {
+            let reassembly = self.reassembly.take();
+            if pool.0.len() < POOL_SIZE {
+                pool.0.extend(reassembly);
             }
         }
         Received { is_new, in_order }
@@ -258,34 +260,34 @@ impl<K> Receiver<K> {
     /// Whether acknowledgements carry an echo of congestion.
     #[inline]
     pub(crate) fn echo(&self) -> bool {
-        self.aside.as_ref().is_some_and(|aside| aside.echo)
+        self.reassembly.as_ref().is_some_and(|reassembly| reassembly.echo)
     }
 
     /// What is reported, if anything is: the latest block first.
     #[inline]
     pub(crate) fn reported(&self) -> Option<&Sack> {
-        Some(&self.aside.as_deref().filter(|aside| !aside.has_none())?.recent)
+        Some(&self.reassembly.as_deref().filter(|reassembly| !reassembly.has_none())?.recent)
     }
 }
 
-impl<K> Aside<K> {
+impl<K> Reassembly<K> {
     #[inline(never)]
-    fn new() -> Box<Aside<K>> {
-        Box::new(Aside { recent: Sack::default(), quick: 0, echo: false, more: None })
+    fn new() -> Box<Reassembly<K>> {
+        Box::new(Reassembly { recent: Sack::default(), quick: 0, echo: false, cold: None })
     }
 
     /// Whether it need not be there.
     fn is_blank(&self) -> bool {
-        self.has_none() && !self.echo && self.kept().is_none()
+        self.has_none() && !self.echo && self.app().is_none()
     }
 
-    fn more(&mut self) -> &mut More<K> {
-        self.more.get_or_insert_with(|| Box::new(More { older: Vec::new(), held: None, kept: None }))
+    fn cold(&mut self) -> &mut ColdState<K> {
+        self.cold.get_or_insert_with(|| Box::new(ColdState { older: Vec::new(), held: None, app: None }))
     }
 
     #[inline]
-    fn kept(&self) -> Option<&K> {
-        self.more.as_ref()?.kept.as_ref()
+    fn app(&self) -> Option<&K> {
+        self.cold.as_ref()?.app.as_ref()
     }
 
     /// Whether there is no block.
@@ -297,9 +299,10 @@ impl<K> Aside<K> {
     /// The first block that is as wanted. No block that is not there is.
     #[inline(always)]
     fn find(&self, is_wanted: impl Fn(&(u32, u32)) -> bool) -> Option<usize> {
-        let among_older = |more: &More<K>| Some(self.recent.len() + more.older.iter().position(&is_wanted)?);
+        let among_older =
+            |cold: &ColdState<K>| Some(self.recent.len() + cold.older.iter().position(&is_wanted)?);
         let found = self.recent.iter().position(&is_wanted);
-        found.or_else(|| self.more.as_deref().and_then(among_older))
+        found.or_else(|| self.cold.as_deref().and_then(among_older))
     }
 
     /// Whether `sequence` lengthens the latest block up to no other one; then it does.
@@ -318,14 +321,14 @@ impl<K> Aside<K> {
     /// Whether one behind the first three begins with `first`.
     #[inline]
     fn older_begins(&self, first: u32) -> bool {
-        self.more.as_ref().is_some_and(|more| more.older.iter().any(|block| block.0 == first))
+        self.cold.as_ref().is_some_and(|cold| cold.older.iter().any(|block| block.0 == first))
     }
 
     /// `block` becomes the latest.
     fn put(&mut self, block: (u32, u32)) {
         let [latest, second, third] = self.recent;
         if third != NONE {
-            self.more().older.insert(0, third);
+            self.cold().older.insert(0, third);
         }
         self.recent = [block, latest, second];
     }
@@ -334,9 +337,9 @@ impl<K> Aside<K> {
     fn take(&mut self, i: usize) -> (u32, u32) {
         let behind = i.checked_sub(self.recent.len());
         if let Some(i) = behind {
-            return self.more().older.remove(i);
+            return self.cold().older.remove(i);
         }
-        let older = self.more.as_mut().map(|more| &mut more.older).filter(|older| !older.is_empty());
+        let older = self.cold.as_mut().map(|cold| &mut cold.older).filter(|older| !older.is_empty());
         let next = older.map_or(NONE, |older| older.remove(0));
         let [first, second, third] = self.recent;
         let (left, taken) = match i {
@@ -390,7 +393,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn receive(r: &mut Receiver, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        r.receive(o, sequence, (ce, cwr), &mut SpareReceivers::default())
+        r.receive(o, sequence, (ce, cwr), &mut ReassemblyPool::default())
     }
 
     fn reports(r: &Receiver) -> Sack {
@@ -405,7 +408,7 @@ mod tests {
     /// Where losses are many, most receivers have one.
     #[test]
     fn what_is_set_aside_is_small() {
-        assert!(size_of::<Aside<Box<()>>>() <= 40, "{} bytes", size_of::<Aside<Box<()>>>());
+        assert!(size_of::<Reassembly<Box<()>>>() <= 40, "{} bytes", size_of::<Reassembly<Box<()>>>());
     }
 
     #[test]
@@ -498,7 +501,7 @@ mod tests {
                 prop_assert_eq!(reports(&r).to_vec(), first);
             }
             prop_assert_eq!(r.next(), 60);
-            prop_assert!(r.aside.is_none());
+            prop_assert!(r.reassembly.is_none());
         }
     }
 }

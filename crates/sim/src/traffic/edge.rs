@@ -56,12 +56,4 @@ impl EdgeMarker {
 }
 
 /// A marker stands at no link; it is built from its own words alone.
-const CONTEXT: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    ns2: false,
-    ns2_2001: false,
-    linux: false,
-};
+const CONTEXT: Context = Context::new(1, Limit::Packets(1));

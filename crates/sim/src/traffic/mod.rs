@@ -2,12 +2,15 @@
 //! else: two algorithms under one seed meet the same demand.
 
 mod edge;
+mod web;
+
+pub(crate) use web::WebSessions;
 
 pub(crate) use edge::{Edge, EdgeMarker};
 
 use crate::{
-    check::LONGEST,
-    plan::{Draw, Kind, Traffic},
+    plan::validate::MAX_TIME,
+    plan::{Draw, Traffic, TrafficKind},
 };
 use sojourn_aqm::{Random, Stream};
 use std::ops::Range;
@@ -48,7 +51,7 @@ impl Draw {
 
     /// One time in nanoseconds: what a heavy tail gives is cut off where the longest run ends.
     pub(crate) fn span(self, stream: &mut Stream) -> u64 {
-        self.value(stream).min(LONGEST as f64) as u64
+        self.value(stream).min(MAX_TIME as f64) as u64
     }
 
     /// One whole number, rounded up, at least 1.
@@ -78,7 +81,7 @@ impl Starts {
     pub(crate) fn new(traffic: &Traffic, demand: &Demand) -> Starts {
         let ramp = traffic.stagger.as_ref();
         let (every, by) = ramp.map_or((Draw::Constant(0.0), u32::MAX), |ramp| (ramp.every, ramp.by));
-        let is_short = matches!(traffic.kind, Kind::TcpShort { .. }); // its flows come later
+        let is_short = matches!(traffic.kind, TrafficKind::TcpShort { .. }); // its flows come later
         let left = if is_short { 0..0 } else { 0..traffic.count };
         let [starts, gaps] = ["start", "stagger"].map(|purpose| demand.stream(purpose));
         Starts { start: traffic.start, starts, every, by, gaps, step: 0, at: 0, left }
@@ -96,7 +99,7 @@ impl Iterator for Starts {
     fn next(&mut self) -> Option<u64> {
         let index = self.left.next()?;
         while self.step < index / self.by {
-            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(LONGEST);
+            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(MAX_TIME);
             self.step += 1;
         }
         Some(self.at + self.start.span(&mut self.starts.indexed(u64::from(index))))
@@ -145,21 +148,26 @@ pub(crate) enum Datagrams {
 impl Datagrams {
     /// Source `index` of a group, which starts at `start`, and the size of its packets; `None` for TCP that
     /// has its data at once.
-    pub(crate) fn new(kind: &Kind, demand: &Demand, index: u32, start: u64) -> Option<(Datagrams, u32)> {
+    pub(crate) fn new(
+        kind: &TrafficKind,
+        demand: &Demand,
+        index: u32,
+        start: u64,
+    ) -> Option<(Datagrams, u32)> {
         let own = |purpose: &str| demand.stream(purpose).indexed(u64::from(index));
         match *kind {
-            Kind::UdpCbr { rate, size, jitter } => {
+            TrafficKind::UdpCbr { rate, size, jitter } => {
                 let last = u128::from(start) * u128::from(rate);
                 Some((Datagrams::Cbr { rate, jitter, last, gaps: own("gap") }, size))
             }
-            Kind::UdpOnoff { rate, size, on, off } => {
+            TrafficKind::UdpOnoff { rate, size, on, off } => {
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
-            Kind::TcpOnoff { rate, on, off, ref tcp } => {
+            TrafficKind::TcpOnoff { rate, on, off, ref tcp } => {
                 let size = tcp.payload + tcp.header;
                 Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
-            Kind::Tcp(_) | Kind::TcpShort { .. } | Kind::Web(_) => None,
+            TrafficKind::Tcp(_) | TrafficKind::TcpShort { .. } | TrafficKind::Web(_) => None,
         }
     }
 
@@ -235,7 +243,7 @@ mod tests {
     /// 573 bytes at 250 kbit/s are 18.336 ms apart, for ever.
     #[test]
     fn a_constant_source_keeps_its_rate_exactly() {
-        let kind = Kind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };
+        let kind = TrafficKind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };
         let (mut source, size) = Datagrams::new(&kind, &Demand::new(1, "cbr"), 0, 7).unwrap();
         let mut at = source.first(7);
         for count in 1..=1000 {
@@ -247,7 +255,7 @@ mod tests {
     #[test]
     fn an_on_off_source_sends_its_mean_rate() {
         let second = 1_000_000_000;
-        let kind = Kind::UdpOnoff { rate: 80_000, size: 500, on: second, off: second };
+        let kind = TrafficKind::UdpOnoff { rate: 80_000, size: 500, on: second, off: second };
         let mut packets = 0u64;
         for index in 0..200 {
             let (mut source, _) = Datagrams::new(&kind, &Demand::new(1, "udp"), index, 0).unwrap();
@@ -288,7 +296,7 @@ mod tests {
     #[test]
     fn pareto_on_and_off_times_have_the_same_means_and_a_least() {
         let second = 1_000_000_000;
-        let kind = Kind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
+        let kind = TrafficKind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
         let (mut shares, mut least) = (0.0, u64::MAX);
         for index in 0..300 {
             let demand = Demand::new(1, "poo");

@@ -1,6 +1,6 @@
 """The fluid world: a case goes in, a record and the same metrics as of a simulated run come out.
 
-Metrics that averages do not determine (`UNKNOWN`) are None.
+Metrics that averages do not determine are None.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ import hashlib
 from collections.abc import Sequence
 from importlib import resources
 
-from sojourn.metrics import Metrics, compute
+from sojourn.metrics import Metrics, compute, find
 from sojourn.record import Record
 from sojourn.worlds.base import Case, Executor, Made, News, Reduce
 from sojourn.worlds.fluid.columns import columns
 from sojourn.worlds.fluid.mgt import TOLERANCE, Solution
 from sojourn.worlds.fluid.system import Setting, setting
 
-#: Metrics that an average does not determine: single packets, their runs, time-outs and what they resend.
-UNKNOWN = frozenset({"timeouts", "retransmit_ratio", "mean_drop_run", "p99_delay_s"})
 #: Below this mean window time-outs rule, of which the model knows nothing.
 FEW_PACKETS = 4.0
 
@@ -95,9 +93,10 @@ def _settings(cases: Sequence[Case]) -> list[Setting]:
 
 
 def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
-    """Return every metric of a record of the fluid world, None where averages do not determine it."""
+    """Return every metric of a record of the fluid world, None where this world does not have it."""
     values = {
-        name: None if name.rpartition(".")[2] in UNKNOWN else value for name, value in compute(record).items()
+        name: value if (metric := find(name)) is not None and "fluid" in metric.worlds else None
+        for name, value in compute(record).items()
     }
     if reduce is not None:
         values.update(reduce(record))

@@ -9,7 +9,7 @@ fn a_transfer_ends_with_its_last_acknowledgement() {
     path.start();
     path.drain();
     assert!(path.sender.is_done());
-    assert_eq!((path.sender.top(), path.sender.deadline(), path.sender.tally().sent), (7, None, 7));
+    assert_eq!((path.sender.snd_max(), path.sender.deadline(), path.sender.tally().sent), (7, None, 7));
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn one_that_is_stopped_sends_nothing_new_but_repairs_what_was_lost() {
     let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[2]);
     path.start();
     path.next();
-    let top = path.sender.top();
+    let top = path.sender.snd_max();
     path.sender.stop();
     assert!(!path.sender.is_done());
     let sent: Vec<u32> = path.drain().iter().flat_map(Turn::sequences).collect();
@@ -76,7 +76,7 @@ proptest! {
             prop_assert!(turns < 5000, "it does not end");
             let turn = path.next().unwrap_or_else(|| path.expire());
             let s = &path.sender;
-            prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.top() <= s.end);
+            prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.snd_max() <= s.end);
             prop_assert!(path.outstanding() <= most, "{} outstanding", path.outstanding());
             prop_assert!(s.cwnd.is_finite() && s.cwnd > 0.0 && s.ssthresh >= 1.0);
             prop_assert!(s.is_done() == s.deadline().is_none(), "a timer runs until the end");
@@ -104,9 +104,9 @@ fn what_was_out_of_the_ordinary_is_forgotten() {
             if path.next().is_none() {
                 path.expire();
             }
-            kept += u32::from(!path.sender.is_plain());
+            kept += u32::from(!path.sender.is_open());
         }
         assert!(kept > 3 && path.sender.tally().retransmitted > 2, "{set:?}: {kept}");
-        assert!(path.sender.is_plain() && path.sender.extra.is_none(), "{set:?}");
+        assert!(path.sender.is_open() && path.sender.cold.is_none(), "{set:?}");
     }
 }

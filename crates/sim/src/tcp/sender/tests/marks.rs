@@ -95,7 +95,7 @@ fn a_lost_repair_cuts_again() {
     path.mark.insert((1, 0));
     path.start();
     path.drain();
-    assert_eq!((path.sender.una, path.sender.is(Signs::RECOVERY)), (4, true));
+    assert_eq!((path.sender.una, path.sender.is(Flags::RECOVERY)), (4, true));
     path.expire();
     assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (2, 1));
 }
@@ -108,14 +108,14 @@ fn a_mark_at_its_end_prolongs_sack1s_recovery() {
     path.mark.insert((20, 1));
     path.start();
     path.drain_until(20);
-    assert_eq!((path.sender.gate, path.sender.nxt, path.sender.tally().cuts), (26, 35, 1));
+    assert_eq!((path.sender.recover, path.sender.nxt, path.sender.tally().cuts), (26, 35, 1));
     path.drain_until(21);
-    assert_eq!((path.sender.una, path.sender.gate, path.sender.tally().cuts), (29, 38, 2));
+    assert_eq!((path.sender.una, path.sender.recover, path.sender.tally().cuts), (29, 38, 2));
     while path.sender.una < 38 {
-        assert!(path.sender.is(Signs::RECOVERY));
+        assert!(path.sender.is(Flags::RECOVERY));
         path.next();
     }
-    assert!(!path.sender.is(Signs::RECOVERY));
+    assert!(!path.sender.is(Flags::RECOVERY));
 }
 
 /// RFC 3168, 6.1.2: a window of one packet is not halved, the next packet waits for the timer.

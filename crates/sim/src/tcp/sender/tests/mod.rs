@@ -11,7 +11,7 @@ mod vectors;
 mod written;
 
 use super::*;
-use crate::tcp::{Receiver, SpareReceivers, schema};
+use crate::tcp::{ReassemblyPool, Receiver, schema};
 use proptest::test_runner::{Config, RngSeed};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -44,7 +44,7 @@ struct Path {
     now: u64,
     sender: Sender,
     receiver: Receiver,
-    spare: SpareExtras,
+    pool: ColdStatePool,
     /// Packets and copies (0: sent for the first time) that the wire loses, and that it marks.
     lose: BTreeSet<(u32, u32)>,
     mark: BTreeSet<(u32, u32)>,
@@ -79,7 +79,7 @@ impl Path {
             window,
             now: 0,
             receiver: Receiver::default(),
-            spare: SpareExtras::default(),
+            pool: ColdStatePool::default(),
             lose: lose.iter().map(|sequence| (*sequence, 0)).collect(),
             mark: BTreeSet::new(),
             copies: BTreeMap::new(),
@@ -110,7 +110,7 @@ impl Path {
         }
         let mut out = Vec::new();
         let window = self.window;
-        self.sender.on_ack(&self.o, || window, ack, self.now, (&mut out, &mut self.spare));
+        self.sender.on_ack(&self.o, || window, ack, self.now, (&mut out, &mut self.pool));
         self.carry(i64::from(ack.next) - 1, self.duplicates, out)
     }
 
@@ -137,8 +137,8 @@ impl Path {
             if self.lose.contains(&this) {
                 continue;
             }
-            let (signals, spare) = ((self.mark.contains(&this), segment.cwr), &mut SpareReceivers::default());
-            self.receiver.receive(&self.o, segment.sequence, signals, spare);
+            let (signals, pool) = ((self.mark.contains(&this), segment.cwr), &mut ReassemblyPool::default());
+            self.receiver.receive(&self.o, segment.sequence, signals, pool);
             let reported = self.receiver.reported().filter(|_| self.o.sack);
             let sack = reported.copied().unwrap_or_default();
             self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });

@@ -165,7 +165,7 @@ proptest! {
             let sent: Vec<i64> = path.next().unwrap().sent.iter().map(|s| i64::from(s.sequence) + 1).collect();
             prop_assert_eq!(&sent, &model.on_ack(ack), "at {:?}, {:#?}", ack, model);
             prop_assert_eq!(path.sender.cwnd, model.cwnd);
-            prop_assert_eq!(path.sender.is(Signs::RECOVERY), model.recovery_point.is_some());
+            prop_assert_eq!(path.sender.is(Flags::RECOVERY), model.recovery_point.is_some());
         }
     }
 }

@@ -16,7 +16,7 @@ fn three_later_packets_and_a_round_trip_make_a_loss() {
     let sent: Vec<_> = (0..3).map(|_| path.next().unwrap().sequences()).collect();
     // One new packet for each that has left the network, then the repair; ten are halved at once.
     assert_eq!(sent, [vec![10], vec![11], vec![0]]);
-    assert_eq!((path.sender.ssthresh, path.sender.is(Signs::RECOVERY)), (6.0, true));
+    assert_eq!((path.sender.ssthresh, path.sender.is(Flags::RECOVERY)), (6.0, true));
     assert_eq!(path.sender.tally().cuts, 1);
 }
 

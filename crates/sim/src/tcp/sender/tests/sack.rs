@@ -34,9 +34,9 @@ fn two_holes_are_repaired_in_order_while_the_pipe_is_below_the_window() {
     for (i, (sent, pipe)) in rows.into_iter().enumerate() {
         let turn = path.next().unwrap();
         assert_eq!(turn.sequences(), sent, "acknowledgement {i}");
-        let in_pipe = path.sender.known().map(|board| board.pipe(path.sender.nxt));
+        let in_pipe = path.sender.known().map(|scoreboard| scoreboard.pipe(path.sender.nxt));
         assert_eq!(in_pipe.unwrap_or(path.outstanding()), pipe, "acknowledgement {i}");
-        assert_eq!(path.sender.is(Signs::RECOVERY), (3..13).contains(&i), "acknowledgement {i}");
+        assert_eq!(path.sender.is(Flags::RECOVERY), (3..13).contains(&i), "acknowledgement {i}");
         if i >= 3 {
             assert!((5.0..5.3).contains(&path.sender.cwnd) && path.sender.ssthresh == 5.0);
         }
@@ -93,7 +93,7 @@ fn a_lost_repair_waits_for_the_timer() {
     assert_eq!(path.outstanding(), 40, "new packets went on as long as the receiver had room");
     let turn = path.expire();
     assert_eq!((turn.sequences(), path.sender.cwnd, path.sender.ssthresh), (vec![1], 1.0, 20.0));
-    assert_eq!(path.sender.board().hole(false), None);
+    assert_eq!(path.sender.scoreboard().hole(false), None);
     let turn = path.next().unwrap();
     assert_eq!(turn.ack, 40, "everything else had come");
     assert_eq!(turn.sequences(), [41, 42]);
@@ -107,7 +107,7 @@ fn a_hole_below_three_reported_packets_is_lost_at_once() {
     path.acks.clear(); // the acknowledgements of 1 to 9 are lost, all but the last
     let turn = path.deliver(Ack { next: 0, echo: false, sack: [(1, 10), (0, 0), (0, 0)] });
     assert_eq!(turn.sequences()[0], 0);
-    assert!(path.sender.is(Signs::RECOVERY));
+    assert!(path.sender.is(Flags::RECOVERY));
     // 10 / 2 = 5; only 0 is on its way, so four new packets follow it.
     assert_eq!(turn.sequences(), [0, 10, 11, 12, 13]);
 }
@@ -121,8 +121,8 @@ fn only_news_counts() {
     for _ in 0..5 {
         path.deliver(Ack { next: 0, echo: false, sack: [(1, 2), (0, 0), (0, 0)] });
     }
-    assert!(!path.sender.is(Signs::RECOVERY));
-    assert_eq!(path.sender.trouble.dupacks, 1);
+    assert!(!path.sender.is(Flags::RECOVERY));
+    assert_eq!(path.sender.recovery_state.dupacks, 1);
 }
 
 /// Sack1 of ns-2: pipe starts at flight - 3, each hole goes out once, a partial acknowledgement frees two.
@@ -138,20 +138,20 @@ fn sack1_counts_its_pipe() {
     }
     // 0: 10 packets outstanding, cwnd 10.1; 2, 4, 5: cut to 5.05, pipe 10 - 3 = 7 and 1 goes again.
     assert_eq!(turns, [vec![10], vec![], vec![], vec![1]]);
-    assert_eq!((path.sender.board().counted, path.sender.ssthresh), (7, 5.0));
+    assert_eq!((path.sender.scoreboard().counted, path.sender.ssthresh), (7, 5.0));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12);
     let sent: Vec<_> =
-        (6..=10).map(|_| (path.next().unwrap().sequences(), path.sender.board().counted)).collect();
+        (6..=10).map(|_| (path.next().unwrap().sequences(), path.sender.scoreboard().counted)).collect();
     // 6: 6, 7: 5, 8: 4 so that the other hole goes (5); 9: 4, new (5); 10 the same.
     assert_eq!(sent, [(vec![], 6), (vec![], 5), (vec![3], 5), (vec![11], 5), (vec![12], 5)]);
     let turn = path.next().unwrap();
     assert_eq!(
-        (turn.ack, turn.sequences(), path.sender.board().counted),
+        (turn.ack, turn.sequences(), path.sender.scoreboard().counted),
         (2, vec![13, 14], 5),
         "partial: minus two"
     );
     let turn = path.next().unwrap();
-    assert_eq!((turn.ack, path.sender.is(Signs::RECOVERY)), (10, false));
+    assert_eq!((turn.ack, path.sender.is(Flags::RECOVERY)), (10, false));
     assert!((path.sender.cwnd - 5.05).abs() < 1e-12, "the last one of recovery opens nothing");
 }
 
@@ -166,8 +166,8 @@ fn sack1_is_deaf_after_a_timeout() {
     path.expire();
     assert_eq!((late.next, late.sack[0]), (1, (2, 3)));
     assert!(path.deliver(late).sequences().is_empty());
-    assert_eq!((path.sender.trouble.dupacks, path.sender.sacked()), (0, 0));
+    assert_eq!((path.sender.recovery_state.dupacks, path.sender.sacked()), (0, 0));
     path.deliver(Ack { next: 2, echo: false, sack: [(0, 0); 3] });
     path.deliver(Ack { next: 2, echo: false, sack: [(4, 5), (0, 0), (0, 0)] });
-    assert_eq!((path.sender.trouble.dupacks, path.sender.sacked()), (1, 1));
+    assert_eq!((path.sender.recovery_state.dupacks, path.sender.sacked()), (1, 1));
 }

@@ -16,7 +16,7 @@ const WAYS: [(&str, &[(&str, &str)]); 6] = [
 /// Packets and acknowledgements, many in a row, and copies are lost, packets are marked, timers expire, and now and
 /// then nobody wants the rest. Where the short way is one, the
 /// sender is as after the general one, and sends the same; where it is none, it has done nothing.
-/// (Mutants: signs that speak against it not asked; packets that were sent before taken for new ones; the third duplicate
+/// (Mutants: flags that speak against it not asked; packets that were sent before taken for new ones; the third duplicate
 /// taken for any; what may be sent, or was, counted otherwise; other blocks than the latest not looked at.)
 #[test]
 fn one_packet_more_is_answered_as_any_report() {
@@ -56,9 +56,9 @@ fn one_packet_more_is_answered_as_any_report() {
             if step == gone {
                 path.sender.abandon();
             }
-            let (mut short, mut spare) = (path.sender.clone(), SpareExtras::default());
+            let (mut short, mut pool) = (path.sender.clone(), ColdStatePool::default());
             let limit = if ack.sack[0].1 > 0 && !ack.echo {
-                short.on_one_more(&path.o, ack.next, &ack.sack, &mut spare)
+                short.on_one_more(&path.o, ack.next, &ack.sack, &mut pool)
             } else {
                 None
             };

@@ -106,7 +106,7 @@ fn newreno_is_impatient() {
     let mut deadlines = Vec::new();
     let mut last = 0;
     while let Some(turn) = path.next() {
-        if path.sender.is(Signs::RECOVERY) && turn.duplicate == 0 {
+        if path.sender.is(Flags::RECOVERY) && turn.duplicate == 0 {
             deadlines.push((turn.ack, path.sender.deadline() == Some(path.now + S), last));
         }
         last = path.sender.deadline().unwrap();
@@ -162,7 +162,7 @@ fn duplicates_after_a_timeout_repair_nothing() {
             let turn = path.deliver(ack);
             assert!(!turn.sequences().contains(&0), "{variant}");
         }
-        assert!(!path.sender.is(Signs::RECOVERY), "{variant}");
+        assert!(!path.sender.is(Flags::RECOVERY), "{variant}");
         assert_eq!(path.sender.tally().cuts, 1, "{variant}");
         path.acks.extend(repair);
         path.drain_to(40);

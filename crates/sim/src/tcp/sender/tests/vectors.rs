@@ -59,10 +59,10 @@ fn two_losses(o: TcpOptions) -> Path {
 fn table(path: &mut Path, rows: usize) -> String {
     let mut table = String::from("\n");
     while table.lines().count() <= rows {
-        let before = (path.sender.ssthresh, path.sender.is(Signs::RECOVERY));
+        let before = (path.sender.ssthresh, path.sender.is(Flags::RECOVERY));
         let turn = path.next().expect("acknowledgements do not run dry");
         let (cwnd, ssthresh) = path.windows();
-        let in_recovery = path.sender.is(Signs::RECOVERY);
+        let in_recovery = path.sender.is(Flags::RECOVERY);
         if turn.duplicate > 0 && turn.sent.is_empty() && before == (ssthresh, in_recovery) {
             continue;
         }

@@ -25,7 +25,7 @@ fn what_is_written_waits_for_the_window() {
     assert_eq!(path.write(2).sequences(), [0, 1]);
     assert_eq!(path.write(7).sequences(), [2, 3]);
     path.drain();
-    assert_eq!((path.sender.una, path.sender.top(), path.sender.end()), (9, 9, 9));
+    assert_eq!((path.sender.una, path.sender.snd_max(), path.sender.end()), (9, 9, 9));
     assert_eq!(path.sender.deadline(), None, "nothing to wait for");
     assert_eq!(path.write(1).sequences(), [9]);
     assert!(path.sender.deadline().is_some());

@@ -1,0 +1,120 @@
+//! A packet, and the selective acknowledgements in flight.
+
+use crate::path::NO_INDEX;
+use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
+
+/// Up to three SACK blocks `first..end`; an empty block ends the list.
+pub(crate) type Sack = [(u32, u32); 3];
+
+/// The number of blocks; the first one must not be empty.
+#[inline(always)]
+pub(crate) fn block_count(sack: &Sack) -> u32 {
+    1 + u32::from(sack[1].1 > 0) + u32::from(sack[2].1 > 0)
+}
+
+/// The SACK blocks of all acknowledgements in flight. Few acknowledgements have any, so they are kept outside
+/// packets, which stay small.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sacks {
+    slots: Vec<Sack>,
+    free: Vec<u64>,
+}
+
+impl Sacks {
+    /// Store `sack`; returns its index, counted from 1, or 0 if it is empty.
+    pub(crate) fn put(&mut self, sack: Sack) -> u64 {
+        if sack == Sack::default() {
+            return 0;
+        }
+        if let Some(index) = self.free.pop() {
+            self.slots[index as usize - 1] = sack;
+            return index;
+        }
+        self.slots.push(sack);
+        self.slots.len() as u64
+    }
+
+    /// Remove the blocks at `index`.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, index: u64) -> Sack {
+        if index == 0 { Sack::default() } else { self.release(index) }
+    }
+
+    fn release(&mut self, index: u64) -> Sack {
+        self.free.push(index);
+        self.slots[index as usize - 1]
+    }
+}
+
+/// The type of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    /// Data of a TCP flow; number 0 is the SYN, if the flow has one.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// A datagram without acknowledgement.
+    Datagram,
+}
+
+/// A packet. Plain fields, because packets are copied often.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    /// When it was sent; of an acknowledgement, the index of its blocks in [`Sacks`].
+    pub(crate) stamp: u64,
+    /// Its flow.
+    pub(crate) flow: u32,
+    /// The step of its route that it is on: an index into the steps of the network.
+    pub(crate) step: u32,
+    /// The first link of its host.
+    pub(crate) host: u32,
+    /// Size on the wire.
+    pub(crate) bytes: u32,
+    /// Its number within the flow; of an acknowledgement, the next expected number.
+    pub(crate) number: u32,
+    pub(crate) carries: Carries,
+    /// CWR of data, ECE of an acknowledgement.
+    pub(crate) flag: bool,
+    /// ECN field.
+    pub(crate) ecn: Ecn,
+    /// Traffic class.
+    pub(crate) class: Class,
+}
+
+impl Default for Packet {
+    /// A placeholder, which is on no step.
+    fn default() -> Packet {
+        Packet {
+            stamp: 0,
+            flow: 0,
+            step: NO_INDEX,
+            host: 0,
+            bytes: 0,
+            number: 0,
+            carries: Carries::Datagram,
+            flag: false,
+            ecn: Ecn::NotEct,
+            class: Class(0),
+        }
+    }
+}
+
+impl Packet {
+    /// The packet as an algorithm sees it.
+    pub(crate) fn view(&self, arrived: u64) -> PacketView {
+        PacketView::new(self.bytes, Time(arrived))
+            .with_ecn(self.ecn)
+            .with_flow(FlowId(self.flow))
+            .with_class(self.class)
+    }
+
+    /// Whether it has a CE mark.
+    pub(crate) fn is_marked(&self) -> bool {
+        self.ecn == Ecn::Ce
+    }
+
+    /// Whether it counts as sent: data and datagrams do, acknowledgements do not.
+    pub(crate) fn is_forward(&self) -> bool {
+        self.carries != Carries::Ack
+    }
+}

@@ -1,0 +1,373 @@
+//! The input of the simulator: a scenario with all units resolved. Times are nanoseconds, rates bit/s, sizes
+//! bytes.
+//!
+//! Python writes a [`Plan`] as JSON. [`crate::Simulation::new`] checks it again, so that a run that starts
+//! can finish.
+
+pub(crate) mod validate;
+
+use crate::tcp::TcpOptions;
+use serde::{Deserialize, Deserializer, de::Error};
+use sojourn_aqm::{Algorithm, Conventions};
+
+/// A whole scenario.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// End of the run.
+    pub duration: u64,
+    /// Start of the measurement window.
+    pub warmup: u64,
+    /// Links and queues.
+    pub topology: Topology,
+    /// Groups of sources.
+    pub traffic: Vec<Traffic>,
+    /// Name of the measured queue; absent: the bottleneck of the dumbbell, or the only queue.
+    #[serde(default)]
+    pub measure: Option<String>,
+    /// What to record besides the counters.
+    #[serde(default)]
+    pub trace: Trace,
+    /// The preset that defaults of algorithms come from.
+    #[serde(default, deserialize_with = "conventions")]
+    pub conventions: Conventions,
+    /// Algorithms in addition to those of the registry.
+    #[serde(skip)]
+    pub algorithms: Vec<&'static Algorithm>,
+}
+
+/// Deserialize the name of a preset.
+///
+/// # Errors
+/// An unknown name.
+pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D::Error> {
+    let name = String::deserialize(input)?;
+    let unknown = || D::Error::custom(format_args!("conventions = {name:?} is not a preset"));
+    Conventions::find(&name).ok_or_else(unknown)
+}
+
+/// Optional recording.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Interval of samples of queues and probes; absent: no samples.
+    #[serde(default)]
+    pub interval: Option<u64>,
+    /// Record every drop at the measured queue.
+    #[serde(default)]
+    pub drops: bool,
+    /// Record every change of every congestion window.
+    #[serde(default)]
+    pub cwnd: bool,
+}
+
+/// The network.
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// Clients - R1 - bottleneck - R2 - servers.
+    Dumbbell(Dumbbell),
+    /// A graph of one-way links.
+    Graph(Vec<Link>),
+}
+
+/// A dumbbell, with links in both directions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Bottleneck rate.
+    pub rate: u64,
+    /// Bottleneck propagation delay, one way.
+    pub delay: u64,
+    /// Client side.
+    pub access: Access,
+    /// Server side.
+    pub server: Access,
+    /// The rate of R1 -> R2 over time, instead of `rate`.
+    #[serde(default)]
+    pub capacity: Option<Capacity>,
+    /// The queue R1 -> R2.
+    pub queue: QueueConfig,
+    /// The queue R2 -> R1; absent: unbounded.
+    #[serde(default)]
+    pub reverse_queue: Option<QueueConfig>,
+}
+
+/// The links between hosts and one router.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Access {
+    /// Rate of each link.
+    pub rate: u64,
+    /// Propagation delays; host j uses entry j mod n.
+    pub delays: Vec<u64>,
+    /// Number of hosts, flow i on host i mod nodes; absent: every flow has its own host.
+    #[serde(default)]
+    pub nodes: Option<u32>,
+}
+
+/// A one-way link.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The node it starts at.
+    pub from: String,
+    /// The node it ends at.
+    pub to: String,
+    /// Its rate.
+    pub rate: u64,
+    /// Its propagation delay.
+    pub delay: u64,
+    /// The rate over time, instead of `rate`.
+    #[serde(default)]
+    pub capacity: Option<Capacity>,
+    /// A queue with a limit; absent: unbounded, the link never drops a packet.
+    #[serde(default)]
+    pub queue: Option<QueueConfig>,
+}
+
+/// A rate that changes with time.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Capacity {
+    /// A random rate for each interval.
+    Redraw {
+        /// Length of an interval.
+        every: u64,
+        /// The rate, bit/s.
+        rate: Draw,
+    },
+    /// A sequence of rates.
+    Steps {
+        /// Duration of each step, and its rate.
+        steps: Vec<(u64, u64)>,
+        /// Whether the sequence repeats; otherwise the last rate stays.
+        repeats: bool,
+    },
+}
+
+/// A finite queue and its algorithm.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueConfig {
+    /// Buffer limit, as in a spec (`100p`, `120kB`); the algorithm spec's own `limit` wins.
+    pub limit: String,
+    /// The algorithm spec.
+    pub aqm: String,
+    /// Whether ECN-capable packets are marked.
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+/// A group of sources of one kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Its name in results.
+    pub name: String,
+    /// What it does.
+    pub kind: TrafficKind,
+    /// Number of sources (`web`: sessions; `tcp_short`: the number of flows follows from the arrival rate,
+    /// and hosts are taken in turn).
+    #[serde(default = "one")]
+    pub count: u32,
+    /// Send from the server side to the client side (dumbbell only).
+    #[serde(default)]
+    pub reverse: bool,
+    /// Access links of this group, instead of those of the dumbbell.
+    #[serde(default)]
+    pub access: Option<Access>,
+    /// Sending hosts in a graph, taken in turn.
+    #[serde(default)]
+    pub from: Vec<String>,
+    /// Receiving hosts in a graph, taken in turn.
+    #[serde(default)]
+    pub to: Vec<String>,
+    /// When each source starts.
+    pub start: Draw,
+    /// Shape of Pareto on and off times; absent: exponential.
+    #[serde(default)]
+    pub pareto: Option<f64>,
+    /// Size of each datagram on the wire; absent: that of the kind.
+    #[serde(default)]
+    pub sizes: Option<Draw>,
+    /// Delays the starts in steps.
+    #[serde(default)]
+    pub stagger: Option<Stagger>,
+    /// When all sources stop; absent: never.
+    #[serde(default)]
+    pub stop: Option<u64>,
+    /// Traffic class of its packets.
+    #[serde(default)]
+    pub class: u8,
+    /// Spec of a marker for each source; absent: packets keep the class.
+    #[serde(default)]
+    pub marker: Option<String>,
+    /// ECN field of datagrams; TCP has an option of its own.
+    #[serde(default)]
+    pub ecn: Ecn,
+}
+
+/// A ramp: the first `by` sources start at their time, the next `by` one `every` later, and so on.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stagger {
+    /// Time between two steps, drawn for each.
+    pub every: Draw,
+    /// Sources per step.
+    #[serde(default = "one")]
+    pub by: u32,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a source does.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum TrafficKind {
+    /// TCP with unlimited data.
+    Tcp(Tcp),
+    /// TCP flows that arrive as a Poisson process and end.
+    TcpShort {
+        /// Flows per second.
+        arrivals: f64,
+        /// Payload bytes of each flow; absent: it sends for its `lifetime`.
+        #[serde(default)]
+        size: Option<Draw>,
+        /// How long each flow has new data to send.
+        #[serde(default)]
+        lifetime: Option<Draw>,
+        /// The TCP connection.
+        tcp: Tcp,
+    },
+    /// TCP whose application writes packets at a constant rate during exponential on times.
+    TcpOnoff {
+        /// Rate in on times, in bits on the wire.
+        rate: u64,
+        /// Mean on time.
+        on: u64,
+        /// Mean off time.
+        off: u64,
+        /// The TCP connection.
+        tcp: Tcp,
+    },
+    /// Web traffic: each object is fetched over a connection of its own.
+    Web(Web),
+    /// Datagrams at a constant rate.
+    UdpCbr {
+        /// Rate of each source.
+        rate: u64,
+        /// Size on the wire.
+        size: u32,
+        /// Each gap is multiplied by a uniform draw from [1 - jitter, 1 + jitter].
+        #[serde(default)]
+        jitter: f64,
+    },
+    /// Datagrams at a constant rate during exponential on times.
+    UdpOnoff {
+        /// Rate in on times.
+        rate: u64,
+        /// Size on the wire.
+        size: u32,
+        /// Mean on time.
+        on: u64,
+        /// Mean off time.
+        off: u64,
+    },
+}
+
+impl TrafficKind {
+    /// The TCP connection, if any.
+    pub(crate) fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            TrafficKind::Tcp(tcp)
+            | TrafficKind::TcpShort { tcp, .. }
+            | TrafficKind::TcpOnoff { tcp, .. }
+            | TrafficKind::Web(Web { tcp, .. }) => Some(tcp),
+            TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } => None,
+        }
+    }
+}
+
+/// Sessions of web traffic (HTTP/1.0): pages one after the other, each of several objects.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Web {
+    /// Pages of a session; absent: unlimited.
+    #[serde(default)]
+    pub pages: Option<u32>,
+    /// Time from the end of a page, or from its start, to the start of the next.
+    pub page_gap: Draw,
+    /// Whether `page_gap` counts from the start of the previous page.
+    #[serde(default)]
+    pub from_start: bool,
+    /// Objects per page, rounded up.
+    pub objects: Draw,
+    /// Time between the requests for two objects of a page.
+    pub object_gap: Draw,
+    /// Payload bytes of an object.
+    pub size: Draw,
+    /// The client aborts an object that has not arrived this long after its request; absent: never.
+    #[serde(default)]
+    pub patience: Option<Draw>,
+    /// Payload bytes of a request, which is a single packet.
+    pub request: u32,
+    /// Whether the server responds when its acknowledgement of the request reaches the client, as in WebTraf
+    /// of ns-2, and not when the request arrives.
+    #[serde(default)]
+    pub respond_late: bool,
+    /// The TCP connections.
+    pub tcp: Tcp,
+}
+
+/// The ECN field of datagrams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ecn {
+    /// Not-ECT: they are dropped where others are marked.
+    #[default]
+    Off,
+    /// ECT(0).
+    Ect0,
+    /// ECT(1), as for L4S.
+    Ect1,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tcp {
+    /// Payload of a full packet; with `payloads`, its mean.
+    pub payload: u32,
+    /// Payload of full packets, drawn by the number of the packet in its flow; absent: constant.
+    #[serde(default)]
+    pub payloads: Option<Draw>,
+    /// Header bytes of a data packet.
+    pub header: u32,
+    /// Size of a pure ACK or SYN on the wire.
+    pub ack: u32,
+    /// Maximum rate of the connection, in bits on the wire, as by a shaper behind the sender.
+    #[serde(default)]
+    pub max_rate: Option<u64>,
+    /// Options of both end systems.
+    pub options: TcpOptions,
+}
+
+/// The distribution of a random number: nanoseconds, bytes, or a count.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// A constant.
+    Constant(f64),
+    /// Uniform between two bounds.
+    Uniform(f64, f64),
+    /// Exponential with this mean.
+    Exponential(f64),
+    /// Pareto with this mean and shape: its minimum is mean (shape - 1) / shape.
+    Pareto(f64, f64),
+    /// Lomax (Pareto type II) with this mean and shape: a Pareto distribution shifted to start at 0.
+    Lomax(f64, f64),
+}

@@ -1,0 +1,290 @@
+//! Checks the numbers of a plan before anything is built. Names and routes are checked when the network is
+//! built.
+
+use crate::{
+    error::PlanError,
+    plan::{Access, Capacity, Draw, Plan, Tcp, Topology, TrafficKind, Web},
+};
+
+/// Flows of a run.
+pub(crate) const MAX_FLOWS: u64 = 5_000_000;
+/// Datagrams of a source, which are counted with 32 bits.
+const MAX_PACKETS: u64 = 2_000_000_000;
+/// Samples of a run, and random rates of a link.
+const MAX_SAMPLES: u64 = 50_000_000;
+/// 200 days in nanoseconds: below [`crate::engine::MAX_EVENT_TIME`], and sums of a few times do not overflow.
+pub(crate) const MAX_TIME: u64 = 17_280_000_000_000_000;
+/// The largest exponential draw, in units of its mean: -ln of the smallest 1 - u.
+const MAX_EXPONENTIAL: f64 = 37.0;
+/// The delay of a link, or a timer: a day.
+const MAX_DELAY: u64 = MAX_TIME / 200;
+/// The size of a packet on the wire.
+pub(crate) const MAX_PACKET_BYTES: u64 = 1 << 24;
+
+/// Check the numbers of `plan`.
+///
+/// # Errors
+/// The first key whose value is refused.
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
+    if plan.duration == 0 || plan.duration > MAX_TIME {
+        return Err(
+            PlanError::new("duration", "is zero or too long").allowed("more than 0s, at most 200 days")
+        );
+    }
+    if plan.warmup >= plan.duration {
+        return Err(PlanError::new("warmup", "is not before the end").allowed("less than duration"));
+    }
+    if let Some(interval) = plan.trace.interval
+        && (interval == 0 || plan.duration / interval > MAX_SAMPLES)
+    {
+        return Err(PlanError::new("trace.interval", "gives no samples or too many")
+            .allowed("more than duration / 50000000"));
+    }
+    if plan.traffic.is_empty() {
+        return Err(PlanError::new("traffic", "is missing").allowed("at least one [[traffic]]"));
+    }
+    for (i, group) in plan.traffic.iter().enumerate() {
+        let key = format!("traffic.{}", group.name);
+        if plan.traffic[..i].iter().any(|other| other.name == group.name) {
+            return Err(PlanError::new(key, "is used twice").allowed("a different name for each"));
+        }
+        if group.count == 0 {
+            return Err(PlanError::new(format!("{key}.count"), "is zero").allowed("1 or more"));
+        }
+        draw(&format!("{key}.start"), group.start, false)?;
+        if group.pareto.is_some_and(|shape| !(shape > 1.0 && shape <= 100.0)) {
+            return Err(
+                PlanError::new(format!("{key}.pareto"), "is out of range").allowed("1 < shape <= 100")
+            );
+        }
+        if let Some(sizes) = group.sizes {
+            draw(&format!("{key}.size"), sizes, true)?;
+        }
+        if let Some(stagger) = &group.stagger {
+            draw(&format!("{key}.stagger.every"), stagger.every, false)?;
+            if stagger.by == 0 {
+                return Err(PlanError::new(format!("{key}.stagger.by"), "is zero").allowed("1 or more"));
+            }
+        }
+        if let Some(own) = &group.access {
+            access(&format!("{key}.access"), own)?;
+        }
+        let lasts = group.stop.unwrap_or(plan.duration).min(plan.duration);
+        match &group.kind {
+            TrafficKind::Tcp(tcp) => connection(&key, tcp)?,
+            TrafficKind::TcpOnoff { rate, on, off, tcp } => {
+                connection(&key, tcp)?;
+                datagrams(&key, *rate, tcp.payload + tcp.header, lasts)?;
+                on_off(&key, *on, *off)?;
+            }
+            TrafficKind::TcpShort { arrivals, size, lifetime, tcp } => {
+                connection(&key, tcp)?;
+                if !(arrivals.is_finite()
+                    && MAX_EXPONENTIAL * 1e9 / arrivals < MAX_TIME as f64
+                    && *arrivals > 0.0)
+                {
+                    return Err(PlanError::new(format!("{key}.arrivals"), "is not a positive rate")
+                        .allowed("like 10/s"));
+                }
+                if arrivals * (lasts as f64 * 1e-9) > MAX_FLOWS as f64 {
+                    return Err(PlanError::new(format!("{key}.arrivals"), "gives too many flows")
+                        .allowed("at most 5 million in a run"));
+                }
+                match (size, lifetime) {
+                    (Some(size), None) => draw(&format!("{key}.size"), *size, true)?,
+                    (None, Some(lifetime)) => draw(&format!("{key}.lifetime"), *lifetime, true)?,
+                    _ => {
+                        return Err(PlanError::new(key, "needs either size or lifetime")
+                            .allowed("exactly one of them"));
+                    }
+                }
+            }
+            TrafficKind::Web(web) => pages(&key, web)?,
+            TrafficKind::UdpCbr { rate, size, jitter } => {
+                datagrams(&key, *rate, *size, lasts)?;
+                if !(0.0..1.0).contains(jitter) {
+                    return Err(
+                        PlanError::new(format!("{key}.jitter"), "is out of range").allowed("0 <= jitter < 1")
+                    );
+                }
+            }
+            TrafficKind::UdpOnoff { rate, size, on, off } => {
+                datagrams(&key, *rate, *size, lasts)?;
+                on_off(&key, *on, *off)?;
+            }
+        }
+    }
+    let flows: u64 = plan.traffic.iter().map(|t| u64::from(t.count)).sum();
+    if flows > MAX_FLOWS {
+        return Err(PlanError::new("traffic", format!("has {flows} sources")).allowed("at most 5 million"));
+    }
+    match &plan.topology {
+        Topology::Dumbbell(d) => {
+            delay("dumbbell.delay", d.delay)?;
+            capacity("dumbbell.capacity", d.capacity.as_ref(), plan.duration)?;
+            access("dumbbell.access", &d.access)?;
+            access("dumbbell.server", &d.server)
+        }
+        Topology::Graph(links) => links.iter().enumerate().try_for_each(|(i, link)| {
+            delay(&format!("link {}.delay", i + 1), link.delay)?;
+            capacity(&format!("link {}.capacity", i + 1), link.capacity.as_ref(), plan.duration)
+        }),
+    }
+}
+
+/// Check the delays and the number of hosts; [`crate::path`] checks the rest.
+fn access(key: &str, access: &Access) -> Result<(), PlanError> {
+    access.delays.iter().try_for_each(|d| delay(&format!("{key}.delays"), *d))?;
+    if access.nodes.is_some_and(|nodes| u64::from(nodes) > MAX_FLOWS) {
+        return Err(PlanError::new(format!("{key}.nodes"), "is too large").allowed("at most 5 million hosts"));
+    }
+    Ok(())
+}
+
+fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
+    for (name, span) in [("on", on), ("off", off)] {
+        if span == 0 || span as f64 * MAX_EXPONENTIAL > MAX_TIME as f64 {
+            return Err(
+                PlanError::new(format!("{key}.{name}"), "is zero or too long").allowed("a time like 1s")
+            );
+        }
+    }
+    Ok(())
+}
+
+fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(), PlanError> {
+    match capacity {
+        None => Ok(()),
+        Some(Capacity::Redraw { every, rate }) => {
+            if *every == 0 || duration / every > MAX_SAMPLES {
+                return Err(PlanError::new(format!("{key}.every"), "is zero or too short")
+                    .allowed("more than duration / 50000000"));
+            }
+            draw(&format!("{key}.rate"), *rate, true)
+        }
+        Some(Capacity::Steps { steps, repeats }) => {
+            let ends_above_zero =
+                if *repeats { steps.iter().any(|s| s.1 > 0) } else { steps.last().is_some_and(|s| s.1 > 0) };
+            let lasts = steps.iter().try_fold(0u64, |sum, s| sum.checked_add(s.0));
+            let possible = steps.iter().all(|s| s.0 > 0) && lasts.is_some_and(|span| span <= MAX_TIME);
+            if ends_above_zero && possible {
+                return Ok(());
+            }
+            Err(PlanError::new(key, "ends at rate 0, or has a step that is empty or too long")
+                .allowed("steps longer than 0s, and a rate above 0 at the end"))
+        }
+    }
+}
+
+fn delay(key: &str, delay: u64) -> Result<(), PlanError> {
+    if delay > MAX_DELAY {
+        return Err(PlanError::new(key, "is too long").allowed("at most a day"));
+    }
+    Ok(())
+}
+
+fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
+    let (low, high) = match draw {
+        Draw::Constant(x) => (x, x),
+        Draw::Uniform(low, high) => (low, high),
+        Draw::Exponential(mean) => (mean.min(0.0), mean * MAX_EXPONENTIAL),
+        Draw::Pareto(mean, shape) | Draw::Lomax(mean, shape) => {
+            if !(shape > 1.0 && shape <= 100.0) {
+                return Err(PlanError::new(key, "has no mean with this shape").allowed("1 < shape <= 100"));
+            }
+            (mean.min(0.0), mean)
+        }
+    };
+    let is_valid = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < MAX_TIME as f64;
+    let is_zero = is_valid && positive && high <= 0.0;
+    if !is_valid || is_zero {
+        let problem = if is_zero { "is never more than 0" } else { "is negative, empty or too large" };
+        return Err(PlanError::new(key, problem)
+            .allowed("a value, uniform LOW HIGH, exponential MEAN, pareto MEAN SHAPE or lomax MEAN SHAPE"));
+    }
+    Ok(())
+}
+
+fn pages(key: &str, web: &Web) -> Result<(), PlanError> {
+    connection(key, &web.tcp)?;
+    draw(&format!("{key}.page_gap"), web.page_gap, web.from_start)?;
+    draw(&format!("{key}.objects"), web.objects, true)?;
+    draw(&format!("{key}.object_gap"), web.object_gap, false)?;
+    draw(&format!("{key}.size"), web.size, true)?;
+    if let Some(patience) = web.patience {
+        draw(&format!("{key}.patience"), patience, true)?;
+    }
+    if web.request == 0 || u64::from(web.request) + u64::from(web.tcp.header) > MAX_PACKET_BYTES {
+        return Err(PlanError::new(format!("{key}.request"), "is zero or too large").allowed("1B to 16 MiB"));
+    }
+    if web.pages == Some(0) {
+        return Err(PlanError::new(format!("{key}.pages"), "is zero").allowed("1 or more"));
+    }
+    Ok(())
+}
+
+fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
+    let o = &tcp.options;
+    let sizes = [
+        ("payload", u64::from(tcp.payload), u64::from(tcp.payload) + u64::from(tcp.header)),
+        ("ack", u64::from(tcp.ack), u64::from(tcp.ack) + 3 * u64::from(o.sack_bytes)),
+    ];
+    for (name, size, on_the_wire) in sizes {
+        if size == 0 {
+            return Err(PlanError::new(format!("{key}.{name}"), "is zero").allowed("1B or more"));
+        }
+        if on_the_wire > MAX_PACKET_BYTES {
+            let name = if size > MAX_PACKET_BYTES || name == "payload" { name } else { "tcp.sack_bytes" };
+            return Err(
+                PlanError::new(format!("{key}.{name}"), "is too large").allowed("packets up to 16 MiB")
+            );
+        }
+    }
+    if let Some(payloads) = tcp.payloads {
+        draw(&format!("{key}.payload"), payloads, true)?;
+    }
+    if tcp.max_rate == Some(0) {
+        return Err(PlanError::new(format!("{key}.max_rate"), "is zero").allowed("at least 1bit/s"));
+    }
+    let times = [
+        ("initial_rto", o.initial_rto),
+        ("max_rto", o.max_rto),
+        ("delayed_ack", o.delayed_ack),
+        ("granularity", o.granularity),
+        ("overhead", o.overhead),
+    ];
+    for (name, time) in times {
+        if time > MAX_DELAY {
+            return Err(PlanError::new(format!("{key}.tcp.{name}"), "is too long").allowed("at most a day"));
+        }
+    }
+    if o.min_rto > o.max_rto {
+        return Err(
+            PlanError::new(format!("{key}.tcp.min_rto"), "is above max_rto").allowed("at most max_rto")
+        );
+    }
+    if o.receiver_window == 0 {
+        return Err(
+            PlanError::new(format!("{key}.tcp.receiver_window"), "is zero").allowed("1 packet or more")
+        );
+    }
+    Ok(())
+}
+
+fn datagrams(key: &str, rate: u64, size: u32, lasts: u64) -> Result<(), PlanError> {
+    if rate == 0 {
+        return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
+    }
+    if size == 0 || u64::from(size) > MAX_PACKET_BYTES {
+        return Err(PlanError::new(format!("{key}.size"), "is zero or too large").allowed("1B to 16 MiB"));
+    }
+    if u64::from(size) * 8_000_000_000 / rate == 0 {
+        return Err(PlanError::new(format!("{key}.rate"), "is more than one packet per nanosecond")
+            .allowed("at most a packet per nanosecond"));
+    }
+    if u128::from(rate) * u128::from(lasts) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
+        return Err(PlanError::new(format!("{key}.rate"), "gives too many packets")
+            .allowed("at most 2 billion from a source in a run"));
+    }
+    Ok(())
+}

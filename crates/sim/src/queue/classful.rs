@@ -1,0 +1,106 @@
+//! Packets under the care of a scheduler: it decides the order and who is dropped or marked, by number; the packets
+//! themselves lie here.
+
+use super::stats::{QueueStats, QueuedPacket};
+use crate::packet::Packet;
+use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
+
+/// A scheduler and what waits in it.
+pub(super) struct Classful {
+    scheduler: Box<dyn Scheduler>,
+    slab: PacketSlab,
+    rng: Stream,
+    /// The packet taken last.
+    taken: Packet,
+}
+
+/// Packets by token; places are used again.
+#[derive(Default)]
+struct PacketSlab {
+    places: Vec<Option<QueuedPacket>>,
+    free: Vec<usize>,
+}
+
+impl PacketSlab {
+    fn put(&mut self, one: QueuedPacket) -> Token {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            self.places.len() - 1
+        });
+        self.places[place] = Some(one);
+        Token(place as u64)
+    }
+
+    fn take(&mut self, token: Token) -> QueuedPacket {
+        self.free.push(token.0 as usize);
+        self.places[token.0 as usize].take().expect("a scheduler hands back what it was given, once")
+    }
+
+    fn get(&mut self, token: Token) -> &mut QueuedPacket {
+        self.places[token.0 as usize].as_mut().expect("a scheduler speaks of what waits")
+    }
+
+    /// Carry out what the scheduler decided about a packet.
+    fn apply(&mut self, now: u64, token: Token, fate: Fate, stats: &mut QueueStats) {
+        match fate {
+            Fate::Dropped(cause) => {
+                let one = self.take(token);
+                stats.discard(now, &one.packet, cause, one.number);
+            }
+            Fate::Marked(cause) => stats.mark(now, &mut self.get(token).packet, cause),
+        }
+    }
+}
+
+impl Classful {
+    pub(super) fn new(name: &str, scheduler: Box<dyn Scheduler>, seed: u64) -> Classful {
+        let rng = Stream::new(seed, &format!("queue/{name}/aqm"));
+        Classful { scheduler, slab: PacketSlab::default(), rng, taken: Packet::default() }
+    }
+
+    /// Packets and bytes that wait.
+    pub(super) fn backlog(&self) -> (u32, u64) {
+        (self.scheduler.packets(), self.scheduler.bytes())
+    }
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.slab.places.iter().flatten().map(|one| &one.packet)
+    }
+    pub(super) fn scheduler(&self) -> &dyn Scheduler {
+        &*self.scheduler
+    }
+
+    /// A packet arrives.
+    #[inline(never)]
+    pub(super) fn enqueue(&mut self, now: u64, packet: &Packet, stats: &mut QueueStats) {
+        let before = self.backlog();
+        stats.arrival(now, packet);
+        let token = self.slab.put(QueuedPacket { packet: *packet, arrived: now, number: stats.latest() });
+        let slab = &mut self.slab;
+        self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
+            slab.apply(now, token, fate, stats);
+        });
+        stats.counters.change(now, before, self.backlog());
+    }
+
+    /// Take the next packet to send, if there is one.
+    #[inline(never)]
+    pub(super) fn dequeue(&mut self, now: u64, stats: &mut QueueStats) -> Option<&Packet> {
+        let (before, slab) = (self.backlog(), &mut self.slab);
+        let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
+            slab.apply(now, token, fate, stats);
+        });
+        stats.counters.change(now, before, self.backlog());
+        let Some((token, _)) = next else {
+            stats.rest(now);
+            return None;
+        };
+        let one = self.slab.take(token);
+        self.taken = one.packet;
+        stats.departure(now, one.packet.bytes, one.packet.class, one.arrived);
+        Some(&self.taken)
+    }
+
+    pub(super) fn on_timer(&mut self, now: u64) {
+        self.scheduler.on_timer(Time(now));
+    }
+}

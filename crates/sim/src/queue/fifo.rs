@@ -1,0 +1,296 @@
+//! The way into a ring and out of it, past its algorithm.
+//!
+//! The order for an arriving packet: the algorithm's estimators see it, then it must fit (else somebody
+//! is dropped with cause `overflow`), then the algorithm decides, then it waits. At the head the algorithm is
+//! asked again, until it lets one go.
+
+use super::{
+    packet_ring::PacketRing,
+    stats::{QueueStats, QueuedPacket},
+};
+use crate::{
+    packet::Packet,
+    record::{Counters, Sampled},
+};
+use sojourn_aqm::{Aqm, Cause, Hooks, IgnoresContents, Limit, Overflow, Random, Stream, Time, Verdict};
+use std::any::Any;
+
+/// First in, first out, as far as the algorithm lets it.
+pub(crate) struct Fifo {
+    buffer: Buffer,
+    hooks: Hooks,
+    aqm: Box<dyn Aqm>,
+}
+
+impl Fifo {
+    pub(super) fn new(
+        name: &str,
+        link_rate: u64,
+        limit: Limit,
+        overflow: Overflow,
+        aqm: Box<dyn Aqm>,
+        seed: u64,
+    ) -> Fifo {
+        Fifo {
+            buffer: Buffer {
+                ring: PacketRing::new(limit, link_rate),
+                overflow,
+                rng: Stream::new(seed, &format!("queue/{name}/aqm")),
+                victims: Stream::new(seed, &format!("queue/{name}/victims")),
+            },
+            hooks: aqm.hooks(),
+            aqm,
+        }
+    }
+
+    pub(super) fn set_link_rate(&mut self, rate: u64) {
+        self.buffer.ring.link_rate = rate;
+    }
+
+    /// Packets and bytes that wait.
+    #[inline]
+    pub(crate) fn backlog(&self) -> (u32, u64) {
+        (self.buffer.ring.len(), self.buffer.ring.bytes())
+    }
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.buffer.ring.iter().map(|one| &one.packet)
+    }
+    pub(super) fn aqm(&self) -> &dyn Aqm {
+        &*self.aqm
+    }
+
+    /// The way in and out, whatever the algorithm is.
+    #[inline(always)]
+    pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
+        FifoRef { buffer: &mut self.buffer, stats, aqm: &mut *self.aqm, hooks: self.hooks, looks: true }
+    }
+
+    /// The queue with its algorithm known to be an `A`: the ring keeps no occupancy for it.
+    pub(super) fn fifo_with<'a, A: IgnoresContents>(
+        &'a mut self,
+        stats: &'a mut QueueStats,
+    ) -> Option<FifoRef<'a, A>> {
+        let aqm = (&mut *self.aqm as &mut dyn Any).downcast_mut::<A>()?;
+        let hooks = aqm.hooks();
+        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, looks: false })
+    }
+
+    pub(super) fn on_timer(&mut self, now: u64) {
+        self.aqm.on_timer(Time(now), &self.buffer.ring.view());
+    }
+}
+
+/// Who waits, who goes when there is no room, and chance: what does not depend on the algorithm.
+pub(super) struct Buffer {
+    pub(super) ring: PacketRing,
+    pub(super) overflow: Overflow,
+    pub(super) rng: Stream,
+    pub(super) victims: Stream,
+}
+
+/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when it is asked and whether it
+/// looks at who waits: nothing of it is looked up for a packet.
+pub(crate) struct FifoRef<'a, A: ?Sized> {
+    pub(super) buffer: &'a mut Buffer,
+    pub(crate) stats: &'a mut QueueStats,
+    pub(super) aqm: &'a mut A,
+    pub(super) hooks: Hooks,
+    pub(super) looks: bool,
+}
+
+impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
+    /// A packet arrives; whether it just waits, and there is nothing to tell.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+        self.stats.arrival(now, packet);
+        let mut just_waits = true;
+        if !self.buffer.ring.has_room(packet.bytes) {
+            just_waits = false;
+            if !self.finds_room(now, packet) {
+                return false;
+            }
+        } else if self.hooks.arrivals {
+            let Buffer { ring, rng, .. } = &mut *self.buffer;
+            let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &ring.view(), rng);
+            if verdict != Verdict::Pass {
+                just_waits = false;
+                if !self.carry_out(verdict, now, packet) {
+                    return false;
+                }
+            }
+        }
+        self.stats.counters.enter(now, self.buffer.ring.len(), packet.bytes);
+        self.buffer.ring.push(packet, now, self.stats.latest(), self.looks);
+        just_waits
+    }
+
+    /// The same once more, to be used up.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> FifoRef<'_, A> {
+        FifoRef { buffer: self.buffer, stats: self.stats, aqm: self.aqm, ..*self }
+    }
+
+    /// Take the next packet to send, if there is one: it lies there until the next arrives.
+    #[inline(always)]
+    pub(crate) fn dequeue(mut self, now: u64) -> Option<&'a Packet> {
+        while let Some(others) = self.buffer.ring.len().checked_sub(1) {
+            let place = self.buffer.ring.pop(self.looks);
+            let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
+                *self.buffer.ring.popped(place);
+            self.stats.counters.leave(now, others, bytes);
+            if self.hooks.departures && !self.lets_go(now, place, arrived) {
+                continue;
+            }
+            self.stats.departure(now, bytes, class, arrived);
+            return Some(&self.buffer.ring.popped(place).packet);
+        }
+        self.stats.rest(now);
+        None
+    }
+
+    /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
+    #[inline(never)]
+    pub(crate) fn on_idle(&mut self, now: u64) {
+        self.aqm.on_idle(Time(now));
+    }
+
+    /// Packets that wait.
+    pub(crate) fn len(&self) -> u32 {
+        self.buffer.ring.len()
+    }
+
+    /// Whether packets may be dropped or marked when they leave.
+    #[inline(always)]
+    pub(crate) fn drops_late(&self) -> bool {
+        self.hooks.departures
+    }
+
+    /// The buffer is full: whether an arriving packet may wait after all.
+    #[cold]
+    #[inline(never)]
+    fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
+        if self.hooks.arrivals {
+            self.aqm.on_offered(Time(now), &packet.view(now), &self.buffer.ring.view());
+        }
+        if !self.make_room(now, packet) {
+            return self.refuse(now);
+        }
+        if !self.hooks.arrivals {
+            return true;
+        }
+        let Buffer { ring, rng, .. } = &mut *self.buffer;
+        let verdict = self.aqm.on_arrival(Time(now), &packet.view(now), &ring.view(), rng);
+        self.carry_out(verdict, now, packet)
+    }
+
+    /// The algorithm does not just let an arrival pass; whether it may wait.
+    #[cold]
+    #[inline(never)]
+    fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
+        let number = self.stats.latest();
+        match verdict {
+            Verdict::Pass => return true,
+            Verdict::Mark(cause) => {
+                self.stats.mark(now, packet, cause);
+                return true;
+            }
+            Verdict::Drop(cause) => self.stats.discard(now, packet, cause, number),
+            Verdict::DropBoth { victim, cause } => {
+                if let Some(other) = self.remove(now, victim as usize) {
+                    self.stats.discard(now, &other.packet, cause, other.number);
+                }
+                self.stats.discard(now, packet, cause, number);
+            }
+        }
+        self.refuse(now)
+    }
+
+    /// An arrival does not wait.
+    fn refuse(&mut self, now: u64) -> bool {
+        if !self.stats.busy && self.buffer.ring.len() == 0 {
+            self.on_idle(now); // it came and did not stay: the idle time goes on
+        }
+        false
+    }
+
+    /// Whether the packet that was at the head, in this place, may be sent.
+    #[inline(always)]
+    fn lets_go(&mut self, now: u64, place: usize, arrived: u64) -> bool {
+        let Buffer { ring, rng, .. } = &mut *self.buffer;
+        let view = ring.popped(place).packet.view(arrived);
+        match self.aqm.on_departure(Time(now), &view, &ring.view(), rng) {
+            Verdict::Pass => true,
+            verdict => self.carry_out_late(verdict, now, place),
+        }
+    }
+
+    /// The algorithm does not just let a packet go; whether it may be sent.
+    #[cold]
+    #[inline(never)]
+    fn carry_out_late(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
+        let QueuedPacket { packet, number, .. } = self.buffer.ring.popped(place);
+        match verdict {
+            Verdict::Pass => true,
+            Verdict::Mark(cause) => {
+                self.stats.mark(now, packet, cause);
+                true
+            }
+            Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                self.stats.discard(now, packet, cause, *number);
+                false
+            }
+        }
+    }
+
+    /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
+    #[inline(never)]
+    fn make_room(&mut self, now: u64, packet: &Packet) -> bool {
+        let number = self.stats.latest();
+        let limit = self.buffer.ring.limit();
+        let hopeless = matches!(limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
+        while !self.buffer.ring.has_room(packet.bytes) {
+            let position = match self.buffer.overflow {
+                Overflow::Head if !hopeless => 0,
+                Overflow::Random if !hopeless => {
+                    (self.buffer.victims.uniform() * f64::from(self.buffer.ring.len())) as usize
+                }
+                _ => usize::MAX,
+            };
+            let (victim, is_arrival) = match self.remove(now, position) {
+                Some(one) => (one, false),
+                None => (QueuedPacket { packet: *packet, arrived: now, number }, true),
+            };
+            self.stats.discard(now, &victim.packet, Cause::Overflow, victim.number);
+            let (ring, view) = (&self.buffer.ring, victim.packet.view(victim.arrived));
+            self.aqm.on_drop(Time(now), &view, Cause::Overflow, &ring.view());
+            if is_arrival {
+                self.aqm.on_refused(Time(now), &view, &ring.view(), &mut self.buffer.rng);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A packet gives up its place.
+    fn remove(&mut self, now: u64, position: usize) -> Option<QueuedPacket> {
+        let one = self.buffer.ring.remove(position)?;
+        self.stats.counters.leave(now, self.buffer.ring.len(), one.packet.bytes);
+        Some(one)
+    }
+}
+
+impl<A: Aqm + ?Sized> Sampled for FifoRef<'_, A> {
+    fn pass(&mut self, now: u64) -> (u32, u64) {
+        let (packets, bytes) = (self.buffer.ring.len(), self.buffer.ring.bytes());
+        self.stats.counters.pass(now, packets, bytes, self.stats.busy);
+        (packets, bytes)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.stats.counters
+    }
+
+    fn probe(&self, mut field: impl FnMut(&str, f64)) {
+        self.aqm.probe(&mut field);
+    }
+}

@@ -1,0 +1,71 @@
+//! What flows hear of their dropped and marked packets, and the trace of drops at the measured queue.
+
+use crate::{
+    flow::Flow,
+    packet::{Carries, Packet, Sacks},
+    queue::{Outcome, QueueStats},
+    record::DropColumns,
+};
+use sojourn_aqm::Cause;
+
+/// What is counted and traced.
+#[derive(Default)]
+pub(crate) struct LossLog {
+    /// The window is open.
+    pub(crate) counting: bool,
+    pub(crate) traced: bool,
+    pub(crate) columns: DropColumns,
+}
+
+/// A queue that tells.
+#[derive(Clone, Copy)]
+pub(crate) struct LossContext {
+    pub(crate) now: u64,
+    pub(crate) is_measured: bool,
+    /// Packets that wait there.
+    pub(crate) waiting: u32,
+}
+
+impl LossLog {
+    /// Count what a queue has done to packets, for the flows they belong to.
+    #[inline(never)]
+    pub(crate) fn record(
+        &mut self,
+        context: LossContext,
+        stats: &mut QueueStats,
+        flows: &mut [Flow],
+        sacks: &mut Sacks,
+    ) {
+        let LossContext { now, is_measured, waiting } = context;
+        let counted = u32::from(is_measured && self.counting);
+        for (packet, outcome) in &stats.outcomes {
+            let flow = &mut flows[packet.flow as usize];
+            let Outcome::Dropped(cause, arrival) = *outcome else {
+                flow.losses.queue_marks += counted;
+                continue;
+            };
+            flow.counts.queue_left += u32::from(is_measured);
+            flow.losses.dropped += u32::from(packet.is_forward());
+            flow.losses.queue_drops += counted;
+            if packet.carries == Carries::Ack {
+                sacks.take(packet.stamp);
+            }
+            if is_measured && self.traced {
+                self.columns.push((now, waiting), packet, (cause, arrival));
+            }
+        }
+        stats.outcomes.clear();
+    }
+}
+
+impl DropColumns {
+    #[inline(never)]
+    fn push(&mut self, (now, waiting): (u64, u32), packet: &Packet, (cause, arrival): (Cause, u64)) {
+        self.time_ns.push(now);
+        self.flow.push(packet.flow);
+        self.sequence.push(packet.number);
+        self.cause.push(cause as u8);
+        self.arrival.push(arrival);
+        self.queue_packets.push(waiting);
+    }
+}

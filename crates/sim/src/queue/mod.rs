@@ -1,0 +1,229 @@
+//! A finite queue in front of a link and its transmitter: it counts everything, and leaves every decision to one
+//! algorithm or to a scheduler.
+//!
+//! The packet in transmission has left the queue.
+
+mod classful;
+mod fifo;
+mod loss_log;
+mod packet_ring;
+mod stats;
+
+pub(crate) use fifo::FifoRef;
+pub(crate) use loss_log::{LossContext, LossLog};
+pub use stats::Outcome;
+pub(crate) use stats::QueueStats;
+
+use crate::{
+    error::PlanError,
+    packet::Packet,
+    plan,
+    record::{Counters, Sampled},
+};
+use classful::Classful;
+use fifo::Fifo;
+use sojourn_aqm::{
+    Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
+};
+
+/// What algorithms are told of the whole run.
+pub(crate) struct QueueContext<'a> {
+    pub(crate) mean_packet: u32,
+    pub(crate) conventions: Conventions,
+    /// Algorithms beside the registry's.
+    pub(crate) algorithms: &'a [&'static Algorithm],
+}
+
+/// Who decides about a queue.
+enum Decider {
+    /// One algorithm about one line of packets, and who leaves when that is full.
+    Aqm(Box<dyn Aqm>, Overflow),
+    /// A scheduler.
+    Scheduler(Box<dyn Scheduler>),
+}
+
+/// What waits, and who decides.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly every queue is one line, and a box would be one step more"
+)]
+enum Backend {
+    Fifo(Fifo),
+    Classful(Classful),
+}
+
+/// The queue and its transmitter.
+pub(crate) struct Port {
+    pub(crate) name: String,
+    pub(crate) spec: String,
+    pub(crate) link: u32,
+    pub(crate) kind: u32,
+    /// The link's rate changes with time.
+    pub(crate) varies: bool,
+    pub(crate) stats: QueueStats,
+    limit: Limit,
+    queue: Backend,
+}
+
+impl Port {
+    /// The port that `queue`, at `key` of the plan, describes, in front of `link` with its rate.
+    ///
+    /// # Errors
+    /// A bad limit or spec.
+    pub(crate) fn of(
+        name: String,
+        key: &str,
+        queue: &plan::QueueConfig,
+        (link, link_rate): (u32, u64),
+        setting: &QueueContext,
+        seed: u64,
+    ) -> Result<Port, PlanError> {
+        let at_aqm = |error| PlanError::spec(&format!("{key}.aqm"), error);
+        let spec = Spec::parse_with(&queue.aqm, setting.algorithms).map_err(at_aqm)?;
+        let limit = match spec.limit {
+            Some(limit) => limit,
+            None => units::limit(&queue.limit).map_err(|why| {
+                PlanError::new(format!("{key}.limit"), format!("= {} {why}", queue.limit))
+                    .allowed("packets (100p) or bytes (120kB)")
+            })?,
+        };
+        // ns-2's limit counts the packet in service for some queues, so one fewer may wait.
+        let waiting = match limit {
+            Limit::Packets(n) if setting.conventions.is_ns2() && spec.algorithm.ns2_limit_counts_service => {
+                Limit::Packets((n - 1).max(1))
+            }
+            limit => limit,
+        };
+        let context = Context::new(link_rate, limit)
+            .with_mean_packet(setting.mean_packet)
+            .with_ecn(queue.ecn)
+            .with_conventions(setting.conventions);
+        let decider = if spec.is_scheduler() {
+            Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
+        } else {
+            let overflow = spec.overflow.unwrap_or(Overflow::Tail);
+            Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
+        };
+        Ok(Port::new((name, spec.to_string()), (link, link_rate), waiting, decider, seed))
+    }
+
+    fn new(
+        (name, spec): (String, String),
+        (link, link_rate): (u32, u64),
+        limit: Limit,
+        decider: Decider,
+        seed: u64,
+    ) -> Port {
+        let queue = match decider {
+            Decider::Aqm(aqm, overflow) => {
+                Backend::Fifo(Fifo::new(&name, link_rate, limit, overflow, aqm, seed))
+            }
+            Decider::Scheduler(scheduler) => Backend::Classful(Classful::new(&name, scheduler, seed)),
+        };
+        Port { name, spec, link, kind: 0, varies: false, stats: QueueStats::default(), limit, queue }
+    }
+
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Packets and bytes that wait.
+    #[inline]
+    pub(crate) fn backlog(&self) -> (u32, u64) {
+        match &self.queue {
+            Backend::Fifo(fifo) => fifo.backlog(),
+            Backend::Classful(classful) => classful.backlog(),
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+        match &self.queue {
+            Backend::Fifo(fifo) => Box::new(fifo.waiting()),
+            Backend::Classful(classful) => Box::new(classful.waiting()),
+        }
+    }
+
+    /// The link's rate has changed.
+    pub(crate) fn set_link_rate(&mut self, rate: u64) {
+        if let Backend::Fifo(fifo) = &mut self.queue {
+            fifo.set_link_rate(rate);
+        }
+    }
+
+    /// Account for the time up to `now`.
+    pub(crate) fn pass(&mut self, now: u64) {
+        let (packets, bytes) = self.backlog();
+        self.stats.counters.pass(now, packets, bytes, self.stats.busy);
+    }
+
+    /// A packet arrives; whether it just waits, and there is nothing to tell.
+    #[inline(always)]
+    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
+            Backend::Classful(classful) => {
+                classful.enqueue(now, packet, &mut self.stats);
+                self.stats.outcomes.is_empty()
+            }
+        }
+    }
+
+    /// Take the next packet to send, if there is one: it lies there until the next arrives.
+    #[inline(always)]
+    pub(crate) fn dequeue(&mut self, now: u64) -> Option<&Packet> {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
+            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats),
+        }
+    }
+
+    /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
+    pub(crate) fn on_idle(&mut self, now: u64) {
+        if let Backend::Fifo(fifo) = &mut self.queue {
+            fifo.access(&mut self.stats).on_idle(now);
+        }
+    }
+
+    /// The queue, if it is one FIFO with an algorithm `A`.
+    pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.fifo_with(&mut self.stats),
+            Backend::Classful(_) => None,
+        }
+    }
+
+    /// When [`Port::on_timer`] wants to be called next.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        match &self.queue {
+            Backend::Fifo(fifo) => fifo.aqm().next_timer(),
+            Backend::Classful(classful) => classful.scheduler().next_timer(),
+        }
+    }
+
+    /// A timer is due.
+    pub(crate) fn on_timer(&mut self, now: u64) {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.on_timer(now),
+            Backend::Classful(classful) => classful.on_timer(now),
+        }
+    }
+}
+
+impl Sampled for Port {
+    #[inline(always)]
+    fn pass(&mut self, now: u64) -> (u32, u64) {
+        self.pass(now);
+        self.backlog()
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.stats.counters
+    }
+
+    fn probe(&self, mut field: impl FnMut(&str, f64)) {
+        match &self.queue {
+            Backend::Fifo(fifo) => fifo.aqm().probe(&mut field),
+            Backend::Classful(classful) => classful.scheduler().probe(&mut field),
+        }
+    }
+}

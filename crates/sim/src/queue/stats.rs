@@ -1,0 +1,79 @@
+//! What a queue notes, whoever decides about its packets: counters, what became of packets, whether the
+//! transmitter works.
+
+use crate::{packet::Packet, record::Counters};
+use sojourn_aqm::{Cause, Class, Ecn};
+
+/// A waiting packet: when it came, and its number among all offered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueuedPacket {
+    pub(crate) packet: Packet,
+    pub(super) arrived: u64,
+    pub(super) number: u64,
+}
+
+/// What became of somebody's packet, for per-flow counters and traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Dropped; the cause, and its number among all offered.
+    Dropped(Cause, u64),
+    /// Marked.
+    Marked,
+}
+
+/// The notes of one queue.
+#[derive(Default)]
+pub(crate) struct QueueStats {
+    pub(crate) counters: Counters,
+    /// A packet is in transmission.
+    pub(crate) busy: bool,
+    /// Packets that were dropped or marked; whoever must hear it looks here after each call and clears it.
+    pub(crate) outcomes: Vec<(Packet, Outcome)>,
+}
+
+impl QueueStats {
+    /// `packet` is offered.
+    #[inline(always)]
+    pub(super) fn arrival(&mut self, now: u64, packet: &Packet) {
+        self.counters.arrival(now, packet.bytes, packet.class);
+    }
+
+    /// The number of the latest packet among all offered.
+    #[inline(always)]
+    pub(super) fn latest(&self) -> u64 {
+        self.counters.arrivals - 1
+    }
+
+    /// The transmitter takes a packet, which came at `arrived`.
+    #[inline(always)]
+    pub(super) fn departure(&mut self, now: u64, bytes: u32, class: Class, arrived: u64) {
+        if !self.busy {
+            self.busy = true;
+            self.counters.work(now, true);
+        }
+        self.counters.departure(now, bytes, class, now - arrived);
+    }
+
+    /// There is nothing to send.
+    #[inline(never)]
+    pub(super) fn rest(&mut self, now: u64) {
+        if self.busy {
+            self.busy = false;
+            self.counters.work(now, false);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn discard(&mut self, now: u64, packet: &Packet, cause: Cause, number: u64) {
+        self.counters.drop(now, packet.bytes, packet.class, cause, number);
+        self.outcomes.push((*packet, Outcome::Dropped(cause, number)));
+    }
+
+    #[inline(never)]
+    pub(super) fn mark(&mut self, now: u64, packet: &mut Packet, cause: Cause) {
+        debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
+        packet.ecn = Ecn::Ce;
+        self.counters.mark(now, packet.class, cause);
+        self.outcomes.push((*packet, Outcome::Marked));
+    }
+}
