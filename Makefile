@@ -10,7 +10,7 @@ CORES  := $(shell getconf _NPROCESSORS_ONLN)
 # One more than there are cores, for the one that mostly waits for real packets.
 WORKERS := $(shell expr $(CORES) + 1)
 RUNS   ?= 20
-# Many tests start the command line: compiled anew each time, it takes twice as long to start.
+# Hundreds of tests start the command line, which takes twice as long without cached byte code.
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
@@ -49,6 +49,7 @@ lint: setup ## The quick checks only
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	$(BIN)/python tools/words.py README.md CONTRIBUTING.md CHANGELOG.md Makefile docs/*.md docs/parts docs/decisions validation benches examples
 
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 	cargo build --release --locked --package sojourn-sim --examples

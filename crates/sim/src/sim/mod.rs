@@ -369,7 +369,7 @@ impl Simulation {
     pub(crate) fn wait(&mut self, arrival: u64, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
-        let place = self.network.links[link as usize].place();
+        let place = self.network.links[link as usize].burst_index();
         self.calendar.push_with(|waiting| {
             *waiting = *packet;
             Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), place, link)
