@@ -23,7 +23,6 @@ __all__ = [
     "Rng",
     "Link",
     "Verdict",
-    "Exam",
     "schedulers",
     "markers",
     "canonical",
@@ -43,6 +42,7 @@ __all__ = [
     "Awake",
     "Batch",
     "Gateway",
+    "Harness",
 ]
 
 VERSION: str
@@ -191,8 +191,8 @@ def drop_both(victim: int, cause: str = "early") -> Verdict:
     """Discard the arrival and the waiting packet at position `victim` (head = 0) too."""
 
 @final
-class Exam:
-    """An algorithm in a random world."""
+class Harness:
+    """An algorithm under random traffic, with its contract checked."""
 
     def __new__(
         cls,
@@ -202,36 +202,36 @@ class Exam:
         mean_packet: int = 1000,
         ecn: bool = True,
         seed: int = 1,
-    ) -> Exam:
+    ) -> Harness:
         """`spec` on a link of `rate` bit/s with this buffer limit, packets of `mean_packet` bytes."""
 
     def run(self, steps: int, pace: float) -> None:
         """`steps` random events, `pace` packet times apart on average."""
 
     def advance(self, ns: int) -> None:
-        """Let `ns` pass, with the timers that come due."""
+        """Advance the clock by `ns` and run the timers that expire."""
 
     def depart(self, times: int) -> None:
-        """So many departures, or attempts."""
+        """Try `times` departures."""
 
-    def copy(self) -> Exam:
+    def copy(self) -> Harness:
         """An independent copy that continues from here."""
 
     def log(self) -> list[str]:
-        """What happened so far, one word an event, comparable between exams."""
+        """The events so far, one word each, to compare runs."""
 
-    def faults(self) -> list[tuple[str, str]]:
-        """The rules that were broken so far: name, and what was seen first."""
+    def violations(self) -> list[tuple[str, str]]:
+        """The rules violated so far: name, and the first instance."""
 
     @property
     def most_drops(self) -> int:
         """Most packets that one departure dropped."""
     @property
     def waiting(self) -> int:
-        """Packets that wait."""
+        """Packets in the queue."""
     @property
     def instance(self) -> Any:
-        """The Python object under examination; None for a built-in algorithm or a copy."""
+        """The Python object under test; None for a built-in algorithm or a copy."""
 
 def schedulers() -> list[dict[str, Any]]:
     """Every scheduler, in the same form."""

@@ -287,9 +287,7 @@ def plan(scenario: Scenario, spec: str | None = None) -> dict[str, Any]:
         ],
         "measure": name,
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
-        "ns2": scenario.conventions.startswith("ns2"),
-        "ns2_2001": scenario.conventions == "ns2-2001",
-        "linux": scenario.conventions == "linux",
+        "conventions": scenario.conventions,
     }
 
 

@@ -1,6 +1,6 @@
 """What every algorithm must hold, checked on any of them: built-in, or the user's own.
 
-``check_aqm`` drives the real handlers through random worlds (the core's ``Exam``) and a small simulation. The
+``check_aqm`` drives the real handlers through random worlds (the core's ``Harness``) and a small simulation. The
 project runs it over its whole registry; run it on yours before you believe its results.
 """
 
@@ -167,12 +167,12 @@ class _Exams:
 
     def make(
         self, link: tuple[int, str, int, bool] = ORDINARY[0], spec: str = "", seed: int = 1
-    ) -> _core.Exam:
+    ) -> _core.Harness:
         rate, limit, mean_packet, ecn = link
-        return _core.Exam(spec or self.spec, rate, limit, mean_packet, ecn, seed)
+        return _core.Harness(spec or self.spec, rate, limit, mean_packet, ecn, seed)
 
     def _visit(
-        self, where: str, links: list[tuple[int, str, int, bool]], visit: Callable[[_core.Exam], Any]
+        self, where: str, links: list[tuple[int, str, int, bool]], visit: Callable[[_core.Harness], Any]
     ) -> None:
         for link in links:
             faults: list[tuple[str, str]] = []
@@ -181,7 +181,7 @@ class _Exams:
                 try:
                     visit(exam)
                 finally:
-                    faults = exam.faults()
+                    faults = exam.violations()
             except _core.AlgorithmError as error:
                 faults.append((_rule(error), str(error)))
             except _core.SpecError as error:
@@ -201,9 +201,9 @@ class _Exams:
 
 
 def _is_scheduler(spec: str) -> bool:
-    """Tell whether `spec` has queues of its own: the world of `Exam` has just one."""
+    """Tell whether `spec` has queues of its own: `Harness` has one."""
     try:
-        _core.Exam(spec, 10_000_000, "1000p")
+        _core.Harness(spec, 10_000_000, "1000p")
     except _core.SpecError as error:
         return "is a scheduler" in error.problem
     except _core.AlgorithmError:
@@ -211,7 +211,7 @@ def _is_scheduler(spec: str) -> bool:
     return False
 
 
-def _strange_times(exam: _core.Exam) -> None:
+def _strange_times(exam: _core.Harness) -> None:
     """Let time run, stand still, jump by weeks, and creep."""
     exam.run(300, 0.5)
     exam.run(200, 0.0)

@@ -3,7 +3,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sojourn_aqm::{
-    Context, Spec,
+    Context, Conventions, Spec,
     inspect::{ARRIVALS, Driver, LIMIT, PACKET, Subject},
     registry,
 };
@@ -13,8 +13,7 @@ const LINK: Context = Context {
     limit: LIMIT,
     mean_packet: PACKET,
     ecn: true,
-    ns2: false,
-    ns2_2001: false,
+    conventions: Conventions::Default,
 };
 
 fn subjects() -> impl Iterator<Item = (&'static str, Subject)> {

@@ -8,7 +8,7 @@
 //! Prints the bytes that a copy of the instance takes after the run.
 
 use sojourn_aqm::{
-    Context, Spec,
+    Context, Conventions, Spec,
     inspect::{Driver, LIMIT, PACKET, Subject},
 };
 use std::{
@@ -55,9 +55,7 @@ fn main() -> ExitCode {
         limit: LIMIT,
         mean_packet: PACKET,
         ecn: true,
-        ns2: false,
-        ns2_2001: false,
-        linux: false,
+        conventions: Conventions::Default,
     };
     let subject = match Spec::parse(spec).and_then(|spec| spec.build(context)) {
         Ok(aqm) => Ok(Subject::Aqm(aqm)),

@@ -148,22 +148,22 @@ impl Verdict {
 
 /// Which packets an algorithm is asked about: a queue may spare itself the other calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Hooks {
     /// [`Aqm::on_offered`] and [`Aqm::on_arrival`] do something.
     pub arrivals: bool,
     /// [`Aqm::on_departure`] does something.
     pub departures: bool,
 }
 
-impl Asked {
+impl Hooks {
     /// All packets, when they come and when they leave.
-    pub const ALWAYS: Asked = Asked { arrivals: true, departures: true };
+    pub const ALL: Hooks = Hooks { arrivals: true, departures: true };
     /// All packets when they come.
-    pub const ARRIVALS: Asked = Asked { arrivals: true, departures: false };
+    pub const ARRIVALS: Hooks = Hooks { arrivals: true, departures: false };
     /// All packets when they leave.
-    pub const DEPARTURES: Asked = Asked { arrivals: false, departures: true };
+    pub const DEPARTURES: Hooks = Hooks { arrivals: false, departures: true };
     /// No packet.
-    pub const NEVER: Asked = Asked { arrivals: false, departures: false };
+    pub const NONE: Hooks = Hooks { arrivals: false, departures: false };
 }
 
 /// An active queue management algorithm.
@@ -176,8 +176,8 @@ impl Asked {
 /// It is [`Any`], so that a queue can find out which algorithm it was given, and call it by its type.
 pub trait Aqm: Any + Send {
     /// Which packets it is asked about, the same all its life. Less than all makes a queue faster, nothing else.
-    fn asked(&self) -> Asked {
-        Asked::ALWAYS
+    fn hooks(&self) -> Hooks {
+        Hooks::ALL
     }
 
     /// A packet is offered to the queue, whether or not it will fit. Estimators that must see every
@@ -237,6 +237,27 @@ pub trait Aqm: Any + Send {
     /// An independent copy that continues from here.
     fn clone_box(&self) -> Box<dyn Aqm>;
 }
+
+/// An algorithm that never reads [`QueueView::contents`].
+///
+/// A queue that is compiled for one algorithm keeps no occupancy of flows and classes; its bound is this trait, so that
+/// an algorithm that would read stale counts does not compile:
+///
+/// ```compile_fail,E0277
+/// use sojourn_aqm::{IgnoresContents, rio::Rio};
+///
+/// struct Queue<A: IgnoresContents>(A);
+/// fn unfit(_: Queue<Rio>) {} // RIO counts the packets of each drop precedence
+/// ```
+///
+/// ```
+/// # use sojourn_aqm::{IgnoresContents, red::Red};
+/// # struct Queue<A: IgnoresContents>(A);
+/// fn fit(_: Queue<Red>) {}
+/// ```
+///
+/// The conformance tests run every such algorithm on a queue whose contents panic when read.
+pub trait IgnoresContents: Aqm {}
 
 impl Clone for Box<dyn Aqm> {
     fn clone(&self) -> Self {

@@ -28,11 +28,11 @@
 //! Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause,
+    Algorithm, Aqm, Cause,
     DefaultValue::Derived,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Ticks, Time,
-    Verdict, common,
+    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span,
+    SpecError, Ticks, Time, Verdict, common,
     red::{self, Red},
     red_family::{self, Thresholds},
     units::Size,
@@ -244,9 +244,11 @@ impl Ared {
     }
 }
 
+impl IgnoresContents for Ared {}
+
 impl Aqm for Ared {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {

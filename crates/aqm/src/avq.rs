@@ -26,8 +26,8 @@
 //! Management, SIGCOMM 2001; IEEE/ACM ToN 12(2), 2004. ns-2 `queue/vq.cc`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
-    Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -141,9 +141,11 @@ impl Avq {
     }
 }
 
+impl IgnoresContents for Avq {}
+
 impl Aqm for Avq {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {

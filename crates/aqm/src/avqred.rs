@@ -31,8 +31,8 @@
 use crate::{
     Algorithm, Aqm, Cause,
     DefaultValue::{Derived, Value as Fixed},
-    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict,
-    common,
+    IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError,
+    Time, Verdict, common,
     red_family::spread,
 };
 use alloc::boxed::Box;
@@ -232,6 +232,8 @@ impl Avqred {
         }
     }
 }
+
+impl IgnoresContents for Avqred {}
 
 impl Aqm for Avqred {
     fn on_offered(&mut self, now: Time, _: &PacketView, _: &QueueView) {

@@ -27,8 +27,9 @@
 //! as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
-    Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common,
+    units::Size,
 };
 use alloc::boxed::Box;
 
@@ -133,9 +134,11 @@ impl Blue {
     }
 }
 
+impl IgnoresContents for Blue {}
+
 impl Aqm for Blue {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {

@@ -25,9 +25,10 @@
 //! allocation, INFOCOM 2000. Linux `sch_choke.c`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause,
+    Algorithm, Aqm, Cause,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Hooks, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
+    common,
     red_family::{Average, Thresholds, spread},
     red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
 };
@@ -132,8 +133,8 @@ impl Choke {
 }
 
 impl Aqm for Choke {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, _: &PacketView, queue: &QueueView) {

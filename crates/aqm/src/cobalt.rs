@@ -23,8 +23,9 @@
 //! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3 `CobaltQueueDisc`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
-    Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel, common,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel,
+    common,
 };
 use alloc::boxed::Box;
 
@@ -173,9 +174,11 @@ impl Cobalt {
     }
 }
 
+impl IgnoresContents for Cobalt {}
+
 impl Aqm for Cobalt {
-    fn asked(&self) -> Asked {
-        Asked::DEPARTURES
+    fn hooks(&self) -> Hooks {
+        Hooks::DEPARTURES
     }
 
     fn on_departure(

@@ -24,8 +24,8 @@
 //! K. Nichols, V. Jacobson: Controlling Queue Delay, ACM Queue 10(5), 2012. RFC 8289. Linux `codel_impl.h`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
-    Random, Range, Settings, Span, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -262,10 +262,12 @@ impl CoDel {
     }
 }
 
+impl IgnoresContents for CoDel {}
+
 impl Aqm for CoDel {
     #[inline]
-    fn asked(&self) -> Asked {
-        Asked::DEPARTURES
+    fn hooks(&self) -> Hooks {
+        Hooks::DEPARTURES
     }
 
     #[inline(always)]

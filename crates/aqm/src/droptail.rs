@@ -15,7 +15,7 @@
 //! # References
 //! RFC 2309, section 2; ns-2 `queue/drop-tail.cc`; Linux `pfifo`, `bfifo`.
 
-use crate::{Algorithm, Aqm, Asked, Settings, SpecError};
+use crate::{Algorithm, Aqm, Hooks, IgnoresContents, Settings, SpecError};
 use alloc::boxed::Box;
 
 /// The registry entry.
@@ -39,9 +39,11 @@ fn build(_settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
     Ok(Box::new(DropTail))
 }
 
+impl IgnoresContents for DropTail {}
+
 impl Aqm for DropTail {
-    fn asked(&self) -> Asked {
-        Asked::NEVER
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
     }
 
     fn clone_box(&self) -> Box<dyn Aqm> {

@@ -26,9 +26,10 @@
 //! (`feng_adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause,
+    Algorithm, Aqm, Cause,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError,
+    Time, Verdict, common,
     red::{self, Red},
     red_family::{self, Thresholds},
 };
@@ -169,9 +170,11 @@ impl FengAred {
     }
 }
 
+impl IgnoresContents for FengAred {}
+
 impl Aqm for FengAred {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {

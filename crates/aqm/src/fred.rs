@@ -34,8 +34,8 @@
 use crate::{
     Algorithm, Aqm, Cause,
     DefaultValue::{Derived, Value as Fixed},
-    FlowId, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
-    common,
+    FlowId, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError,
+    Time, Verdict, common,
     flow_table::FlowTable,
     red_family::{self, Average, spread},
     units::Size,
@@ -261,6 +261,8 @@ impl Fred {
         }
     }
 }
+
+impl IgnoresContents for Fred {}
 
 impl Aqm for Fred {
     fn on_offered(&mut self, _: Time, _: &PacketView, queue: &QueueView) {

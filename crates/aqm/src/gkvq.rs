@@ -23,8 +23,8 @@
 //! AVQRED, 2007. ns-2 `queue/gk.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -133,6 +133,8 @@ impl Gkvq {
         self.flag &= self.vq > 0.0;
     }
 }
+
+impl IgnoresContents for Gkvq {}
 
 impl Aqm for Gkvq {
     fn on_offered(&mut self, now: Time, packet: &PacketView, _: &QueueView) {

@@ -354,7 +354,7 @@ impl Random for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Context, Spec};
+    use crate::{Context, Conventions, Spec};
 
     fn of(spec: &str, flows: u32) -> Driver {
         let context = Context {
@@ -362,9 +362,7 @@ mod tests {
             limit: LIMIT,
             mean_packet: PACKET,
             ecn: true,
-            ns2: false,
-            ns2_2001: false,
-            linux: false,
+            conventions: Conventions::Default,
         };
         let aqm = Spec::parse(spec).and_then(|spec| spec.build(context)).expect("a valid spec");
         Driver::new(Subject::Aqm(aqm), context.link_rate, flows)

@@ -24,8 +24,8 @@
 //! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE ITCom, 2002.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
 };
 use alloc::boxed::Box;
 
@@ -193,6 +193,8 @@ impl Ldc {
         (self.parts.0 + self.parts.1).min(1.0)
     }
 }
+
+impl IgnoresContents for Ldc {}
 
 impl Aqm for Ldc {
     fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {

@@ -13,12 +13,13 @@ extern crate alloc;
 
 mod aqm;
 mod bands;
-mod census;
 mod classes;
 mod common;
-pub mod exam;
+pub mod conformance;
+mod conventions;
 mod flow_table;
 pub mod inspect;
+mod occupancy;
 pub mod profile;
 mod random;
 mod red_family;
@@ -64,9 +65,11 @@ pub mod sfb;
 pub mod sred;
 
 pub use aqm::{
-    Aqm, Asked, Cause, Class, Contents, Ecn, FlowId, Limit, PacketView, QueueView, Verdict, transmission,
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Hooks, IgnoresContents, Limit, PacketView, QueueView, Verdict,
+    transmission,
 };
-pub use census::Census;
+pub use conventions::Conventions;
+pub use occupancy::Occupancy;
 pub use profile::Profile;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Fate, Scheduler, Token};

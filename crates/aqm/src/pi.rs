@@ -24,8 +24,8 @@
 //! TCP Flows, INFOCOM 2001. ns-2 `queue/pi.cc`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
-    Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 
@@ -118,10 +118,12 @@ impl Pi {
     }
 }
 
+impl IgnoresContents for Pi {}
+
 impl Aqm for Pi {
     #[inline]
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     #[inline(always)]

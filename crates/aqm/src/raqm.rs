@@ -27,8 +27,8 @@
 //! Computer Communications, 2005.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView,
-    Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
+    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 
@@ -291,9 +291,11 @@ impl Raqm {
     }
 }
 
+impl IgnoresContents for Raqm {}
+
 impl Aqm for Raqm {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {

@@ -32,9 +32,10 @@
 //! ("FJ93"). S. Floyd: notes on RED parameters, 1997, and on gentle RED, 2000. RFC 2309. ns-2 `queue/red.cc`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause,
+    Algorithm, Aqm, Cause,
     DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, QueueView, Random, Settings, SpecError, Time, Verdict, common,
+    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Settings, SpecError, Time,
+    Verdict, common,
     red_family::{Average, Thresholds, spread},
     red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
 };
@@ -360,10 +361,12 @@ impl Red {
     }
 }
 
+impl IgnoresContents for Red {}
+
 impl Aqm for Red {
     #[inline]
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {

@@ -25,8 +25,9 @@
 //! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2 `queue/rem.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, IgnoresContents, Kind,
+    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
+    units::Size,
 };
 use alloc::boxed::Box;
 
@@ -207,6 +208,8 @@ impl Rem {
         self.config.marks_at_departure && self.config.ecn && packet.ecn != Ecn::NotEct
     }
 }
+
+impl IgnoresContents for Rem {}
 
 impl Aqm for Rem {
     fn on_offered(&mut self, _: Time, packet: &PacketView, _: &QueueView) {

@@ -174,7 +174,7 @@ struct Config {
 
 /// The state of RIO.
 #[derive(Clone, Debug)]
-struct Rio {
+pub struct Rio {
     config: Config,
     /// Best precedence first: in, out or green, yellow, red.
     precedences: [Precedence; 3],

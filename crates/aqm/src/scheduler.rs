@@ -7,7 +7,7 @@
 //! serves a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
 
 use crate::{
-    Algorithm, Aqm, Cause, Census, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView,
+    Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView,
     Random, Settings, SpecError, Time, Verdict,
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
@@ -110,7 +110,7 @@ struct Line {
     tail: u32,
     packets: u32,
     bytes: u64,
-    census: Census,
+    occupancy: Occupancy,
 }
 
 /// A queue as its algorithm may look into it.
@@ -135,10 +135,10 @@ impl Contents for Look<'_> {
         self.views().nth(position as usize).copied()
     }
     fn of_flow(&self, flow: FlowId) -> u32 {
-        self.line.census.of_flow(flow, || self.views().map(|view| (view.flow, view.class)))
+        self.line.occupancy.of_flow(flow, || self.views().map(|view| (view.flow, view.class)))
     }
     fn of_class(&self, class: Class) -> u32 {
-        self.line.census.of_class(class, || self.views().map(|view| (view.flow, view.class)))
+        self.line.occupancy.of_class(class, || self.views().map(|view| (view.flow, view.class)))
     }
 }
 
@@ -188,7 +188,7 @@ macro_rules! ask {
 impl Bank {
     /// A queue for each algorithm.
     pub(crate) fn new(aqms: Vec<Box<dyn Aqm>>, context: &Context) -> Bank {
-        let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0, census: Census::default() };
+        let line = Line { head: NONE, tail: NONE, packets: 0, bytes: 0, occupancy: Occupancy::default() };
         Bank {
             store: Store { nodes: Vec::new(), free: NONE },
             queues: aqms.into_iter().map(|aqm| Queue { line: line.clone(), aqm, busy: false }).collect(),
@@ -241,7 +241,7 @@ impl Bank {
             None => line.head = place,
         }
         line.tail = place;
-        line.census.enter(view.flow, view.class);
+        line.occupancy.enter(view.flow, view.class);
         line.packets += 1;
         line.bytes += u64::from(view.bytes);
         self.packets += 1;
@@ -262,7 +262,7 @@ impl Bank {
         }
         self.store.nodes[place as usize].after = self.store.free;
         self.store.free = place;
-        line.census.leave(view.flow, view.class);
+        line.occupancy.leave(view.flow, view.class);
         line.packets -= 1;
         line.bytes -= u64::from(view.bytes);
         self.packets -= 1;

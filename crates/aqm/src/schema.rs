@@ -3,7 +3,7 @@
 //! Code, Python class, command-line help, documentation tables and validation are all made from these
 //! constants; a parameter is described nowhere else.
 
-use crate::{Aqm, Limit, Settings, Span, SpecError};
+use crate::{Aqm, Conventions, Limit, Settings, Span, SpecError};
 use alloc::{boxed::Box, string::String};
 
 /// What kind of value a parameter takes.
@@ -114,6 +114,16 @@ impl Param {
             tc: None,
         }
     }
+    /// The value that a preset has instead of the default.
+    pub const fn under(&self, conventions: Conventions) -> Option<&'static str> {
+        match (conventions, self.ns2_2001) {
+            (Conventions::Ns2_2001, Some(word)) => Some(word),
+            (Conventions::Linux, _) => self.linux,
+            _ if conventions.is_ns2() => self.ns2,
+            _ => None,
+        }
+    }
+
     /// With its unit.
     pub const fn unit(mut self, unit: &'static str) -> Param {
         self.unit = unit;
@@ -173,12 +183,8 @@ pub struct Context {
     pub mean_packet: u32,
     /// Whether the queue's `ecn` is on (an algorithm's own `ecn` overrides it).
     pub ecn: bool,
-    /// Whether defaults are ns-2's where they differ.
-    pub ns2: bool,
-    /// Whether it is the ns-2 of before late 2001.
-    pub ns2_2001: bool,
-    /// Whether defaults are Linux's where they differ.
-    pub linux: bool,
+    /// Whose defaults apply.
+    pub conventions: Conventions,
 }
 
 impl Context {

@@ -1,4 +1,4 @@
-//! What a constructor reads: the spec, then ns-2's value if that preset is on, then the default.
+//! What a constructor reads: the spec, then the value of the conventions in force, then the default.
 
 use crate::{Context, DefaultValue, Span, Spec, SpecError, Value, transmission, units::Size};
 use alloc::string::ToString;
@@ -23,7 +23,7 @@ macro_rules! take {
 }
 
 impl Settings<'_> {
-    /// The value of `name`: as set, else ns-2's under that preset, else the default; `None` if derived.
+    /// The value of `name`: as set, else that of the conventions in force, else the default; `None` if derived.
     ///
     /// # Panics
     /// If `name` is not in the algorithm's schema, or the schema's own default does not parse: both are
@@ -33,10 +33,7 @@ impl Settings<'_> {
             return Some(value.clone());
         }
         let param = self.spec.algorithm.param(name).expect("a constructor asks for its own parameters");
-        let of_2001 = param.ns2_2001.filter(|_| self.context.ns2_2001);
-        let of_ns2 = of_2001.or(param.ns2).filter(|_| self.context.ns2);
-        let of_linux = param.linux.filter(|_| self.context.linux);
-        let word = match (of_ns2.or(of_linux), param.default) {
+        let word = match (param.under(self.context.conventions), param.default) {
             (Some(word), _) | (_, DefaultValue::Value(word)) => word,
             (_, DefaultValue::Derived(_)) => return None,
         };

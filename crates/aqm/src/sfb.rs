@@ -30,8 +30,8 @@
 mod bins;
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
-    Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, IgnoresContents, Kind, PacketView, Param, Probe,
+    QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
 };
 use alloc::boxed::Box;
 use bins::{Bins, Shape};
@@ -236,6 +236,8 @@ impl Sfb {
         }
     }
 }
+
+impl IgnoresContents for Sfb {}
 
 impl Aqm for Sfb {
     fn on_arrival(&mut self, now: Time, packet: &PacketView, _: &QueueView, rng: &mut dyn Random) -> Verdict {

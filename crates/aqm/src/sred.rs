@@ -27,10 +27,10 @@
 //! T. J. Ott, T. V. Lakshman, L. H. Wong: SRED: Stabilized RED, INFOCOM 1999. J-Sim `SRED.java`.
 
 use crate::{
-    Algorithm, Aqm, Asked, Cause,
+    Algorithm, Aqm, Cause,
     DefaultValue::{Derived, Value as Fixed},
-    FlowId, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
-    common,
+    FlowId, Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings,
+    SpecError, Time, Verdict, common,
     units::Size,
 };
 use alloc::{boxed::Box, vec::Vec};
@@ -191,9 +191,11 @@ impl Sred {
     }
 }
 
+impl IgnoresContents for Sred {}
+
 impl Aqm for Sred {
-    fn asked(&self) -> Asked {
-        Asked::ARRIVALS
+    fn hooks(&self) -> Hooks {
+        Hooks::ARRIVALS
     }
 
     fn on_arrival(

@@ -2,7 +2,7 @@
 
 use crate::contract;
 use crate::support::{Bench, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Context, Verdict};
+use sojourn_aqm::{Cause, Context, Conventions, Verdict};
 
 const PAPER: &str = "ared min_th 5kB max_th 15kB w_q 1"; // in bytes, to give avg its decimals
 
@@ -143,13 +143,13 @@ fn ns2_adapts_at_arrivals_and_waits_after_a_change_only() {
 
 #[test]
 fn the_floor_is_the_papers_or_ns2s() {
-    for (spec, ns2, floor) in [
-        ("max_p 0.0095", false, 0.0095),
-        ("max_p 0.0095 adapt arrival", false, 0.0095 * 0.9),
-        ("max_p 0.0095", true, 0.0095 * 0.9),
-        ("max_p 0.0079", true, 0.0079),
+    for (spec, conventions, floor) in [
+        ("max_p 0.0095", Conventions::Default, 0.0095),
+        ("max_p 0.0095 adapt arrival", Conventions::Default, 0.0095 * 0.9),
+        ("max_p 0.0095", Conventions::Ns2, 0.0095 * 0.9),
+        ("max_p 0.0079", Conventions::Ns2, 0.0079),
     ] {
-        let mut bench = Bench::new(&format!("{PAPER} {spec}"), Context { ns2, ..context() });
+        let mut bench = Bench::new(&format!("{PAPER} {spec}"), Context { conventions, ..context() });
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
         for now in [0.6, 0.7] {
             bench.aqm.on_offered(at(now), &packet(1000), &bench.queue_bytes(8000));

@@ -1,10 +1,10 @@
 //! What every algorithm must hold, checked over the whole registry: a new one is covered by being listed.
 
 use crate::support::{context, table};
-use sojourn_aqm::exam::{Event, World};
+use sojourn_aqm::conformance::{Event, Harness};
 use sojourn_aqm::{
-    Algorithm, Aqm, Asked, Cause, Context, DefaultValue, Kind, Limit, PacketView, Param, QUEUE_WORDS,
-    QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
+    Algorithm, Aqm, Cause, Context, Conventions, DefaultValue, Hooks, Kind, Limit, PacketView, Param,
+    QUEUE_WORDS, QueueView, Random, Range, Settings, Span, Spec, SpecError, Time, Verdict, registry,
 };
 
 const WEEK: Span = Span(604_800_000_000_000);
@@ -14,23 +14,23 @@ const WEEK: Span = Span(604_800_000_000_000);
 pub(crate) fn check(spec: &str) {
     reads_back(spec);
     for context in contexts() {
-        if let Ok(world) = world_of(spec, context, 1) {
-            same_seed_same_decisions(spec, &world);
-            a_clone_continues(spec, &world);
-            time_may_stand_still_or_jump(spec, &world);
-            calls_that_are_spared_would_do_nothing(spec, context, &world);
+        if let Ok(harness) = harness_of(spec, context, 1) {
+            same_seed_same_decisions(spec, &harness);
+            a_clone_continues(spec, &harness);
+            time_may_stand_still_or_jump(spec, &harness);
+            calls_that_are_spared_would_do_nothing(spec, context, &harness);
         }
     }
 }
 
-/// A world around `spec`.
-pub(crate) fn world_of(spec: &str, context: Context, seed: u64) -> Result<World, SpecError> {
-    World::new(Spec::parse(spec)?, context, seed)
+/// A harness around `spec`.
+pub(crate) fn harness_of(spec: &str, context: Context, seed: u64) -> Result<Harness, SpecError> {
+    Harness::new(Spec::parse(spec)?, context, seed)
 }
 
 /// No rule was broken.
-pub(crate) fn unbroken(spec: &str, world: &World) {
-    assert!(world.faults.is_empty(), "{spec}: {:?}", world.faults);
+pub(crate) fn unbroken(spec: &str, harness: &Harness) {
+    assert!(harness.violations.is_empty(), "{spec}: {:?}", harness.violations);
 }
 
 /// Links and limits from the ordinary to the absurd.
@@ -39,8 +39,8 @@ pub(crate) fn contexts() -> Vec<Context> {
     vec![
         ordinary,
         Context { ecn: false, ..ordinary },
-        Context { ns2: true, ..ordinary },
-        Context { ns2: true, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
+        Context { conventions: Conventions::Ns2, ..ordinary },
+        Context { conventions: Conventions::Ns2, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
         Context { link_rate: 1, ..ordinary },
         Context { link_rate: 10_000_000_000_000, ..ordinary },
         Context { limit: Limit::Packets(1), ..ordinary },
@@ -60,18 +60,18 @@ fn reads_back(spec: &str) {
     assert_eq!((again.limit, again.overflow), (parsed.limit, parsed.overflow), "{spec}");
 }
 
-fn same_seed_same_decisions(spec: &str, world: &World) {
-    let mut first = world.clone();
+fn same_seed_same_decisions(spec: &str, harness: &Harness) {
+    let mut first = harness.clone();
     first.run(600, 0.5);
-    let rebuilt = |seed| world_of(spec, first.context(), seed).expect("it could be built before");
+    let rebuilt = |seed| harness_of(spec, first.context(), seed).expect("it could be built before");
     let mut second = rebuilt(1);
     second.run(600, 0.5);
     assert_eq!(first.log, second.log, "{spec}");
     unbroken(spec, &first);
 }
 
-fn a_clone_continues(spec: &str, world: &World) {
-    let mut original = world.clone();
+fn a_clone_continues(spec: &str, harness: &Harness) {
+    let mut original = harness.clone();
     original.run(300, 0.5);
     let mut copy = original.clone();
     original.run(300, 0.5);
@@ -82,24 +82,24 @@ fn a_clone_continues(spec: &str, world: &World) {
     unbroken(spec, &original);
 }
 
-fn time_may_stand_still_or_jump(spec: &str, world: &World) {
-    let mut world = world.clone();
-    world.run(200, 0.0);
-    world.advance(WEEK);
-    world.run(200, 0.5);
+fn time_may_stand_still_or_jump(spec: &str, harness: &Harness) {
+    let mut harness = harness.clone();
+    harness.run(200, 0.0);
+    harness.advance(WEEK);
+    harness.run(200, 0.5);
     for _ in 0..300 {
-        world.depart();
+        harness.depart();
     }
-    world.advance(WEEK);
-    world.run(50, 1000.0);
-    world.run(200, 0.0);
-    unbroken(spec, &world);
+    harness.advance(WEEK);
+    harness.run(50, 1000.0);
+    harness.run(200, 0.0);
+    unbroken(spec, &harness);
 }
 
 /// An algorithm that is asked about every packet, whatever it says, and never in one call.
-struct AskedAlways(Box<dyn Aqm>);
+struct AllHooks(Box<dyn Aqm>);
 
-impl Aqm for AskedAlways {
+impl Aqm for AllHooks {
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         self.0.on_offered(now, packet, queue);
     }
@@ -128,24 +128,24 @@ impl Aqm for AskedAlways {
         self.0.probe(field);
     }
     fn clone_box(&self) -> Box<dyn Aqm> {
-        Box::new(AskedAlways(self.0.clone_box()))
+        Box::new(AllHooks(self.0.clone_box()))
     }
 }
 
-fn calls_that_are_spared_would_do_nothing(spec: &str, context: Context, world: &World) {
-    if world.aqm.asked() == Asked::ALWAYS {
+fn calls_that_are_spared_would_do_nothing(spec: &str, context: Context, harness: &Harness) {
+    if harness.aqm.hooks() == Hooks::ALL {
         return;
     }
-    let mut spared = world.clone();
+    let mut spared = harness.clone();
     let parsed = Spec::parse(spec).expect("it was read before");
-    let mut all = World::around(Box::new(AskedAlways(world.aqm.clone())), parsed, context, 1);
-    for world in [&mut spared, &mut all] {
-        world.run(600, 0.5);
+    let mut all = Harness::around(Box::new(AllHooks(harness.aqm.clone())), parsed, context, 1);
+    for harness in [&mut spared, &mut all] {
+        harness.run(600, 0.5);
     }
     assert!(spared.log == all.log, "{spec} needs a call that it says is for nothing");
-    let probes = |world: &World| {
+    let probes = |harness: &Harness| {
         let mut seen = Vec::new();
-        world.aqm.probe(&mut |name, value| seen.push((name, value)));
+        harness.aqm.probe(&mut |name, value| seen.push((name, value)));
         seen
     };
     assert_eq!(probes(&spared), probes(&all), "{spec}");
@@ -195,11 +195,11 @@ fn overload_is_signalled() {
     for algorithm in registry::ALGORITHMS {
         for ecn in [true, false] {
             let ordinary = Context { ecn, limit: Limit::Packets(1000), ..context() };
-            let mut world = world_of(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
-            world.run(30_000, 0.5);
-            unbroken(algorithm.name, &world);
+            let mut harness = harness_of(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
+            harness.run(30_000, 0.5);
+            unbroken(algorithm.name, &harness);
             let count = |wanted: fn(Verdict) -> bool| {
-                let verdicts = world.log.iter().filter_map(|event| match event {
+                let verdicts = harness.log.iter().filter_map(|event| match event {
                     Event::Arrival(verdict) | Event::Departure(verdict) => Some(*verdict),
                     _ => None,
                 });
@@ -302,29 +302,33 @@ fn defaults_written_out_are_the_defaults() {
         }
         reads_back(&spec);
         let run = |spec: &str| {
-            let mut world = world_of(spec, context(), 3).unwrap_or_else(|e| panic!("{spec}: {e}"));
-            world.run(2000, 0.5);
-            world.log
+            let mut harness = harness_of(spec, context(), 3).unwrap_or_else(|e| panic!("{spec}: {e}"));
+            harness.run(2000, 0.5);
+            harness.log
         };
         assert_eq!(run(&spec), run(algorithm.name));
     }
 }
 
-/// Preset `ns2` is nothing but ns-2's values.
+/// A preset is the values of its column, written out.
 #[test]
-fn the_preset_is_its_values_written_out() {
-    for algorithm in registry::ALGORITHMS {
-        let values = algorithm.params.iter().filter_map(|p| p.ns2.map(|word| format!(" {} {word}", p.name)));
+fn a_preset_is_its_values_written_out() {
+    let run = |spec: &str, conventions| {
+        let ordinary = Context { conventions, ecn: true, limit: Limit::Packets(1000), ..context() };
+        let mut harness = harness_of(spec, ordinary, 11).expect("defaults fit");
+        harness.run(10_000, 0.5);
+        harness.log
+    };
+    for (algorithm, preset) in
+        registry::ALGORITHMS.iter().flat_map(|one| Conventions::ALL.map(|preset| (one, preset)))
+    {
+        let values = algorithm.params.iter().filter_map(|p| Some((p.name, p.under(preset)?)));
+        let values = values.map(|(name, word)| format!(" {name} {word}"));
         let written = algorithm.name.to_owned() + &values.collect::<String>();
-        let run = |spec: &str, ns2| {
-            let ordinary = Context { ns2, ecn: true, limit: Limit::Packets(1000), ..context() };
-            let mut world = world_of(spec, ordinary, 11).expect("defaults fit");
-            world.run(10_000, 0.5);
-            world.log
-        };
-        assert_eq!(run(algorithm.name, true), run(&written, false), "{written}");
-        if written != algorithm.name {
-            assert_ne!(run(algorithm.name, true), run(algorithm.name, false), "{written} moves nothing");
+        let (under, default) = (run(algorithm.name, preset), Conventions::Default);
+        assert_eq!(under, run(&written, default), "{written}");
+        if preset == Conventions::Ns2 && written != algorithm.name {
+            assert_ne!(under, run(algorithm.name, default), "{written} changes nothing");
         }
     }
 }
@@ -358,9 +362,9 @@ fn an_alias_decides_as_what_it_stands_for() {
     for algorithm in registry::ALGORITHMS {
         let Some(alias) = algorithm.alias_of else { continue };
         let run = |spec: &str| {
-            let mut world = world_of(spec, context(), 5).expect("defaults fit");
-            world.run(5000, 0.5);
-            world.log
+            let mut harness = harness_of(spec, context(), 5).expect("defaults fit");
+            harness.run(5000, 0.5);
+            harness.log
         };
         let log = run(algorithm.name);
         assert!(log.iter().any(|e| matches!(e, Event::Arrival(Verdict::Drop(Cause::Early)))));

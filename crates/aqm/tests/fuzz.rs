@@ -5,8 +5,9 @@
 use crate::{contract, schedulers};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::RngSeed};
 use sojourn_aqm::{
-    Algorithm, Class, Context, Ecn, FlowId, Kind, Limit, PacketView, Param, Span, Spec, Time, Verdict,
-    exam::{Event, World},
+    Algorithm, Class, Context, Conventions, Ecn, FlowId, Kind, Limit, PacketView, Param, Span, Spec, Time,
+    Verdict,
+    conformance::{Event, Harness},
     registry, units,
 };
 
@@ -86,14 +87,17 @@ fn links() -> impl Strategy<Value = Context> {
     let rate = prop_oneof![2 => Just(10_000_000), 1 => magnitude(1.0, 1e13).prop_map(|x| x as u64)];
     let mean = prop_oneof![2 => Just(1000u32), 1 => 1u32..=65_536];
     (rate, limit, mean, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(link_rate, limit, mean_packet, ecn, ns2, ns2_2001)| Context {
+        |(link_rate, limit, mean_packet, ecn, ns2, other)| Context {
             link_rate,
             limit,
             mean_packet,
             ecn,
-            ns2,
-            ns2_2001: ns2 && ns2_2001,
-            linux: !ns2 && ns2_2001,
+            conventions: match (ns2, other) {
+                (true, false) => Conventions::Ns2,
+                (true, true) => Conventions::Ns2_2001,
+                (false, true) => Conventions::Linux,
+                (false, false) => Conventions::Default,
+            },
         },
     )
 }
@@ -135,12 +139,12 @@ fn traffic() -> impl Strategy<Value = Vec<Step>> {
     vec(step, 20..150)
 }
 
-fn act(world: &mut World, steps: &[Step]) {
+fn act(harness: &mut Harness, steps: &[Step]) {
     for step in steps {
         match step {
-            Step::Wait(ns) => world.advance(Span(*ns)),
-            Step::Arrive(packet, times) => (0..*times).for_each(|_| world.arrive(*packet)),
-            Step::Depart(times) => (0..*times).for_each(|_| world.depart()),
+            Step::Wait(ns) => harness.advance(Span(*ns)),
+            Step::Arrive(packet, times) => (0..*times).for_each(|_| harness.arrive(*packet)),
+            Step::Depart(times) => (0..*times).for_each(|_| harness.depart()),
         }
     }
 }
@@ -152,20 +156,20 @@ proptest! {
     fn algorithms_hold_the_contract(spec in settings(registry::ALGORITHMS.to_vec()), link in links(), steps in traffic()) {
         let parsed = Spec::parse(&spec);
         prop_assert!(parsed.is_ok(), "{spec} is within its ranges: {:?}", parsed.err());
-        let Ok(mut world) = contract::world_of(&spec, link, 1) else { return Ok(()) };
+        let Ok(mut harness) = contract::harness_of(&spec, link, 1) else { return Ok(()) };
         let (first, second) = steps.split_at(steps.len() / 2);
-        act(&mut world, first);
-        let mut copy = world.clone();
-        act(&mut world, second);
+        act(&mut harness, first);
+        let mut copy = harness.clone();
+        act(&mut harness, second);
         act(&mut copy, second);
-        prop_assert_eq!(&copy.log, &world.log, "{}: a clone continues", spec);
-        prop_assert!(world.faults.is_empty(), "{spec}: {:?}", world.faults);
-        let count = |wanted: fn(&Event) -> bool| world.log.iter().filter(|event| wanted(event)).count();
+        prop_assert_eq!(&copy.log, &harness.log, "{}: a clone continues", spec);
+        prop_assert!(harness.violations.is_empty(), "{spec}: {:?}", harness.violations);
+        let count = |wanted: fn(&Event) -> bool| harness.log.iter().filter(|event| wanted(event)).count();
         let entered = count(|event| matches!(event, Event::Arrival(Verdict::Pass | Verdict::Mark(_))));
         let left = count(|event| {
             matches!(event, Event::Departure(_) | Event::Arrival(Verdict::DropBoth { .. }))
         });
-        prop_assert_eq!(entered, left + world.waiting(), "{}: packets are conserved", spec);
+        prop_assert_eq!(entered, left + harness.waiting(), "{}: packets are conserved", spec);
     }
 }
 
@@ -180,23 +184,23 @@ proptest! {
     ) {
         let parsed = Spec::parse_scheduler(&spec);
         prop_assert!(parsed.is_ok(), "{spec} is within its ranges: {:?}", parsed.err());
-        let Ok(mut world) = schedulers::World::new(&spec, link, 1) else { return Ok(()) };
-        let act = |world: &mut schedulers::World, steps: &[Step]| {
+        let Ok(mut harness) = schedulers::SchedulerHarness::new(&spec, link, 1) else { return Ok(()) };
+        let act = |harness: &mut schedulers::SchedulerHarness, steps: &[Step]| {
             for step in steps {
                 match step {
-                    Step::Wait(ns) => world.advance(Span(*ns)),
-                    Step::Arrive(packet, times) => (0..*times).for_each(|_| world.arrive(*packet)),
-                    Step::Depart(times) => (0..*times).for_each(|_| _ = world.depart()),
+                    Step::Wait(ns) => harness.advance(Span(*ns)),
+                    Step::Arrive(packet, times) => (0..*times).for_each(|_| harness.arrive(*packet)),
+                    Step::Depart(times) => (0..*times).for_each(|_| _ = harness.depart()),
                 }
             }
         };
         let (first, second) = steps.split_at(steps.len() / 2);
-        act(&mut world, first);
-        let mut copy = world.clone();
-        act(&mut world, second);
+        act(&mut harness, first);
+        let mut copy = harness.clone();
+        act(&mut harness, second);
         act(&mut copy, second);
-        prop_assert_eq!(&copy.log, &world.log, "{}: a clone continues", spec);
-        while world.depart() {}
+        prop_assert_eq!(&copy.log, &harness.log, "{}: a clone continues", spec);
+        while harness.depart() {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rules and options that no vector touches, each with a case worked out by hand.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet};
-use sojourn_aqm::{Cause, Context, Limit, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Context, Conventions, Limit, Stream, Time, Verdict};
 
 /// p_b = 0.1 where four packets wait.
 const STEADY: &str = "red min_th 2p max_th 6p max_p 0.2 w_q 1";
@@ -319,9 +319,11 @@ fn gkvq_drains_at_its_own_rate() {
 /// What ns-2 did by default until late 2001 differs from version 2.35 where the schema says so.
 #[test]
 fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
-    for (ns2_2001, expected) in [(false, Verdict::Drop(Cause::Forced)), (true, Verdict::Mark(Cause::Forced))]
-    {
-        let preset = Context { ns2: true, ns2_2001, ..context() };
+    for (conventions, expected) in [
+        (Conventions::Ns2, Verdict::Drop(Cause::Forced)),
+        (Conventions::Ns2_2001, Verdict::Mark(Cause::Forced)),
+    ] {
+        let preset = Context { conventions, ..context() };
         let mut bench = Bench::new("red min_th 2p max_th 4p w_q 1 ecn", preset);
         assert_eq!(bench.arrive(at(0.0), &ect(1000), &bench.queue(90), &[]), expected);
     }

@@ -15,9 +15,9 @@ pub(crate) fn build(spec: &str, context: Context) -> Box<dyn Scheduler> {
     try_build(spec, context).unwrap_or_else(|e| panic!("{spec}: {e}"))
 }
 
-/// A world around a scheduler that keeps the packets and checks every step.
+/// A harness around a scheduler that keeps the packets and checks every step.
 #[derive(Clone)]
-pub(crate) struct World {
+pub(crate) struct SchedulerHarness {
     spec: String,
     scheduler: Box<dyn Scheduler>,
     limit: Limit,
@@ -33,9 +33,9 @@ pub(crate) struct World {
     pub(crate) log: Vec<(u64, &'static str)>,
 }
 
-impl World {
-    pub(crate) fn new(spec: &str, context: Context, seed: u64) -> Result<World, SpecError> {
-        Ok(World {
+impl SchedulerHarness {
+    pub(crate) fn new(spec: &str, context: Context, seed: u64) -> Result<SchedulerHarness, SpecError> {
+        Ok(SchedulerHarness {
             spec: spec.to_owned(),
             scheduler: try_build(spec, context)?,
             limit: context.limit,
@@ -78,7 +78,7 @@ impl World {
         self.waiting.insert(token, view);
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, fate| {
-            World::told(waiting, log, token, fate);
+            SchedulerHarness::told(waiting, log, token, fate);
         });
         self.check();
     }
@@ -87,7 +87,7 @@ impl World {
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
-            World::told(waiting, log, token, fate);
+            SchedulerHarness::told(waiting, log, token, fate);
         });
         match departure {
             Some((token, bytes)) => {
@@ -174,22 +174,23 @@ fn check(spec: &str) {
     let canonical = Spec::parse_scheduler(spec).unwrap_or_else(|e| panic!("{spec}: {e}")).to_string();
     assert_eq!(Spec::parse_scheduler(&canonical).expect("it reads back").to_string(), canonical);
     for context in contexts() {
-        let built = |spec: &str| World::new(spec, context, 1).unwrap_or_else(|e| panic!("{spec}: {e}"));
-        let mut world = built(spec);
-        world.run(400, 0.5);
-        let (mut copy, mut again) = (world.clone(), built(&canonical));
+        let built =
+            |spec: &str| SchedulerHarness::new(spec, context, 1).unwrap_or_else(|e| panic!("{spec}: {e}"));
+        let mut harness = built(spec);
+        harness.run(400, 0.5);
+        let (mut copy, mut again) = (harness.clone(), built(&canonical));
         again.run(400, 0.5);
-        assert_eq!(again.log, world.log, "{spec}: same seed, same decisions");
-        world.run(200, 0.5);
+        assert_eq!(again.log, harness.log, "{spec}: same seed, same decisions");
+        harness.run(200, 0.5);
         copy.run(200, 0.5);
-        assert_eq!(copy.log, world.log, "{spec}: a clone continues");
-        world.run(100, 0.0);
-        world.advance(WEEK);
-        world.run(100, 0.5);
-        while world.depart() {}
-        assert_eq!(world.scheduler.bytes(), 0);
-        world.advance(WEEK);
-        world.run(100, 0.0);
+        assert_eq!(copy.log, harness.log, "{spec}: a clone continues");
+        harness.run(100, 0.0);
+        harness.advance(WEEK);
+        harness.run(100, 0.5);
+        while harness.depart() {}
+        assert_eq!(harness.scheduler.bytes(), 0);
+        harness.advance(WEEK);
+        harness.run(100, 0.0);
     }
 }
 

@@ -101,7 +101,7 @@ proptest! {
             prop_assert_eq!(again.to_string(), canonical);
             for context in contract::contexts() {
                 let _ = (spec.schedule(context), spec.marker(context));
-                if let Ok(mut world) = contract::world_of(&text, context, 1) {
+                if let Ok(mut world) = contract::harness_of(&text, context, 1) {
                     world.run(20, 0.5);
                     contract::unbroken(&text, &world);
                 }

@@ -1,7 +1,8 @@
 //! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written down.
 
 use sojourn_aqm::{
-    Aqm, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec, Time, Verdict,
+    Aqm, Class, Contents, Context, Conventions, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec,
+    Time, Verdict,
 };
 
 /// Random numbers from a list; asking for more than there are is a failure, and so is leaving some.
@@ -46,9 +47,7 @@ pub(crate) fn context() -> Context {
         limit: Limit::Packets(100),
         mean_packet: 1000,
         ecn: false,
-        ns2: false,
-        ns2_2001: false,
-        linux: false,
+        conventions: Conventions::Default,
     }
 }
 

@@ -78,9 +78,7 @@ impl Engine {
         let options = Options {
             mean_packet: plan.mean_packet,
             interval: plan.interval,
-            ns2: plan.ns2,
-            ns2_2001: plan.ns2_2001,
-            linux: plan.linux,
+            conventions: plan.conventions,
             algorithms: &plan.algorithms,
             seed: plan.seed,
         };

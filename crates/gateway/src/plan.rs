@@ -2,8 +2,8 @@
 //! bit/s, sizes bytes.
 
 use serde::Deserialize;
-use sojourn_aqm::Algorithm;
-use sojourn_sim::plan::Link;
+use sojourn_aqm::{Algorithm, Conventions};
+use sojourn_sim::plan::{Link, conventions};
 
 /// A whole gateway.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,15 +45,9 @@ pub struct Plan {
     pub overhead: u32,
     /// Size on the wire that algorithms count in.
     pub mean_packet: u32,
-    /// Whether algorithms default to the settings of ns-2, of that of before late 2001, of Linux.
-    #[serde(default)]
-    pub ns2: bool,
-    /// See `ns2`.
-    #[serde(default)]
-    pub ns2_2001: bool,
-    /// See `ns2`.
-    #[serde(default)]
-    pub linux: bool,
+    /// Whose defaults algorithms have.
+    #[serde(default, deserialize_with = "conventions")]
+    pub conventions: Conventions,
     /// Real-time priority of the gateway's thread (SCHED_FIFO), 0 for none; taken where it is permitted.
     #[serde(default)]
     pub priority: u8,

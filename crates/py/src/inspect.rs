@@ -3,7 +3,7 @@
 use crate::{errors::spec_error, own};
 use pyo3::{prelude::*, types::PyDict};
 use sojourn_aqm::{
-    Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
+    Class, Contents, Context, Conventions, Ecn, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
     inspect::{ARRIVALS, Driver, LIMIT, PACKET, Subject},
 };
 use std::time::Instant;
@@ -72,9 +72,7 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
         limit: LIMIT,
         mean_packet: PACKET,
         ecn: true,
-        ns2: false,
-        ns2_2001: false,
-        linux: false,
+        conventions: Conventions::Default,
     };
     let name = spec.split_whitespace().next().unwrap_or_default();
     let is_scheduler = sojourn_aqm::registry::SCHEDULERS.iter().any(|s| s.algorithm.name == name);
@@ -97,9 +95,7 @@ pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<
         limit: spec.limit.unwrap_or(Limit::Packets(u32::MAX)),
         mean_packet: 1000,
         ecn: false,
-        ns2: false,
-        ns2_2001: false,
-        linux: false,
+        conventions: Conventions::Default,
     };
     let p_at = |length: u32| {
         let mut aqm = spec.build(context)?;

@@ -5,8 +5,8 @@
 //! is crossed once per run, with whole columns as little-endian bytes.
 
 mod batch;
+mod conformance;
 mod errors;
-mod exam;
 mod gateway;
 mod inspect;
 mod own;
@@ -18,6 +18,7 @@ mod units;
 mod views;
 
 use pyo3::prelude::*;
+use sojourn_aqm::Conventions;
 
 /// The simulator and the algorithms of Sojourn.
 #[pymodule]
@@ -39,7 +40,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(units::parse_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::canonical_unit, module)?)?;
     module.add_function(wrap_pyfunction!(units::nearest, module)?)?;
-    module.add("CONVENTIONS", sojourn_sim::tcp::schema::CONVENTIONS.to_vec())?;
+    module.add("CONVENTIONS", Conventions::ALL.map(Conventions::name).to_vec())?;
     module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
@@ -55,7 +56,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("PASS", views::PASS)?;
     module.add("MARK", views::MARK)?;
     module.add("DROP", views::DROP)?;
-    module.add_class::<exam::Exam>()?;
+    module.add_class::<conformance::Harness>()?;
     module.add_class::<gateway::Awake>()?;
     module.add_class::<gateway::Gateway>()?;
     module.add_class::<batch::Batch>()

@@ -5,7 +5,9 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{Algorithm, Context, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
+use sojourn_aqm::{
+    Algorithm, Context, Conventions, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry,
+};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
@@ -55,9 +57,7 @@ const ANYWHERE: Context = Context {
     limit: Limit::Packets(1),
     mean_packet: 1,
     ecn: false,
-    ns2: false,
-    ns2_2001: false,
-    linux: false,
+    conventions: Conventions::Default,
 };
 
 /// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.

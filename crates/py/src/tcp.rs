@@ -6,6 +6,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
+use sojourn_aqm::Conventions;
 use sojourn_sim::tcp::schema;
 use std::collections::BTreeMap;
 
@@ -16,8 +17,8 @@ pub(crate) fn tcp_schema(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     for option in &schema::OPTIONS {
         let dict = param_dict(py, &option.param)?;
         let presets = PyDict::new(py);
-        for preset in schema::CONVENTIONS {
-            presets.set_item(preset, option.under(preset))?;
+        for preset in Conventions::ALL {
+            presets.set_item(preset.name(), option.under(preset))?;
         }
         dict.set_item("presets", presets)?;
         list.append(dict)?;

@@ -12,7 +12,7 @@ use crate::{
     queue::{Port, QueueContext},
     record::{Record, Recorder},
 };
-use sojourn_aqm::{Algorithm, Class, Ecn};
+use sojourn_aqm::{Algorithm, Class, Conventions, Ecn};
 
 /// A packet as a queue knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +90,8 @@ pub struct Options<'a> {
     pub mean_packet: u32,
     /// Samples this often; 0: none.
     pub interval: u64,
-    /// Whether algorithms default to the settings of ns-2, of that of before late 2001, of Linux.
-    pub ns2: bool,
-    /// See `ns2`.
-    pub ns2_2001: bool,
-    /// See `ns2`.
-    pub linux: bool,
+    /// Whose defaults algorithms have.
+    pub conventions: Conventions,
     /// Algorithms beside the registry's.
     pub algorithms: &'a [&'static Algorithm],
     /// Of their random numbers.
@@ -110,9 +106,7 @@ impl QueueSet {
     pub fn new(links: &[plan::Link], options: &Options) -> Result<QueueSet, PlanError> {
         let setting = QueueContext {
             mean_packet: options.mean_packet,
-            ns2: options.ns2,
-            ns2_2001: options.ns2_2001,
-            linux: options.linux,
+            conventions: options.conventions,
             algorithms: options.algorithms,
         };
         let mut queues = QueueSet {

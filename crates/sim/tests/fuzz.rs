@@ -39,7 +39,7 @@ fn plans() -> [Value; 2] {
     let plan = |topology: Value, traffic: Value| {
         json!({
             "duration": 50_000_000, "warmup": 10_000_000, "topology": topology, "traffic": traffic,
-            "trace": {"interval": 10_000_000, "drops": true, "cwnd": true}, "ns2": false,
+            "trace": {"interval": 10_000_000, "drops": true, "cwnd": true}, "conventions": "default",
         })
     };
     [plan(json!({"dumbbell": dumbbell}), json!(traffic)), plan(json!({"graph": graph}), json!([ends]))]

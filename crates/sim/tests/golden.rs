@@ -4,6 +4,7 @@
 //! say in the commit why results move. The last line is a hash of every column's values.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Plan, Record,
     plan::{Access, Draw, Dumbbell, Link, QueueConfig, Topology, Trace, TrafficKind},
@@ -70,7 +71,7 @@ fn parking_lot() -> Plan {
     Plan {
         topology: Topology::Graph(links),
         measure: Some("R1-R2".to_owned()),
-        ns2: true,
+        conventions: Conventions::Ns2,
         ..plan(dumbbell(queue("1p", "droptail")), groups, 15 * SECOND)
     }
 }
@@ -92,7 +93,7 @@ fn small_buffer() -> Plan {
         reverse_queue: Some(queue("10p", "red")),
         ..dumbbell(queue("12p", "rem b_star 4p overflow random"))
     };
-    Plan { ns2: true, ..plan(dumbbell, groups, 12 * SECOND) }
+    Plan { conventions: Conventions::Ns2, ..plan(dumbbell, groups, 12 * SECOND) }
 }
 
 /// What a person wants to see of a record.

@@ -3,6 +3,7 @@
 //! What ns-2 did is under `validation/ns2/traces`; the README there says where it comes from.
 
 use crate::support::{SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Plan, Record,
     plan::{QueueConfig, Trace, TrafficKind},
@@ -75,7 +76,7 @@ fn plan_of(&(_, limit, aqm, set): &Case) -> Plan {
     let ecn = set.contains(&("ecn", "on"));
     let mut plan = plan(dumbbell(QueueConfig { ecn, ..queue(limit, aqm) }), vec![flow], 30 * SECOND);
     plan.trace = Trace { interval: None, drops: true, cwnd: true };
-    plan.ns2 = true;
+    plan.conventions = Conventions::Ns2;
     plan
 }
 

@@ -5,7 +5,7 @@
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::registry;
+use sojourn_aqm::{Conventions, registry};
 use sojourn_sim::{
     Plan,
     plan::{
@@ -30,10 +30,8 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             topology,
             traffic,
             trace: Trace { interval, drops: true, cwnd },
-            ns2,
-            ns2_2001: false,
+            conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),
-            linux: false,
         })
 }
 

@@ -1,6 +1,7 @@
 //! Short ways to say what a test simulates, and to look at what came out.
 
 use proptest::test_runner::{Config, RngSeed};
+use sojourn_aqm::Conventions;
 use sojourn_sim::{
     Control, Plan, Record, Simulation,
     plan::{Access, Draw, Dumbbell, Ecn, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
@@ -90,10 +91,8 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         traffic,
         measure: None,
         trace: Trace::default(),
-        ns2: false,
-        ns2_2001: false,
+        conventions: Conventions::Default,
         algorithms: Vec::new(),
-        linux: false,
     }
 }
 

@@ -325,9 +325,7 @@ class Gateway:
             "classes": sorted(self.classes.items()),
             "overhead": self.overhead,
             "mean_packet": self.mean_packet,
-            "ns2": self.conventions in ("ns2", "ns2-2001", "ns2-2004"),
-            "ns2_2001": self.conventions == "ns2-2001",
-            "linux": self.conventions == "linux",
+            "conventions": self.conventions,
             "priority": self.priority,
         }
 

@@ -156,7 +156,7 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
         measured=FORWARD,
         overhead=found.overhead,
         mean_packet=found.mean_packet,
-        conventions="linux" if plan["linux"] else "default",
+        conventions=plan["conventions"],
     )
 
 

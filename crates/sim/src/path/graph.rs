@@ -341,9 +341,7 @@ impl Graph {
     fn ports(&self, plan: &Plan, kinds: &mut [LinkKind], seed: u64) -> Result<Vec<Port>, PlanError> {
         let setting = QueueContext {
             mean_packet: mean_packet(&plan.traffic),
-            ns2: plan.ns2,
-            ns2_2001: plan.ns2_2001,
-            linux: plan.linux,
+            conventions: plan.conventions,
             algorithms: &plan.algorithms,
         };
         let mut ports = Vec::new();

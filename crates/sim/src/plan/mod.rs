@@ -6,8 +6,8 @@
 pub(crate) mod validate;
 
 use crate::tcp::TcpOptions;
-use serde::Deserialize;
-use sojourn_aqm::Algorithm;
+use serde::{Deserialize, Deserializer, de::Error};
+use sojourn_aqm::{Algorithm, Conventions};
 
 /// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,18 +27,22 @@ pub struct Plan {
     /// What to record besides the counters.
     #[serde(default)]
     pub trace: Trace,
-    /// Whether algorithms default to ns-2's settings.
-    #[serde(default)]
-    pub ns2: bool,
-    /// Whether that is the ns-2 of before late 2001.
-    #[serde(default)]
-    pub ns2_2001: bool,
+    /// Whose defaults algorithms have.
+    #[serde(default, deserialize_with = "conventions")]
+    pub conventions: Conventions,
     /// Algorithms beside the registry's, from whoever runs the plan.
     #[serde(skip)]
     pub algorithms: Vec<&'static Algorithm>,
-    /// Whether algorithms default to Linux's settings.
-    #[serde(default)]
-    pub linux: bool,
+}
+
+/// Read the name of a preset.
+///
+/// # Errors
+/// A word that names none.
+pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D::Error> {
+    let name = String::deserialize(input)?;
+    let unknown = || D::Error::custom(format_args!("conventions = {name:?} is not a preset"));
+    Conventions::find(&name).ok_or_else(unknown)
 }
 
 /// Recording.

@@ -2,7 +2,7 @@
 //!
 //! The order for an arriving packet: the algorithm's estimators see it, then it must fit (else somebody
 //! is dropped with cause `overflow`), then the algorithm decides, then it waits. At the head the algorithm is
-//! asked again, until it lets one go.
+//! hooks again, until it lets one go.
 
 use super::{
     packet_ring::PacketRing,
@@ -12,13 +12,13 @@ use crate::{
     packet::Packet,
     record::{Counters, Sampled},
 };
-use sojourn_aqm::{Aqm, Asked, Cause, Limit, Overflow, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Aqm, Cause, Hooks, IgnoresContents, Limit, Overflow, Random, Stream, Time, Verdict};
 use std::any::Any;
 
 /// First in, first out, as far as the algorithm lets it.
 pub(crate) struct Fifo {
     buffer: Buffer,
-    asked: Asked,
+    hooks: Hooks,
     aqm: Box<dyn Aqm>,
 }
 
@@ -38,7 +38,7 @@ impl Fifo {
                 rng: Stream::new(seed, &format!("queue/{name}/aqm")),
                 victims: Stream::new(seed, &format!("queue/{name}/victims")),
             },
-            asked: aqm.asked(),
+            hooks: aqm.hooks(),
             aqm,
         }
     }
@@ -62,14 +62,17 @@ impl Fifo {
     /// The way in and out, whatever the algorithm is.
     #[inline(always)]
     pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
-        FifoRef { buffer: &mut self.buffer, stats, aqm: &mut *self.aqm, asked: self.asked, looks: true }
+        FifoRef { buffer: &mut self.buffer, stats, aqm: &mut *self.aqm, hooks: self.hooks, looks: true }
     }
 
-    /// The way in and out if the algorithm is an `A`, which must be one that never looks at who waits.
-    pub(super) fn fifo_with<'a, A: Aqm>(&'a mut self, stats: &'a mut QueueStats) -> Option<FifoRef<'a, A>> {
+    /// The way in and out if the algorithm is an `A`: the ring keeps no occupancy for it.
+    pub(super) fn fifo_with<'a, A: IgnoresContents>(
+        &'a mut self,
+        stats: &'a mut QueueStats,
+    ) -> Option<FifoRef<'a, A>> {
         let aqm = (&mut *self.aqm as &mut dyn Any).downcast_mut::<A>()?;
-        let asked = aqm.asked();
-        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, asked, looks: false })
+        let hooks = aqm.hooks();
+        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, looks: false })
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
@@ -85,13 +88,13 @@ pub(super) struct Buffer {
     pub(super) victims: Stream,
 }
 
-/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when it is asked and whether it
+/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when it is hooks and whether it
 /// looks at who waits: nothing of it is looked up for a packet.
 pub(crate) struct FifoRef<'a, A: ?Sized> {
     pub(super) buffer: &'a mut Buffer,
     pub(crate) stats: &'a mut QueueStats,
     pub(super) aqm: &'a mut A,
-    pub(super) asked: Asked,
+    pub(super) hooks: Hooks,
     pub(super) looks: bool,
 }
 
@@ -106,7 +109,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
             if !self.finds_room(now, packet) {
                 return false;
             }
-        } else if self.asked.arrivals {
+        } else if self.hooks.arrivals {
             let Buffer { ring, rng, .. } = &mut *self.buffer;
             let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &ring.view(), rng);
             if verdict != Verdict::Pass {
@@ -135,7 +138,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
             let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
                 *self.buffer.ring.popped(place);
             self.stats.counters.leave(now, others, bytes);
-            if self.asked.departures && !self.lets_go(now, place, arrived) {
+            if self.hooks.departures && !self.lets_go(now, place, arrived) {
                 continue;
             }
             self.stats.departure(now, bytes, class, arrived);
@@ -159,20 +162,20 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
     /// Whether packets may be dropped or marked when they leave.
     #[inline(always)]
     pub(crate) fn drops_late(&self) -> bool {
-        self.asked.departures
+        self.hooks.departures
     }
 
     /// The buffer is full: whether an arriving packet may wait after all.
     #[cold]
     #[inline(never)]
     fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
-        if self.asked.arrivals {
+        if self.hooks.arrivals {
             self.aqm.on_offered(Time(now), &packet.view(now), &self.buffer.ring.view());
         }
         if !self.make_room(now, packet) {
             return self.refuse(now);
         }
-        if !self.asked.arrivals {
+        if !self.hooks.arrivals {
             return true;
         }
         let Buffer { ring, rng, .. } = &mut *self.buffer;

@@ -22,14 +22,14 @@ use crate::{
 };
 use classful::Classful;
 use fifo::Fifo;
-use sojourn_aqm::{Algorithm, Aqm, Context, Limit, Overflow, Scheduler, Spec, Time, units};
+use sojourn_aqm::{
+    Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
+};
 
 /// What algorithms are told of the whole run.
 pub(crate) struct QueueContext<'a> {
     pub(crate) mean_packet: u32,
-    pub(crate) ns2: bool,
-    pub(crate) ns2_2001: bool,
-    pub(crate) linux: bool,
+    pub(crate) conventions: Conventions,
     /// Algorithms beside the registry's.
     pub(crate) algorithms: &'a [&'static Algorithm],
 }
@@ -89,7 +89,7 @@ impl Port {
         };
         // ns-2's limit counts the packet in service for some queues, so one fewer may wait.
         let waiting = match limit {
-            Limit::Packets(n) if setting.ns2 && spec.algorithm.ns2_limit_counts_service => {
+            Limit::Packets(n) if setting.conventions.is_ns2() && spec.algorithm.ns2_limit_counts_service => {
                 Limit::Packets((n - 1).max(1))
             }
             limit => limit,
@@ -99,9 +99,7 @@ impl Port {
             limit,
             mean_packet: setting.mean_packet,
             ecn: queue.ecn,
-            ns2: setting.ns2,
-            ns2_2001: setting.ns2_2001,
-            linux: setting.linux,
+            conventions: setting.conventions,
         };
         let decider = if spec.is_scheduler() {
             Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
@@ -189,8 +187,8 @@ impl Port {
         }
     }
 
-    /// The way in and out, if this is one line with an algorithm `A`, which must be one that never looks at who waits.
-    pub(crate) fn fifo_with<A: Aqm>(&mut self) -> Option<FifoRef<'_, A>> {
+    /// The way in and out, if this is one line with an algorithm `A`, which ignores contents.
+    pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.fifo_with(&mut self.stats),
             Backend::Classful(_) => None,

@@ -2,7 +2,7 @@
 
 use super::stats::QueuedPacket;
 use crate::packet::Packet;
-use sojourn_aqm::{Census, Class, Contents, FlowId, Limit, PacketView, QueueView};
+use sojourn_aqm::{Class, Contents, FlowId, Limit, Occupancy, PacketView, QueueView};
 
 /// The waiting packets, head first, and how much may wait.
 pub(super) struct PacketRing {
@@ -15,7 +15,7 @@ pub(super) struct PacketRing {
     /// So many packets may wait whatever their sizes.
     min_capacity: u32,
     pub(super) link_rate: u64,
-    census: Census,
+    occupancy: Occupancy,
 }
 
 impl PacketRing {
@@ -30,7 +30,7 @@ impl PacketRing {
             limit,
             min_capacity,
             link_rate,
-            census: Census::default(),
+            occupancy: Occupancy::default(),
         }
     }
 
@@ -74,7 +74,7 @@ impl PacketRing {
     #[inline(always)]
     pub(super) fn push(&mut self, packet: &Packet, arrived: u64, number: u64, looks: bool) {
         if looks {
-            self.census.enter(FlowId(packet.flow), packet.class);
+            self.occupancy.enter(FlowId(packet.flow), packet.class);
         }
         self.bytes += u64::from(packet.bytes);
         if self.len as usize >= self.places.len() {
@@ -96,7 +96,7 @@ impl PacketRing {
         let Packet { bytes, flow, class, .. } = self.places[place].packet;
         self.bytes -= u64::from(bytes);
         if looks {
-            self.census.leave(FlowId(flow), class);
+            self.occupancy.leave(FlowId(flow), class);
         }
         place
     }
@@ -122,7 +122,7 @@ impl PacketRing {
         }
         self.len -= 1;
         self.bytes -= u64::from(one.packet.bytes);
-        self.census.leave(FlowId(one.packet.flow), one.packet.class);
+        self.occupancy.leave(FlowId(one.packet.flow), one.packet.class);
         Some(one)
     }
 
@@ -152,10 +152,10 @@ impl Contents for PacketRing {
         Some(one.packet.view(one.arrived))
     }
     fn of_flow(&self, flow: FlowId) -> u32 {
-        self.census.of_flow(flow, || self.members())
+        self.occupancy.of_flow(flow, || self.members())
     }
     fn of_class(&self, class: Class) -> u32 {
-        self.census.of_class(class, || self.members())
+        self.occupancy.of_class(class, || self.members())
     }
 }
 

@@ -7,10 +7,7 @@
 use super::options::{
     Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant,
 };
-use sojourn_aqm::{DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
-
-/// The presets of conventions, as scenario files name them.
-pub const CONVENTIONS: [&str; 5] = ["default", "ns2", "ns2-2004", "ns2-2001", "linux"];
+use sojourn_aqm::{Conventions, DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
 
 /// An option with its value under each preset.
 #[derive(Clone, Copy, Debug)]
@@ -27,16 +24,16 @@ pub struct TcpParam {
 
 impl TcpParam {
     /// The value under a preset, in the grammar of the scenario file.
-    pub fn under(&self, conventions: &str) -> &'static str {
+    pub fn under(&self, conventions: Conventions) -> &'static str {
         let default = match self.param.default {
             DefaultValue::Value(word) | DefaultValue::Derived(word) => word,
         };
         let ns2 = self.param.ns2.unwrap_or(default);
         match conventions {
-            "ns2" => ns2,
-            "ns2-2004" => self.ns2_2004.unwrap_or(ns2),
-            "ns2-2001" => self.ns2_2001.unwrap_or(ns2),
-            "linux" => self.linux.unwrap_or(default),
+            Conventions::Ns2 => ns2,
+            Conventions::Ns2_2004 => self.ns2_2004.unwrap_or(ns2),
+            Conventions::Ns2_2001 => self.ns2_2001.unwrap_or(ns2),
+            Conventions::Linux => self.linux.unwrap_or(default),
             _ => default,
         }
     }
@@ -347,14 +344,15 @@ pub static OPTIONS: [TcpParam; 28] = [
 /// # Errors
 /// An unknown preset or option, or a value that it cannot take.
 pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions, SpecError> {
-    if !CONVENTIONS.contains(&conventions) {
-        return Err(SpecError {
+    let conventions = Conventions::find(conventions).ok_or_else(|| {
+        let names = Conventions::ALL.map(Conventions::name);
+        SpecError {
             key: "conventions".to_owned(),
             problem: format!("= {conventions:?} is not a preset"),
-            allowed: CONVENTIONS.join(", "),
-            nearest: units::nearest(conventions, CONVENTIONS.into_iter()),
-        });
-    }
+            allowed: names.join(", "),
+            nearest: units::nearest(conventions, names.into_iter()),
+        }
+    })?;
     for (name, _) in set {
         if !OPTIONS.iter().any(|o| o.param.name == name) {
             let names = || OPTIONS.iter().map(|o| o.param.name);
@@ -470,7 +468,7 @@ mod tests {
 
     #[test]
     fn every_preset_resolves() {
-        for preset in CONVENTIONS {
+        for preset in Conventions::ALL.map(Conventions::name) {
             resolve(preset, &[]).unwrap();
         }
         assert_eq!(resolve("ns2-2001", &[]).unwrap().granularity, 100_000_000);

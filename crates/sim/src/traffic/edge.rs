@@ -4,7 +4,7 @@
 //! packets arrive at the marker with precedence d and leave it with class 3 n + whatever it says.
 
 use crate::{error::PlanError, plan::Traffic, traffic::Demand};
-use sojourn_aqm::{Class, Context, Limit, Random, Spec, Stream, Time, marker::Marker};
+use sojourn_aqm::{Class, Context, Conventions, Limit, Random, Spec, Stream, Time, marker::Marker};
 
 const PRECEDENCES: u8 = 3;
 
@@ -61,7 +61,5 @@ const CONTEXT: Context = Context {
     limit: Limit::Packets(1),
     mean_packet: 1,
     ecn: false,
-    ns2: false,
-    ns2_2001: false,
-    linux: false,
+    conventions: Conventions::Default,
 };

@@ -8,7 +8,7 @@ use crate::{
     queue::{LossContext, LossLog},
     record::Recorder,
 };
-use sojourn_aqm::Aqm;
+use sojourn_aqm::{Aqm, IgnoresContents};
 use std::marker::PhantomData;
 
 /// The measured queue as the loop sees it.
@@ -40,8 +40,8 @@ pub(super) trait Which {
     fn of(port: &mut Port) -> Option<Self::QueueOps<'_>>;
 }
 
-/// One line with this algorithm, which must not look at who waits.
-pub(super) struct One<A>(PhantomData<A>);
+/// One line with this algorithm.
+pub(super) struct One<A: IgnoresContents>(PhantomData<A>);
 
 /// Any.
 pub(super) struct Any;
@@ -100,7 +100,7 @@ impl QueueOps for &mut Port {
     }
 }
 
-impl<A: Aqm> Which for One<A> {
+impl<A: IgnoresContents> Which for One<A> {
     type QueueOps<'a> = FifoRef<'a, A>;
     fn of(port: &mut Port) -> Option<FifoRef<'_, A>> {
         port.fifo_with()

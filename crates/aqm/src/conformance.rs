@@ -1,7 +1,7 @@
 //! A small random world around an algorithm that watches what any algorithm must hold.
 //!
 //! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether
-//! a rule was broken and writes that down as a [`Fault`], once a rule. The contract tests drive every entry
+//! a rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
 //! of the registry with it, and `sojourn.testing.check_aqm` what users bring.
 
 use crate::{
@@ -27,7 +27,7 @@ pub enum Event {
 
 /// A broken rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Violation {
     /// Which: `ecn`, `ecn-off`, `overflow`, `victim`, `timer`, `probes`, `finite`, `probability`.
     pub rule: &'static str,
     /// What was seen.
@@ -50,13 +50,13 @@ impl Contents for Waiting<'_> {
 
 /// An algorithm, its queue and its time.
 #[derive(Clone)]
-pub struct World {
+pub struct Harness {
     /// The algorithm.
     pub aqm: Box<dyn Aqm>,
     /// What happened so far.
     pub log: Vec<Event>,
     /// The rules that were broken so far, each once.
-    pub faults: Vec<Fault>,
+    pub violations: Vec<Violation>,
     /// Most packets that one departure dropped.
     pub most_drops: u32,
     spec: Spec,
@@ -71,23 +71,23 @@ pub struct World {
     rng: Stream,
 }
 
-impl World {
+impl Harness {
     /// The algorithm of `spec` at an empty queue on the link of `context`.
     ///
     /// # Errors
     /// If it cannot be built for that link.
-    pub fn new(spec: Spec, context: Context, seed: u64) -> Result<World, SpecError> {
-        Ok(World::around(spec.build(context)?, spec, context, seed))
+    pub fn new(spec: Spec, context: Context, seed: u64) -> Result<Harness, SpecError> {
+        Ok(Harness::around(spec.build(context)?, spec, context, seed))
     }
 
-    /// As [`World::new`], with an instance that the caller has made.
-    pub fn around(aqm: Box<dyn Aqm>, spec: Spec, context: Context, seed: u64) -> World {
+    /// As [`Harness::new`], with an instance that the caller has made.
+    pub fn around(aqm: Box<dyn Aqm>, spec: Spec, context: Context, seed: u64) -> Harness {
         let own = spec.values.iter().find(|(param, _)| param.name == "ecn").map(|(_, value)| value.clone());
-        World {
+        Harness {
             aqm,
             ecn: own.map_or(context.ecn, |value| value == Value::Flag(true)),
             log: Vec::new(),
-            faults: Vec::new(),
+            violations: Vec::new(),
             most_drops: 0,
             spec,
             context,
@@ -180,9 +180,9 @@ impl World {
     /// A packet arrives, now.
     pub fn arrive(&mut self, packet: PacketView) {
         let packet = PacketView { arrived: self.now, ..packet };
-        let asked = self.aqm.asked();
+        let hooks = self.aqm.hooks();
         if !self.fits(&packet) {
-            if asked.arrivals {
+            if hooks.arrivals {
                 self.ask(|aqm, now, queue, _| aqm.on_offered(now, &packet, queue));
             }
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
@@ -191,7 +191,7 @@ impl World {
             return;
         }
         let mut verdict = Verdict::Pass;
-        if asked.arrivals {
+        if hooks.arrivals {
             verdict = self.ask(|aqm, now, queue, rng| aqm.on_fit(now, &packet, queue, rng));
         }
         self.check_verdict(&packet, verdict);
@@ -222,7 +222,7 @@ impl World {
         while let Some(packet) = self.queue.pop_front() {
             self.bytes -= u64::from(packet.bytes);
             let mut verdict = Verdict::Pass;
-            if self.aqm.asked().departures {
+            if self.aqm.hooks().departures {
                 verdict = self.ask(|aqm, now, queue, rng| aqm.on_departure(now, &packet, queue, rng));
             }
             self.check_verdict(&packet, verdict);
@@ -281,8 +281,8 @@ impl World {
     }
 
     fn fault(&mut self, rule: &'static str, what: impl FnOnce() -> String) {
-        if !self.faults.iter().any(|fault| fault.rule == rule) {
-            self.faults.push(Fault { rule, what: what() });
+        if !self.violations.iter().any(|fault| fault.rule == rule) {
+            self.violations.push(Violation { rule, what: what() });
         }
     }
 }

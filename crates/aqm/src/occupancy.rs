@@ -7,7 +7,7 @@ use core::cell::RefCell;
 
 /// The counts of one queue.
 #[derive(Clone, Debug, Default)]
-pub struct Census {
+pub struct Occupancy {
     counts: RefCell<Option<Box<Counts>>>,
 }
 
@@ -31,7 +31,7 @@ impl Counts {
     }
 }
 
-impl Census {
+impl Occupancy {
     /// A packet begins to wait.
     #[inline]
     pub fn enter(&mut self, flow: FlowId, class: Class) {
@@ -97,17 +97,17 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_a_look_at_everybody() {
-        let mut rng = Stream::new(1, "census");
+        let mut rng = Stream::new(1, "occupancy");
         let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
-        let (mut census, mut waiting) = (Census::default(), VecDeque::new());
+        let (mut occupancy, mut waiting) = (Occupancy::default(), VecDeque::new());
         for step in 0..20_000 {
             if pick(2) == 0 {
                 let packet = (FlowId(pick(9)), Class([0, 0, 1, 3, 255][pick(5) as usize]));
-                census.enter(packet.0, packet.1);
+                occupancy.enter(packet.0, packet.1);
                 waiting.push_back(packet);
             } else if !waiting.is_empty() {
                 let (flow, class) = waiting.remove(pick(waiting.len() as u32) as usize).expect("it waits");
-                census.leave(flow, class);
+                occupancy.leave(flow, class);
             }
             if step < 100 {
                 continue; // nobody asks for a while
@@ -115,11 +115,11 @@ mod tests {
             let everybody = || waiting.iter().copied();
             for class in [0, 1, 2, 3, 255].map(Class) {
                 let seen = everybody().filter(|packet| packet.1 == class).count();
-                assert_eq!(census.of_class(class, everybody) as usize, seen, "{class:?}");
+                assert_eq!(occupancy.of_class(class, everybody) as usize, seen, "{class:?}");
             }
             for flow in (0..10).map(FlowId) {
                 let seen = everybody().filter(|packet| packet.0 == flow).count();
-                assert_eq!(census.of_flow(flow, everybody) as usize, seen, "{flow:?}");
+                assert_eq!(occupancy.of_flow(flow, everybody) as usize, seen, "{flow:?}");
             }
         }
     }
