@@ -73,6 +73,8 @@ const OLDEST: u64 = (1 << 30) - 1;
 pub(crate) const LATEST: u64 = (1 << 54) - 1;
 /// The place in a burst from which all are alike.
 pub(crate) const LAST: u32 = (1 << 14) - 1;
+/// In the number of a `Source` or `Stop` event: it is a group's, not a flow's; of a `Page` event: a page's, not a session's.
+pub(crate) const OF_GROUP: u32 = 1 << 25;
 /// The largest number.
 const NUMBER: u32 = (1 << 26) - 1;
 
@@ -142,17 +144,12 @@ impl Service {
     /// Nothing is transmitted.
     pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
 
-    /// WarmupSnapshot anything else that happens `now`.
-    pub(crate) fn first(now: u64) -> Service {
-        Service { time: now, since: now.wrapping_add(1) }
-    }
-
     /// As an event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
         if self.time == u64::MAX {
             Event::NEVER
         } else {
-            Event::new(self.time, self.time.wrapping_sub(self.since), EventKind::Departure, port)
+            Event::new(self.time, self.time - self.since, EventKind::Departure, port)
         }
     }
 }

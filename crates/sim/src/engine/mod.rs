@@ -7,5 +7,5 @@ mod heap;
 mod rto_scan;
 
 pub(crate) use calendar_queue::CalendarQueue;
-pub(crate) use event::{Event, EventKind, LAST, LATEST, Service, TieKey};
+pub(crate) use event::{Event, EventKind, LAST, LATEST, OF_GROUP, Service, TieKey};
 pub(crate) use rto_scan::{RtoEvent, RtoScan};
