@@ -17,9 +17,9 @@ from pathlib import Path
 
 import sojourn
 from sojourn.errors import SojournError
-from sojourn.real.gateway import Gateway, Host, Link, lateness
-from sojourn.real.namespace import Namespace, is_privileged, missing
-from sojourn.real.tun import open_tun
+from sojourn.worlds.real.gateway import Gateway, Host, Link, lateness
+from sojourn.worlds.real.namespace import Namespace, is_privileged, missing
+from sojourn.worlds.real.tun import open_tun
 
 HERE = Path(__file__).parent
 LEFT, RIGHT = "10.0.1.1", "10.0.2.1"

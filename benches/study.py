@@ -18,9 +18,9 @@ from pathlib import Path
 import polars as pl
 
 from sojourn import _core
-from sojourn.study.executors import AT_ONCE, cores
-from sojourn.study.planfile import read
-from sojourn.study.shelf import Shelf
+from sojourn.runner.run_index import Shelf
+from sojourn.study.sweep.plan_file import read
+from sojourn.worlds.simulated.executors import AT_ONCE, cores
 
 PLAN = """
 aqms = ["droptail", "red", "pie", "codel"]

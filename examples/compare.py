@@ -6,7 +6,7 @@ Run it: ``.venv/bin/python examples/compare.py``.
 from pathlib import Path
 
 import sojourn
-from sojourn.study.stats import paired
+from sojourn.stats import paired
 
 scenario = sojourn.load(Path(__file__).with_name("red40.toml")).with_(duration="60s", warmup="20s")
 results = sojourn.run(

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.study.stats import mean_ci, t_quantile
+from sojourn.stats import mean_ci, t_quantile
 
 #: Our metric and ns-2's name for it, in the order of tables; the first five are cells.
 METRICS = {

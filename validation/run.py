@@ -16,11 +16,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import sojourn
+from sojourn.metrics.timeseries import queue_mean
 from sojourn.record import Record
-from sojourn.series import queue_mean
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
-from sojourn.study.store import Store
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store
 from validation import report
 from validation.cells import METRICS, Cell, cell
 

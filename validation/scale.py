@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import sojourn
-from sojourn.study.stats import mean_ci
+from sojourn.stats import mean_ci
 
 RESULT = Path(__file__).with_name("scale.csv")
 EXAMPLE = Path(__file__).parents[1] / "examples/fluid/million.toml"

@@ -18,7 +18,7 @@ from scipy.signal import welch
 
 import sojourn
 from sojourn import plots
-from sojourn.fluid.linear import loop, margins
+from sojourn.worlds.fluid.linear import loop, margins
 
 RESULT = Path(__file__).with_name("stability.csv")
 IMAGES = Path(__file__).parents[1] / "docs/images"

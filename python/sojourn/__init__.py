@@ -11,12 +11,12 @@ Examples
 """
 
 from sojourn._core import CORE_VERSION, VERSION
+from sojourn.algorithms import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
+from sojourn.api import aqm, run
 from sojourn.errors import InputError, RunFailed, SojournError
-from sojourn.own import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
 from sojourn.record import Record
 from sojourn.results import Results
-from sojourn.run import aqm, run
-from sojourn.scenario import Scenario, load
+from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import Comparison, compare
 
 __version__ = VERSION

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import InputError
 from sojourn.record import Record, array
-from sojourn.study.execute import Outcome
-from sojourn.study.stats import Estimate, bootstrap, mean_ci
+from sojourn.runner.execute import Outcome
+from sojourn.stats import Estimate, bootstrap, mean_ci
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.scenario import Scenario
+    from sojourn.spec.scenario import Scenario
 
 MANIFEST = "manifest.json"
 
@@ -77,9 +77,9 @@ class Results:
         InputError
             If it is no results folder, or its runs are not all there.
         """
-        from sojourn.scenario import load
-        from sojourn.study.plan import Point
-        from sojourn.study.store import Store
+        from sojourn.runner.point import Point
+        from sojourn.runner.store import Store
+        from sojourn.spec.scenario import load
 
         folder = Path(directory)
         try:
@@ -161,9 +161,9 @@ class Results:
         """Return mean and 95 % half-width of a sampled quantity from one long run, after its warm-up.
 
         `ci95` is None if the run is too short for batches that do not depend on each other; `n` is the number
-        of batches. See `sojourn.study.longrun`.
+        of batches. See `sojourn.stats.batch_means`.
         """
-        from sojourn.study.longrun import batch_means
+        from sojourn.stats.batch_means import batch_means
 
         start, _ = self.scenario.seconds
         frame = self.trace(column, aqm, seed)

@@ -247,7 +247,7 @@ def _bytes(word: str) -> float:
 
 
 def _read(key: str, kind: str, word: str) -> Any:
-    from sojourn.units import HINTS
+    from sojourn.spec.units import HINTS
 
     try:
         value = _core.parse_unit(kind, word)

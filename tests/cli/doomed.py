@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from sojourn.cli import main
-from sojourn.study import execute
+from sojourn.runner import execute
 
 
 def doom(number: signal.Signals, whole: int) -> None:

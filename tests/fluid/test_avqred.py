@@ -1,6 +1,6 @@
 """The fluid model of the AVQRED paper against its closed forms, its order, and its claims from end to end.
 
-Mutants (each was put into ``fluid/avqred.py`` and seen to fail here): u without tau in ds/dt; m/R for
+Mutants (each was put into ``worlds/fluid/avqred.py`` and seen to fail here): u without tau in ds/dt; m/R for
 m/R^2; lambda^2/m for lambda^2/(2m); q for q/(1+q); s left unbounded; p of the queue for AVQRED; the
 printed l without its delay.
 """
@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sojourn.fluid import avqred
-from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, RED2, System, integrate, population
 from sojourn.papers import find
 from sojourn.papers.avqred2007 import equations, fluid
 from sojourn.papers.claims import Verdict
 from sojourn.papers.reproduction import reproduce
+from sojourn.worlds.fluid import avqred
+from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, BITS, RED2, System, integrate, population
 from support import Cli
 
 STILL = {"least": 1.0, "churn": 0.0}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.fluid.compare import Cell, grid, scaled
-from sojourn.fluid.scene import setting, solve_together
+from sojourn.study.compare_worlds.fluid import Cell, grid, scaled
+from sojourn.worlds.fluid.system import setting, solve_together
 from support import SMALL, Cli
 
 

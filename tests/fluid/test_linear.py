@@ -1,6 +1,6 @@
 """Operating points and margins against published numbers, closed forms and the nonlinear equations.
 
-Mutants (each was put into ``fluid/linear.py`` or a law's ``rest`` and seen to fail here): W^2/R for
+Mutants (each was put into ``worlds/fluid/linear.py`` or a law's ``rest`` and seen to fail here): W^2/R for
 W^2/2R; the queue's own delay left out; its feedback through R left out; exp(sR) for exp(-sR); the hold
 left out; RED's p for p_b; every loop whose gain is finite called stable.
 """
@@ -17,12 +17,12 @@ import pytest
 
 from sojourn.cli import call
 from sojourn.errors import InputError
-from sojourn.fluid import design
-from sojourn.fluid.linear import loop, margins
-from sojourn.fluid.marking import Place
-from sojourn.fluid.mgt import Flows, Link, integrate
-from sojourn.fluid.settings import law
 from sojourn.rules import pi
+from sojourn.worlds.fluid import design
+from sojourn.worlds.fluid.laws import law
+from sojourn.worlds.fluid.linear import loop, margins
+from sojourn.worlds.fluid.marking import Place
+from sojourn.worlds.fluid.mgt import Flows, Link, integrate
 from support import Cli
 
 C = 1250.0
@@ -185,7 +185,7 @@ def test_a_map_that_cannot_be_written_is_not_calculated(
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr("sojourn.fluid.linear.loop", lambda *_, **__: pytest.fail("calculated"))
+    monkeypatch.setattr("sojourn.worlds.fluid.linear.loop", lambda *_, **__: pytest.fail("calculated"))
     code = call(["stability", "pi", "--flows", "5:500", "--rtt", "20ms:1s", "--out", str(tmp_path / name)])
     assert code == 2
     assert f"{name} cannot be written" in capsys.readouterr().err

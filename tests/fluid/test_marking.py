@@ -1,6 +1,6 @@
 """Each algorithm's law against what the algorithm does: gaps counted one by one, difference equations run.
 
-Mutants (each was put into ``fluid/marking.py`` and seen to fail here or in ``test_mgt.py``): p_b for 2
+Mutants (each was put into ``worlds/fluid/marking.py`` and seen to fail here or in ``test_mgt.py``): p_b for 2
 p_b; the integral gain without f_s; b dq/dt left out; ln(1 - w) for -ln(1 - w); the gentle line up to
 max_th; RAQM's exponent without eps; AVQ's drift with C for gamma C; idle and overflow exchanged in BLUE.
 """
@@ -15,8 +15,8 @@ import pytest
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.fluid.marking import Now, Place, relaxation, spread
-from sojourn.fluid.settings import LAWS, law
+from sojourn.worlds.fluid.laws import LAWS, law
+from sojourn.worlds.fluid.marking import Now, Place, relaxation, spread
 
 C, B = 1250.0, 100.0
 

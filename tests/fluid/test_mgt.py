@@ -1,6 +1,6 @@
 """The delay-differential model against closed forms, against scipy on the same equation, and at its limits.
 
-Mutants (each was put into ``fluid/mgt.py`` and seen to fail here): the past read one step late; the
+Mutants (each was put into ``worlds/fluid/mgt.py`` and seen to fail here): the past read one step late; the
 growth not divided by the round-trip time; a full step for the half one at the end of Heun's; losses of
 the buffer left out of what senders see; drops left in the queue; an idle queue that goes on falling.
 """
@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sojourn.fluid.marking import Floats, Law, Place, State
-from sojourn.fluid.mgt import Flows, Link, Solution, Stream, integrate, solve
-from sojourn.fluid.settings import law
+from sojourn.worlds.fluid.laws import law
+from sojourn.worlds.fluid.marking import Floats, Law, Place, State
+from sojourn.worlds.fluid.mgt import Flows, Link, Solution, Stream, integrate, solve
 
 RATE, LIMIT = 1000.0, 200.0
 

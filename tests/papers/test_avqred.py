@@ -35,8 +35,8 @@ from sojourn.papers.paper import Paper
 from sojourn.papers.reproduction import reproduce
 from sojourn.papers.terms import Quantity
 from sojourn.record import Record
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 

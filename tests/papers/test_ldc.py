@@ -25,10 +25,10 @@ from sojourn.papers.published import Cell
 from sojourn.papers.reproduction import reproduce
 from sojourn.papers.terms import Quantity
 from sojourn.papers.trend import RankCorrelation
-from sojourn.resolve import plan
-from sojourn.scenario import Scenario
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
+from sojourn.spec.plan import plan
+from sojourn.spec.scenario import Scenario
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 E = "experiment"

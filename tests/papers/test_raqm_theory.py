@@ -1,6 +1,6 @@
 """The computed claims of the RAQM paper, against values that other code tabulated.
 
-Mutants (each was put into ``fluid/raqm.py`` and made at least one test fail): atanh(x) for
+Mutants (each was put into ``worlds/fluid/raqm.py`` and made at least one test fail): atanh(x) for
 atanh(1 - x) in c; a factor of 2 for 4 in c; exp(m (1 - x)) for exp(m (1 - x) / 2) in the map; the sign of
 the exponent; V = |x - 1| for its square; steps counted from 1; g without its factor x.
 """
@@ -11,10 +11,10 @@ import math
 
 import pytest
 
-from sojourn.fluid import raqm as theory
 from sojourn.papers.claims import Verdict, load_claims
 from sojourn.papers.raqm2005 import checks, theorems
 from sojourn.papers.raqm2005.paper import CLAIMS
+from sojourn.worlds.fluid import raqm as theory
 
 
 @pytest.mark.parametrize("row", theorems.table("raqm-fig1")["points"], ids=lambda row: str(row["x"]))

@@ -9,9 +9,9 @@ import pytest
 from sojourn.errors import InputError
 from sojourn.papers import find, reproduce
 from sojourn.papers.real import jobs
-from sojourn.real.jobs import layout
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
+from sojourn.worlds.real.jobs import layout
 
 WITH_TESTBEDS = ("taildrop2001", "avqred2007")
 
@@ -66,7 +66,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
             doubts = ["a doubt", *(late if point.seed == 2 else ())]
             yield type(outcome)(point, outcome.metrics, outcome.record, True), doubts
 
-    monkeypatch.setattr("sojourn.real.world.run_points", run_points)
+    monkeypatch.setattr("sojourn.worlds.real.world.run_points", run_points)
     arms = [f"{name} 16" for name in ("TD", "REDstd", "GREDstd", "REDopt")]
     found = reproduce("taildrop2001", world="real", arms=arms, out=tmp_path)
     assert found.command.endswith("--world real " + " ".join(f"--arm '{name}'" for name in arms))
@@ -86,5 +86,5 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     assert "The machine kept up in 8 of 12 runs.\n\n- " in text, "the second repetitions of four did not"
     assert "| TD-04 | real | reproduced |" in text
     assert "| simulated |" not in text
-    assert "- TD-08: *" in text, "lessons are answered"
+    assert "- TD-08: *" in text, "questions are answered"
     assert "- TD-08: *undecided* (not run)" not in text, "by the real rows"

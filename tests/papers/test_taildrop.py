@@ -38,8 +38,8 @@ from sojourn.papers.taildrop2001.experiments import printed as settings
 from sojourn.papers.taildrop2001.measures import _average, _lifetime, _runs, measure, over
 from sojourn.papers.terms import Quantity
 from sojourn.record import UNFINISHED, Record
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
@@ -232,7 +232,7 @@ def test_at_least_four_of_five():
     assert check(-1, -1, -1, -1, 1).judge(samples).verdict is R
     assert check(-1, -1, -1, 1, 1).judge(samples).verdict is N
     assert check(-1, -1, -1, -1, 1).judge(samples).effect == 4
-    assert check(-1, -1, -1, 1, 1).wanting(same) == frozenset()
+    assert check(-1, -1, -1, 1, 1).undecided_sources(same) == frozenset()
     assert check(-1, -1, -1, -1, 1).seeds == 10
 
 

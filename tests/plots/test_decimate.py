@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.plots.decimate import block_means, decimate
+from sojourn.plots._decimate import block_means, decimate
 
 SERIES = st.lists(
     st.one_of(st.floats(-1e6, 1e6), st.integers(-5, 5).map(float), st.just(float("nan"))),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import sojourn
 from sojourn import _core
 from sojourn.metrics import compute
-from sojourn.study.execute import execute
-from sojourn.study.plan import points
+from sojourn.runner.execute import execute
+from sojourn.runner.point import points
 
 SIZES = st.integers(40, 1500).map("{}B".format)
 DATAGRAMS = st.one_of(SIZES, st.sampled_from(["uniform 40B 1500B", "exponential 400B"]))

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from sojourn.real.compare import Row, rows, simulate
 from sojourn.results import Results
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
+from sojourn.study.compare_worlds.real import Row, rows, simulate
 
 
 def results(**values: list[float | None]) -> Results:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.report.numbers import estimate, interval, number, probability, quantity, scale, with_interval
+from sojourn.format import estimate, interval, number, probability, quantity, scale, with_interval
 
 
 def plain(text: str) -> str:

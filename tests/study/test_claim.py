@@ -14,13 +14,14 @@ import pytest
 
 from sojourn import InputError, Scenario
 from sojourn.cli import call
-from sojourn.study import folder, tune_folder
-from sojourn.study.claim import claim
-from sojourn.study.grid import Axis
-from sojourn.study.ranking import Objective
-from sojourn.study.space import knobs
-from sojourn.study.sweep import Sweep
-from sojourn.study.tune import Tune
+from sojourn.runner.ownership import claim
+from sojourn.study.axes import Axis
+from sojourn.study.sweep import folder
+from sojourn.study.sweep.run import Sweep
+from sojourn.study.tune import folder as tune_folder
+from sojourn.study.tune.ranking import Objective
+from sojourn.study.tune.run import Tune
+from sojourn.study.tune.search_space import knobs
 from support import SMALL
 
 SHORT = SMALL.replace('"6s"', '"2s"').replace('"2s"\n\n', '"1s"\n\n', 1)

@@ -25,16 +25,16 @@ import pytest
 import sojourn
 from sojourn import _core
 from sojourn.errors import InputError, RunFailed
-from sojourn.scenario import Scenario
-from sojourn.study import cluster
-from sojourn.study.cluster import Dask
-from sojourn.study.execute import execute
-from sojourn.study.executors import Executor, Local, Serial
-from sojourn.study.folder import status
-from sojourn.study.grid import listed
-from sojourn.study.plan import points
-from sojourn.study.slurm import write_script
-from sojourn.study.sweep import Shard, Sweep, sweep
+from sojourn.runner.execute import execute
+from sojourn.runner.point import points
+from sojourn.spec.scenario import Scenario
+from sojourn.study.axes import listed
+from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.run import Shard, Sweep, sweep
+from sojourn.study.sweep.slurm import write_script
+from sojourn.worlds.simulated import dask as cluster
+from sojourn.worlds.simulated.dask import Dask
+from sojourn.worlds.simulated.executors import Executor, Local, Serial
 
 distributed = pytest.importorskip("distributed")
 

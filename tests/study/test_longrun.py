@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.caution import cautions
-from sojourn.scenario import Scenario
-from sojourn.study.longrun import batch_means, heavy_tail
-from sojourn.study.stats import bootstrap, mean_ci
+from sojourn.metrics.diagnostics import cautions
+from sojourn.spec.scenario import Scenario
+from sojourn.stats import bootstrap, mean_ci
+from sojourn.stats.batch_means import batch_means, heavy_tail
 
 RNG = np.random.PCG64
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.capacity import csv_steps, mahimahi_steps
-from sojourn.study.execute import execute
-from sojourn.study.plan import points
+from sojourn.runner.execute import execute
+from sojourn.runner.point import points
+from sojourn.spec.link_trace import csv_steps, mahimahi_steps
 
 SCENARIO = """
 name = "varying"

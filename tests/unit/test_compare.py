@@ -10,12 +10,12 @@ import pytest
 import sojourn
 from sojourn.errors import InputError
 from sojourn.results import Results
-from sojourn.scenario import Scenario
+from sojourn.runner.execute import Outcome
+from sojourn.runner.point import Point
+from sojourn.spec.scenario import Scenario
+from sojourn.stats import Estimate, mean_ci
+from sojourn.stats.sequential import level, looks, narrow
 from sojourn.study.compare import NO_DIFFERENCE, ONE_SEED, Comparison
-from sojourn.study.execute import Outcome
-from sojourn.study.plan import Point
-from sojourn.study.sequential import level, looks, narrow
-from sojourn.study.stats import Estimate, mean_ci
 
 
 def made(small: Scenario, values: dict[str, list[tuple[float, float]]]) -> Results:

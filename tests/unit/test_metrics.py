@@ -8,13 +8,24 @@ before the window counted; unfinished transfers counted as finished; Jain's inde
 from __future__ import annotations
 
 import struct
-from typing import Any
+import sys
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
-from sojourn import metrics
-from sojourn.metrics import METRICS, compute, percentile
+from sojourn.metrics import (
+    METRICS,
+    WORLDS,
+    View,
+    compute,
+    heading,
+    label,
+    percentile,
+    shown,
+    text,
+    timeseries,
+)
 from sojourn.record import CAUSES, TYPES, UNFINISHED, Record
 
 SECOND = 10**9
@@ -227,6 +238,33 @@ def test_every_metric_is_described() -> None:
         assert metric.source, metric.name
         assert metric.scope in ("queue", "flows", "tcp", "endless", "objects", "pages")
         assert metric.name.endswith(("_bps", "_s")) == (metric.unit in ("bit/s", "s")), metric.name
+        assert metric.label, metric.name
+        assert metric.label.lower() == metric.label or metric.name == "jain_index"
+        assert metric.display.factor > 0
+        assert bool(metric.display.unit) or not metric.unit, metric.name
+        assert metric.digits >= 1
+        assert metric.worlds
+        assert metric.worlds <= set(WORLDS)
+        assert metric.views <= set(get_args(View))
+        assert metric.read.__name__.isidentifier()
+        assert getattr(sys.modules[metric.read.__module__], metric.read.__name__) is metric.read
+    assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
+
+
+def test_a_full_name_has_a_label() -> None:
+    assert label("mean_queue_packets") == "mean queue"
+    assert label("ftp.goodput_bps") == "ftp: goodput"
+    assert label("queues.R1-R2.max_queue_packets") == "queue R1-R2: maximum queue"
+    assert label("classes.1.p99_delay_s") == "class 1: 99th-percentile delay"
+    assert label("settling_time_s") == "settling time"
+    assert heading("ftp.goodput_bps") == "ftp: goodput (Mbit/s)"
+    assert heading("timeouts") == "timeouts"
+    assert text("drop_ratio", 0.0481, 0.0029) == "4.8\xa0±\xa00.3\xa0%"
+
+
+def test_views_are_in_the_order_of_positions() -> None:
+    assert shown("sweep") == ["utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio"]
+    assert shown("bars") == ["goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio"]
 
 
 def test_causes_are_the_contracts() -> None:
@@ -247,18 +285,18 @@ def series(values: list[float], interval: float = 0.01) -> pl.DataFrame:
 
 def test_mean_and_deviation_over_a_part_of_a_series() -> None:
     wave = series([0.0, 10.0] * 100 + [100.0] * 100)
-    assert metrics.queue_mean(wave, 0, 2) == 5
-    assert metrics.queue_std(wave, 0, 2) == 5
-    assert metrics.queue_mean(wave, 2) == 100
-    assert metrics.queue_rms_about(wave, 7, 0, 2) == pytest.approx((0.5 * 49 + 0.5 * 9) ** 0.5)
-    assert metrics.queue_mean(wave, 50) is None
+    assert timeseries.queue_mean(wave, 0, 2) == 5
+    assert timeseries.queue_std(wave, 0, 2) == 5
+    assert timeseries.queue_mean(wave, 2) == 100
+    assert timeseries.queue_rms_about(wave, 7, 0, 2) == pytest.approx((0.5 * 49 + 0.5 * 9) ** 0.5)
+    assert timeseries.queue_mean(wave, 50) is None
 
 
 def test_overshoot_by_hand() -> None:
     # Below q0 = 50 for 5 s, 80 for 4 s, 40 until the end at 60 s, a late peak that does not count.
     wave = series([10.0] * 500 + [80.0] * 400 + [40.0] * 5000 + [200.0] * 100)
-    assert metrics.overshoot(wave, 50) == 30
-    duration = metrics.overshoot_duration(wave, 50)
+    assert timeseries.overshoot(wave, 50) == 30
+    duration = timeseries.overshoot_duration(wave, 50)
     # The 1 s mean falls from 80 to 50 when 3/4 of its second lie at 40.
     assert duration.value == pytest.approx(4 + 0.75 - 0.01, abs=0.02)
     assert not duration.censored
@@ -266,13 +304,13 @@ def test_overshoot_by_hand() -> None:
 
 def test_a_queue_that_never_reaches_its_level_does_not_overshoot() -> None:
     low = series([10.0] * 1000)
-    assert metrics.overshoot(low, 50) == 0
-    assert metrics.overshoot_duration(low, 50) == (0.0, False)
+    assert timeseries.overshoot(low, 50) == 0
+    assert timeseries.overshoot_duration(low, 50) == (0.0, False)
 
 
 def test_an_overshoot_without_end_is_censored() -> None:
     high = series([10.0] * 500 + [80.0] * 2500)
-    duration = metrics.overshoot_duration(high, 50)
+    duration = timeseries.overshoot_duration(high, 50)
     assert duration.censored
     assert duration.value == pytest.approx(25, abs=0.05)
 
@@ -280,12 +318,12 @@ def test_an_overshoot_without_end_is_censored() -> None:
 def test_response_time_is_when_the_mean_comes_to_stay() -> None:
     # In the band from 2 s to 4 s only, then from 20 s on.
     wave = series([0.0] * 200 + [50.0] * 200 + [0.0] * 1600 + [50.0] * 2000)
-    found = metrics.response_time(wave, 50, band=20, hold=10)
+    found = timeseries.response_time(wave, 50, band=20, hold=10)
     # At 20 s plus 3/5 of a second the 1 s mean is 30, the lower edge of the band.
     assert found.value == pytest.approx(20.6, abs=0.02)
     assert not found.censored
-    assert metrics.response_time(wave, 50, after=10).value == pytest.approx(10.6, abs=0.02)
-    never = metrics.response_time(series([0.0] * 3000), 50)
+    assert timeseries.response_time(wave, 50, after=10).value == pytest.approx(10.6, abs=0.02)
+    never = timeseries.response_time(series([0.0] * 3000), 50)
     assert never.censored
     assert never.value == pytest.approx(30)
 

@@ -6,7 +6,7 @@ import pytest
 
 from sojourn.papers.avqred2007 import arithmetic
 from sojourn.papers.avqred2007.arithmetic import broken, places
-from sojourn.study.rank import Column, best, implied_ties, literal, printed, weigh
+from sojourn.study.tune.rank import Column, best, implied_ties, literal, printed, weigh
 
 
 @pytest.fixture(scope="module")

@@ -20,13 +20,13 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.caution import cautions
+from sojourn.metrics.diagnostics import cautions
 from sojourn.results import Results
-from sojourn.study.execute import execute
-from sojourn.study.grid import Axis
-from sojourn.study.plan import Point, points
-from sojourn.study.store import Store
-from sojourn.study.sweep import Sweep, sweep
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point, points
+from sojourn.runner.store import Store
+from sojourn.study.axes import Axis
+from sojourn.study.sweep.run import Sweep, sweep
 from support import SMALL
 
 SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
@@ -132,7 +132,7 @@ def test_metrics_of_another_version_are_computed_again(
     store = Store(tmp_path)
     point = Point(small, "red", 1)
     (first,) = execute([point], store)
-    monkeypatch.setattr("sojourn.study.execute.metrics_version", lambda: "another")
+    monkeypatch.setattr("sojourn.runner.execute.metrics_version", lambda: "another")
     monkeypatch.setattr("sojourn.metrics.compute", lambda record: {"arrivals": record.seconds})
     (second,) = execute([point], store)
     assert not second.fresh

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import sojourn
 from sojourn import _core
-from sojourn.scenario import json_schema
+from sojourn.spec.scenario import json_schema
 from support import ROOT, SMALL
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -75,7 +75,7 @@ def test_what_is_written_reads_back_equal(path: Path) -> None:
     ],
 )
 def test_spelling_does_not_change_the_run(small: sojourn.Scenario, one: str, other: str) -> None:
-    from sojourn.study.plan import Point
+    from sojourn.runner.point import Point
 
     text = small.to_toml()
     assert one in SMALL

@@ -10,15 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sojourn.study.stats import (
-    Effect,
-    equivalent,
-    holm,
-    mean_ci,
-    paired,
-    sign_test,
-    t_quantile,
-)
+from sojourn.stats import Effect, equivalent, holm, mean_ci, paired, sign_test, t_quantile
 
 # Two-sided 95 % quantiles from a printed table of Student's t.
 T_TABLE = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 19: 2.093, 39: 2.023}

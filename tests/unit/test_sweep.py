@@ -10,14 +10,14 @@ import pytest
 
 import sojourn
 from sojourn.errors import InputError
-from sojourn.scenario import Scenario
-from sojourn.study.folder import done, status
-from sojourn.study.forecast import estimate
-from sojourn.study.grid import Axis, cells, listed, magnitudes, spaced, with_parameter
-from sojourn.study.plan import Point
-from sojourn.study.planfile import read
-from sojourn.study.store import Store
-from sojourn.study.sweep import Sweep, sweep
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store
+from sojourn.spec.scenario import Scenario
+from sojourn.study.axes import Axis, cells, listed, magnitudes, spaced, with_parameter
+from sojourn.study.sweep.folder import done, status
+from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.plan_file import read
+from sojourn.study.sweep.run import Sweep, sweep
 
 
 def test_ranges_keep_their_unit_and_reach_both_ends() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from sojourn.cli.table import cell, print_table
-from sojourn.study.stats import Estimate
+from sojourn.stats import Estimate
 
 HEADS = ["", *(f"metric number {i}" for i in range(12))]
 ROWS = [

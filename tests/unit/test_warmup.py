@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.scenario import Scenario
-from sojourn.study.warmup import mser, settled_after
+from sojourn.spec.scenario import Scenario
+from sojourn.stats.warmup import mser, settled_after
 
 
 def correlated(rng: np.random.Generator, n: int) -> np.ndarray:

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import pytest
 
-from sojourn.fluid.linear import loop, margins
+from sojourn.worlds.fluid.linear import loop, margins
 from validation import stability
 
 ROWS = list(csv.DictReader(stability.RESULT.read_text().splitlines()))
@@ -79,7 +79,7 @@ def test_the_recorded_verdict_follows_from_the_recorded_numbers(row: dict[str, s
 
 
 def test_the_scenario_has_the_round_trip_time_that_is_asked_for():
-    from sojourn.fluid.scene import setting
+    from sojourn.worlds.fluid.system import setting
 
     point = next(iter(stability.points()))
     found = setting(stability.scenario(point), stability.CASES[point.algorithm][0])

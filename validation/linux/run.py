@@ -13,9 +13,9 @@ from pathlib import Path
 import sojourn
 from sojourn import _core
 from sojourn.record import Record
-from sojourn.study.execute import execute
-from sojourn.study.plan import Point
-from sojourn.study.stats import mean_ci
+from sojourn.runner.execute import execute
+from sojourn.runner.point import Point
+from sojourn.stats import mean_ci
 
 HERE = Path(__file__).parent
 SEEDS = range(1, 11)

@@ -17,10 +17,10 @@ import polars as pl
 
 import sojourn
 from sojourn import _core
-from sojourn.real.compare import Row, rows, simulate
-from sojourn.real.gateway import lateness
-from sojourn.run import run
-from sojourn.scenario import Scenario
+from sojourn.api import run
+from sojourn.spec.scenario import Scenario
+from sojourn.study.compare_worlds.real import Row, rows, simulate
+from sojourn.worlds.real.gateway import lateness
 from validation.linux.run import TARGETS, reference
 
 HERE = Path(__file__).parent

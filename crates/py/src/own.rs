@@ -2,7 +2,7 @@
 //!
 //! `register` turns a class and its description into an [`Algorithm`], so that specs, errors, defaults and
 //! pages work as for a built-in one. A spec whose name is not known yet (`mine.py:Mine`) is looked up by
-//! `sojourn.own.find`, which loads the file and registers the class.
+//! `sojourn.algorithms.find`, which loads the file and registers the class.
 
 use crate::{
     errors::{algorithm_error, spec_error},
@@ -160,7 +160,7 @@ pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
 /// Have `name` registered, if it is a class.
 fn find(py: Python<'_>, name: &str) -> PyResult<()> {
     if is_own(name) {
-        py.import("sojourn.own")?.getattr("find")?.call1((name,))?;
+        py.import("sojourn.algorithms")?.getattr("find")?.call1((name,))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ import typer
 from sojourn.cli.common import Json, print_json, scenario_file
 
 if TYPE_CHECKING:
-    from sojourn.scenario import Scenario
+    from sojourn.spec.scenario import Scenario
 
 DUMBBELL40 = """
 name = "dumbbell40"
@@ -59,9 +59,9 @@ def bench(
 
         bench_aqm(aqm, json)
         return
-    from sojourn.run import plan
-    from sojourn.scenario import Scenario, load
-    from sojourn.study.execute import check
+    from sojourn.api import plan
+    from sojourn.runner.execute import check
+    from sojourn.spec.scenario import Scenario, load
 
     scenario = load(file) if file is not None else Scenario.from_toml(DUMBBELL40)
     whole = scenario.with_(warmup="0s")

@@ -9,7 +9,7 @@ from sojourn.cli.common import note, print_json, progress
 
 def bench_aqm(specs: list[str] | None, json: bool) -> None:
     """Measure ``specs``, or everything that there is, and print the table."""
-    from sojourn import costs
+    from sojourn.algorithms import costs
 
     for spec in specs or ():
         _check(spec)
@@ -35,7 +35,8 @@ def bench_aqm(specs: list[str] | None, json: bool) -> None:
 
 def _check(spec: str) -> None:
     """Refuse a spec that is not one, before anything is measured."""
-    from sojourn import _core, costs
+    from sojourn import _core
+    from sojourn.algorithms import costs
     from sojourn.errors import from_core
 
     try:

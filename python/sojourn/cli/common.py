@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sojourn.study.executors import Executor
+    from sojourn.worlds.simulated.executors import Executor
 
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
@@ -62,8 +62,8 @@ Dask = Annotated[
 def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Executor]:
     """Yield who makes the runs."""
     from sojourn.errors import InputError
-    from sojourn.study.executors import Local
-    from sojourn.study.executors import Serial as InTurn
+    from sojourn.worlds.simulated.executors import Local
+    from sojourn.worlds.simulated.executors import Serial as InTurn
 
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
@@ -71,7 +71,7 @@ def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Ex
         raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
     chosen: Executor = InTurn() if serial else Local(workers)
     if dask is not None:
-        from sojourn.study.cluster import Dask as Cluster
+        from sojourn.worlds.simulated.dask import Dask as Cluster
 
         chosen = Cluster(dask, workers)
     with contextlib.closing(chosen):
@@ -118,7 +118,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from sojourn.run import command_line
+        from sojourn.api import command_line
 
         note("sojourn: interrupted; what is done is kept. Go on with:")
         note(f"  {command_line(['sojourn', *sys.argv[1:]])}")

@@ -86,10 +86,10 @@ def compare(
     dask: Dask = None,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed; say what is better, worse, or not shown to differ."""
+    from sojourn.api import default_directory, plan
     from sojourn.cli.run import write_report
     from sojourn.cli.table import show_comparison
-    from sojourn.run import default_directory, plan
-    from sojourn.scenario import load
+    from sojourn.spec.scenario import load
     from sojourn.study.compare import compare as compare_algorithms
 
     scenario = load(file)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn.cli.common import note, print_json, progress, resumable
 
 if TYPE_CHECKING:
-    from sojourn.real.compare import Row
     from sojourn.results import Results
+    from sojourn.study.compare_worlds.real import Row
 
 HEADS = ("metric", "simulated", "spread", "real", "%", "")
 
@@ -24,10 +24,10 @@ def compare_real(
     workers: int | None,
 ) -> None:
     """Run a scenario in simulated and in real packets, `counts` times each; show both and the targets."""
+    from sojourn.api import default_directory, plan, run
     from sojourn.cli.run import say_how_long
-    from sojourn.real.compare import rows, simulate
-    from sojourn.run import default_directory, plan, run
-    from sojourn.scenario import load
+    from sojourn.spec.scenario import load
+    from sojourn.study.compare_worlds.real import rows, simulate
 
     scenario = load(file)
     seeds, repeats = counts
@@ -70,9 +70,9 @@ def _write(directory: Path, simulated: Results, real: Results, found: list[Row])
 
     from sojourn import _core, plots
     from sojourn.errors import disk
-    from sojourn.real.compare import TARGETS, USUAL
     from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.study.store import write_whole
+    from sojourn.runner.store import write_whole
+    from sojourn.study.compare_worlds.real import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
     blocks: list[Any] = [

@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
+from sojourn.metrics import shown
 
 if TYPE_CHECKING:
-    from sojourn.fluid.compare import Cell
     from sojourn.results import Results
+    from sojourn.study.compare_worlds.fluid import Cell
 
-#: Metrics that are compared at the scenario itself.
-METRICS = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "std_queue_packets",
-    "mean_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-    "timeouts",
-)
 HEADS = ("flows", "rtt ms", "buffer", "q fluid", "packets", "p fluid %", "packets", "util fl %", "packets")
 TAIL = ("window", "trust")
 
@@ -85,12 +74,12 @@ def _compare_fluid(
     json: bool,
     workers: int | None,
 ) -> None:
+    from sojourn.api import default_directory, plan
+    from sojourn.api import run as run_scenario
     from sojourn.errors import InputError
-    from sojourn.fluid.compare import grid as over_grid
-    from sojourn.run import default_directory, plan
-    from sojourn.run import run as run_scenario
-    from sojourn.scenario import load
-    from sojourn.study.claim import claim
+    from sojourn.runner.ownership import claim
+    from sojourn.spec.scenario import load
+    from sojourn.study.compare_worlds.fluid import grid as over_grid
 
     scenario = load(file)
     if aqm and len(aqm) > 1:
@@ -106,7 +95,7 @@ def _compare_fluid(
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
     for warning in fluid.warnings:
         note(f"sojourn: warning: fluid: {warning}")
-    rows = [_row(name, fluid, packets, spec) for name in METRICS]
+    rows = [_row(name, fluid, packets, spec) for name in shown("worlds")]
     path = _write(directory, spec, fluid, packets, rows, cells)
     if json:
         print_json({"aqm": spec, "metrics": rows, "grid": [_cell(one) for one in cells], "report": str(path)})
@@ -127,8 +116,8 @@ def _cell(one: Cell) -> dict[str, Any]:
         "rtt_s": one.rtt,
         "limit": one.limit,
         "window": one.window,
-        "fluid": {name: one.fluid.get(name) for name in METRICS},
-        "packets": {name: one.packets.get(name) for name in METRICS},
+        "fluid": {name: one.fluid.get(name) for name in shown("worlds")},
+        "packets": {name: one.packets.get(name) for name in shown("worlds")},
         "errors": {name: one.error(name) for name in ("queue", "signals", "utilization")},
         "trusted": one.trusted,
         "reason": one.reason,
@@ -189,9 +178,9 @@ def _write(
 
     from sojourn import _core, plots
     from sojourn.errors import disk
-    from sojourn.fluid.compare import BLIND, NEAR
     from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.study.store import write_whole
+    from sojourn.runner.store import write_whole
+    from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]
     traces = [one.trace("queue", seed=seed).select("time_s", "queue_mean") for one in (packets, fluid)]

@@ -23,9 +23,10 @@ def report(
 ) -> None:
     """Write report.html of a folder again, from what is stored; nothing is run."""
     from sojourn.cli.run import write_report
-    from sojourn.real import session
     from sojourn.results import Results
-    from sojourn.study import folder, tune_folder
+    from sojourn.study.sweep import folder
+    from sojourn.study.tune import folder as tune_folder
+    from sojourn.worlds.real import session
 
     if (directory / tune_folder.MANIFEST).exists():
         from sojourn.cli.tune import write_tuned

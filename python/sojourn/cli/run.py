@@ -12,7 +12,7 @@ from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progr
 
 if TYPE_CHECKING:
     from sojourn.results import Results
-    from sojourn.scenario import Scenario
+    from sojourn.spec.scenario import Scenario
 
 
 def run(
@@ -40,9 +40,9 @@ def run(
     workers: Workers = None,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
-    from sojourn.run import default_directory, plan
-    from sojourn.run import run as run_scenario
-    from sojourn.scenario import load
+    from sojourn.api import default_directory, plan
+    from sojourn.api import run as run_scenario
+    from sojourn.spec.scenario import load
 
     scenario = load(file)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
@@ -76,7 +76,7 @@ def run(
 def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
     """Tell how long runs in real time take at least."""
     if world == "real":
-        from sojourn.units import number
+        from sojourn.spec.units import number
 
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")

@@ -7,6 +7,6 @@ from sojourn.cli.common import print_json
 
 def schema() -> None:
     """Print the JSON Schema of scenario files (editors check and complete with it)."""
-    from sojourn.scenario import json_schema
+    from sojourn.spec.scenario import json_schema
 
     print_json(json_schema())

@@ -71,10 +71,10 @@ def shell(
     """
     from dataclasses import asdict
 
-    from sojourn.real.shell import Request, run
-    from sojourn.study.claim import claim
-    from sojourn.study.store import Store
-    from sojourn.toml import dumps
+    from sojourn.runner.ownership import claim
+    from sojourn.runner.store import Store
+    from sojourn.spec.toml import dumps
+    from sojourn.worlds.real.shell import Request, run
 
     request = Request(
         rate=rate,

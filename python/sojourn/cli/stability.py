@@ -98,7 +98,7 @@ def _say(found: dict[str, Any], digits: int) -> None:
 
 def _number(kind: str, word: str, option: str) -> float:
     from sojourn.errors import InputError
-    from sojourn.units import Wrong, number
+    from sojourn.spec.units import Wrong, number
 
     try:
         value = float(word) if kind == "count" else float(number(kind, word))
@@ -147,7 +147,7 @@ def _point(
 ) -> dict[str, Any]:
     import math
 
-    from sojourn.fluid.linear import loop, margins
+    from sojourn.worlds.fluid.linear import loop, margins
 
     found = loop(
         spec, values["flows"], values["rate"], values["rtt"], limit or math.inf, packet, drops=not ecn
@@ -184,7 +184,7 @@ def _map(
 
     from sojourn import plots
     from sojourn.errors import disk
-    from sojourn.fluid.linear import loop, margins
+    from sojourn.worlds.fluid.linear import loop, margins
 
     across, up = (np.geomspace(values[name][0], values[name][1], points) for name in ranges)
     grid = dict(zip(ranges, np.meshgrid(across, up), strict=True))
@@ -233,8 +233,8 @@ def design(
 ) -> None:
     """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
     from sojourn.errors import InputError, unknown
-    from sojourn.fluid import design as rules
     from sojourn.rules import Rule, pi
+    from sojourn.worlds.fluid import design as rules
 
     size = _number("bytes", packet, "--packet")
     ends = {name: _ends(name, word, size) for name, word in (("flows", flows), ("rate", rate), ("rtt", rtt))}

@@ -27,7 +27,7 @@ from sojourn.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from sojourn.study.sweep import Sweep, Swept
+    from sojourn.study.sweep.run import Sweep, Swept
 
 
 def sweep(
@@ -131,12 +131,12 @@ def sweep(
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        from sojourn.study.slurm import write_script
+        from sojourn.study.sweep.slurm import write_script
 
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
-    from sojourn.study.sweep import WHOLE, Shard
-    from sojourn.study.sweep import sweep as run_sweep
+    from sojourn.study.sweep.run import WHOLE, Shard
+    from sojourn.study.sweep.run import sweep as run_sweep
 
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
@@ -166,12 +166,12 @@ def _plan(
     import tomllib
     from dataclasses import replace
 
-    from sojourn.resolve import measured, queues
-    from sojourn.run import canonical
-    from sojourn.scenario import load
-    from sojourn.study.grid import listed, spaced
-    from sojourn.study.planfile import read
-    from sojourn.study.sweep import Sweep
+    from sojourn.api import canonical
+    from sojourn.spec.plan import measured, queues
+    from sojourn.spec.scenario import load
+    from sojourn.study.axes import listed, spaced
+    from sojourn.study.sweep.plan_file import read
+    from sojourn.study.sweep.run import Sweep
 
     try:
         is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
@@ -230,7 +230,7 @@ def write_swept(swept: Swept) -> Path:
     """Write ``report.html`` into the folder of a sweep."""
     from sojourn import report
     from sojourn.errors import disk
-    from sojourn.study.folder import status
+    from sojourn.study.sweep.folder import status
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
@@ -252,7 +252,7 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def _status(directory: Path, json: bool) -> None:
-    from sojourn.study.folder import status
+    from sojourn.study.sweep.folder import status
 
     found = status(directory)
     if json:
@@ -266,8 +266,8 @@ def _status(directory: Path, json: bool) -> None:
 
 
 def _estimate(plan: Sweep, folder: Path, json: bool, workers: int | None) -> None:
-    from sojourn.study.executors import cores as all_cores
-    from sojourn.study.forecast import estimate
+    from sojourn.study.sweep.forecast import estimate
+    from sojourn.worlds.simulated.executors import cores as all_cores
 
     cores = workers or all_cores()
     found = estimate(plan, folder, cores)

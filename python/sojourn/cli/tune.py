@@ -24,9 +24,9 @@ from sojourn.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from sojourn.scenario import Scenario
-    from sojourn.study.ranking import Objective
-    from sojourn.study.tune import Tune, Tuned
+    from sojourn.spec.scenario import Scenario
+    from sojourn.study.tune.ranking import Objective
+    from sojourn.study.tune.run import Tune, Tuned
 
 TABLES = (".csv", ".parquet")
 
@@ -140,7 +140,7 @@ def tune(
 ) -> None:
     """Find parameters for a link: try settings, confirm the best on fresh seeds, say what to set."""
     from sojourn.errors import InputError
-    from sojourn.study.ranking import Objective
+    from sojourn.study.tune.ranking import Objective
 
     if file.suffix in TABLES:
         for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
@@ -152,9 +152,9 @@ def tune(
     for option, value in (("ties", ties), ("sums", sums), ("places", places)):
         if value is not None:
             raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
-    from sojourn.scenario import load
-    from sojourn.study.tune import AIMS
-    from sojourn.study.tune import tune as run_tune
+    from sojourn.spec.scenario import load
+    from sojourn.study.tune.run import AIMS
+    from sojourn.study.tune.run import tune as run_tune
 
     scenario = load(file)
     aims = [Objective.parse(one) for one in metric or AIMS]
@@ -173,14 +173,14 @@ def tune(
 def _plan(
     scenario: Scenario, aqms: list[str], aims: list[Objective], ranges: list[str], lists: list[str], by: str
 ) -> Tune:
+    from sojourn.api import canonical
     from sojourn.cli.sweep import pair
     from sojourn.errors import InputError
-    from sojourn.resolve import measured, queues
-    from sojourn.run import canonical
+    from sojourn.spec.plan import measured, queues
+    from sojourn.study.axes import cells, listed, spaced
     from sojourn.study.compare import check_metric
-    from sojourn.study.grid import cells, listed, spaced
-    from sojourn.study.space import knobs
-    from sojourn.study.tune import Tune
+    from sojourn.study.tune.run import Tune
+    from sojourn.study.tune.search_space import knobs
 
     for aim in aims:
         check_metric(scenario, "metric", aim.metric)
@@ -204,7 +204,7 @@ def _plan(
 
 def _parameters(specs: list[str]) -> set[str]:
     from sojourn import _core
-    from sojourn.study.space import schema
+    from sojourn.study.tune.search_space import schema
 
     return {one["name"] for spec in specs for one in schema(_core.spec_info(spec)["name"])}
 
@@ -212,7 +212,7 @@ def _parameters(specs: list[str]) -> set[str]:
 def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:
     from dataclasses import replace
 
-    from sojourn.run import canonical
+    from sojourn.api import canonical
 
     if baseline is not None:
         changes["baseline"] = canonical(baseline)
@@ -231,7 +231,7 @@ def _rank_table(
 ) -> None:
     from sojourn.cli.rank_table import ranking_json, show_ranking
     from sojourn.errors import InputError
-    from sojourn.study.ranking import Ranking, read_table, read_ties
+    from sojourn.study.tune.ranking import Ranking, read_table, read_ties
 
     values = read_table(file)
     if not wanted:
@@ -246,7 +246,7 @@ def _rank_table(
 
 def _show(tuned: Tuned, json: bool) -> None:
     from sojourn.cli.rank_table import ranking_json, show_ranking
-    from sojourn.study.advice import findings, line, sentences
+    from sojourn.study.tune.advice import findings, line, sentences
 
     results, baseline = tuned.comparison.results, tuned.comparison.baseline
     if not json:

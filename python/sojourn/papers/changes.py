@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from sojourn.papers.experiment import Arm
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 #: Takes an arm; returns what it becomes, None where the reading does not touch it.
 Change: TypeAlias = Callable[[Arm], Arm | None]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
-from sojourn.study.store import write_whole
+from sojourn.runner.store import write_whole
 
 if TYPE_CHECKING:
     from sojourn.papers.campaign import Campaign

@@ -9,7 +9,7 @@ from pathlib import Path
 from sojourn import _core
 from sojourn.errors import InputError, unknown
 from sojourn.papers.paper import BUILT, Paper
-from sojourn.study.plan import digest
+from sojourn.runner.point import digest
 
 #: The world whose runs are made only when asked for.
 REAL = "real"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sojourn.study.stats import mean_ci
+from sojourn.stats import mean_ci
 
 #: What tells runs apart beyond their seed.
 KEYS = ("experiment_id", "reading", "arm", "aqm")

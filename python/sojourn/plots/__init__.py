@@ -4,21 +4,21 @@ One figure kind a file; colours, dashes, markers and short names of algorithms c
 (`sojourn.plots.theme`), so that an algorithm looks the same in every figure.
 """
 
-from sojourn.plots.agreement import agreement
-from sojourn.plots.bars import bars
+from sojourn.plots._agreement import agreement
+from sojourn.plots._bars import bars
+from sojourn.plots._contours import contours
+from sojourn.plots._curve import Mark, Rule, curve
+from sojourn.plots._decimate import block_means, decimate
+from sojourn.plots._ellipses import ellipses
+from sojourn.plots._front import front
+from sojourn.plots._histogram import histogram
+from sojourn.plots._overlay import overlay
+from sojourn.plots._probes import probe_names, probes
+from sojourn.plots._queue_traces import queue_traces
+from sojourn.plots._tradeoff import tradeoff
 from sojourn.plots.canvas import HALF, WIDTH, drawing, figure, to_svg
-from sojourn.plots.contours import contours
-from sojourn.plots.curve import Mark, Rule, curve
-from sojourn.plots.decimate import block_means, decimate
-from sojourn.plots.ellipses import ellipses
-from sojourn.plots.front import front
-from sojourn.plots.histogram import histogram
 from sojourn.plots.orbits import bifurcation, iterates
-from sojourn.plots.overlay import overlay
-from sojourn.plots.probes import probe_names, probes
-from sojourn.plots.queue_traces import queue_traces
 from sojourn.plots.theme import ALGORITHMS, Style, label, labels, style, styles
-from sojourn.plots.tradeoff import tradeoff
 
 __all__ = [
     "ALGORITHMS",

@@ -16,8 +16,8 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from sojourn.format import MINUS, SUPERSCRIPT
 from sojourn.plots.theme import GRID, INK, MUTED
-from sojourn.report.numbers import MINUS, SUPERSCRIPT
 
 WIDTH = 7.2
 """Inches: the full width of a page."""

@@ -10,8 +10,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from numpy.typing import ArrayLike, NDArray
 
+from sojourn.plots._curve import Rule
 from sojourn.plots.canvas import WIDTH, drawing, figure, side_title, to_svg, y_title
-from sojourn.plots.curve import Rule
 from sojourn.plots.theme import MUTED, pale, strong, style
 
 

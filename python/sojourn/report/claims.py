@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.report.numbers import interval, probability, with_interval
+from sojourn.format import interval, probability, with_interval
 
 VERDICTS: Final = ("reproduced", "not reproduced", "undecided")
 """Every verdict there is, in the order of summaries."""

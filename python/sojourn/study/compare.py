@@ -14,31 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, find
+from sojourn.metrics import METRICS, find, shown
 from sojourn.results import Results
-from sojourn.study.plan import MOST_SEEDS
-from sojourn.study.sequential import level, looks, narrow
-from sojourn.study.stats import Effect, Estimate, holm, mean_ci, paired
+from sojourn.runner.point import MOST_SEEDS
+from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
+from sojourn.stats.sequential import level, looks, narrow
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.own import Aqm
-    from sojourn.scenario import Scenario
-    from sojourn.study.execute import Progress
-    from sojourn.study.executors import Executor
+    from sojourn.algorithms import Aqm
+    from sojourn.runner.execute import Progress
+    from sojourn.spec.scenario import Scenario
+    from sojourn.worlds.simulated.executors import Executor
 
-#: The metrics that are compared if none are named, as far as they are known.
-COMPARED = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "mean_delay_s",
-    "p99_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-)
 SORT = "mean_delay_s"
 NO_DIFFERENCE = "no difference shown"
 ONE_SEED = "one seed"
@@ -99,7 +88,7 @@ class Comparison:
         """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
-        wanted = dict.fromkeys((self.sort, *COMPARED))
+        wanted = dict.fromkeys((self.sort, *shown("comparison")))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
         ]
@@ -218,7 +207,7 @@ def compare(
         The first seed.
     until_ci : float, optional
         Add seeds until every algorithm's interval of the metrics `on` has a half-width of at most this
-        share of its mean, or `most_seeds` are reached; see `sojourn.study.sequential`.
+        share of its mean, or `most_seeds` are reached; see `sojourn.stats.sequential`.
     on : sequence of str
         Metrics that `until_ci` watches; `sort` if empty.
     most_seeds : int
@@ -226,8 +215,8 @@ def compare(
     workers, out, progress, command, executor
         As for ``sojourn.run``.
     metrics : sequence of str
-        What is compared, with that of `sort`; `COMPARED` if empty. Holm's correction is for these: choose
-        them before you look.
+        What is compared, with that of `sort`; those of the view ``comparison`` if empty. Holm's correction
+        is for these: choose them before you look.
 
     Raises
     ------
@@ -244,8 +233,8 @@ def compare(
     >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
     'better'
     """
-    from sojourn.run import plan
-    from sojourn.run import run as run_scenario
+    from sojourn.api import plan
+    from sojourn.api import run as run_scenario
 
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
     if len(specs) < 2:
@@ -299,8 +288,8 @@ def compare(
 
 def keep(comparison: Comparison) -> Comparison:
     """Write into the folder what the comparison was about."""
-    from sojourn.run import write_manifest
-    from sojourn.study.store import Store
+    from sojourn.api import write_manifest
+    from sojourn.runner.store import Store
 
     results = comparison.results
     if results.directory is not None:
@@ -314,7 +303,7 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
         return specs[0]
     matches = [spec for spec in specs if wanted in (spec, spec.split()[0])]
     if not matches:
-        from sojourn.run import canonical
+        from sojourn.api import canonical
 
         matches = [spec for spec in specs if spec == canonical(wanted)]
     if len(matches) != 1:

@@ -77,7 +77,7 @@ impl Fifo {
         }
     }
 
-    /// The way in and out if the algorithm is an `A`: the ring keeps no occupancy for it.
+    /// The queue with its algorithm known to be an `A`: the ring keeps no occupancy for it.
     pub(super) fn fifo_with<'a, A: IgnoresContents>(
         &'a mut self,
         stats: &'a mut QueueStats,
@@ -100,8 +100,8 @@ pub(super) struct Buffer {
     pub(super) victims: Stream,
 }
 
-/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when its hooks run and whether it
-/// looks at who waits: nothing of it is looked up for a packet.
+/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is which hooks it has, and whether
+/// it reads what the queue contains.
 pub(crate) struct FifoRef<'a, A: ?Sized> {
     pub(super) buffer: &'a mut Buffer,
     pub(crate) stats: &'a mut QueueStats,

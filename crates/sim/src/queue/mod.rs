@@ -97,13 +97,10 @@ impl Port {
             }
             limit => limit,
         };
-        let context = Context {
-            link_rate,
-            limit,
-            mean_packet: setting.mean_packet,
-            ecn: queue.ecn,
-            conventions: setting.conventions,
-        };
+        let context = Context::new(link_rate, limit)
+            .with_mean_packet(setting.mean_packet)
+            .with_ecn(queue.ecn)
+            .with_conventions(setting.conventions);
         let decider = if spec.is_scheduler() {
             Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
         } else {
@@ -162,7 +159,7 @@ impl Port {
         self.stats.counters.pass(now, packets, bytes, self.stats.busy);
     }
 
-    /// The way in and out, if this is one line with an algorithm `A`, which ignores contents.
+    /// The queue, if it is one FIFO with an algorithm `A`.
     pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.fifo_with(&mut self.stats),

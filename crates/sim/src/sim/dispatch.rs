@@ -5,7 +5,7 @@ use super::{
     cycle::{dequeue, enqueue},
 };
 use crate::{
-    engine::{Event, EventKind, LATEST, Service},
+    engine::{Event, EventKind, MAX_EVENT_TIME, Service},
     packet::{Carries, Packet},
     path::{Links, NO_INDEX, Network},
     queue::{Port, QueueOps},
@@ -210,10 +210,10 @@ impl World {
     pub(super) fn schedule_arrival(&mut self, arrival: u64, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
-        let burst_index = self.network.each[link as usize].place();
+        let burst_index = self.network.each[link as usize].burst_index();
         self.clock.calendar.push_with(|waiting| {
             *waiting = *packet;
-            Event::arrival(arrival.min(LATEST), step.hop.tx_time.tie_key(), burst_index, link)
+            Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
         });
     }
 }

@@ -5,7 +5,7 @@ use super::{
     cycle::{self, ActiveFlow},
 };
 use crate::{
-    engine::{CalendarQueue, Event, EventKind, OF_GROUP, RtoScan},
+    engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
     flow::{Endpoint, Flow, Hosts, Task, Udp},
     packet::{Carries, Packet},
     path::{Links, Network},
@@ -166,8 +166,8 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        let times = (before, connection.sender.expires());
-        rto_scan.arm(&mut clock.calendar, (&mut flow.rto_event, number), times, now);
+        let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
+        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), now);
         if let Some(due) = connection.sender.take_jitter_timer() {
             clock.calendar.push(Event::new(due, due - now, EventKind::Release, number));
         }
@@ -262,8 +262,8 @@ impl Simulation {
         let World { hosts, clock, .. } = &mut self.world;
         let Hosts { flows, rto_scan, .. } = hosts;
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[number as usize] {
-            let times = (tcp::NEVER, connection.sender.expires());
-            rto_scan.arm(&mut clock.calendar, (rto_event, number), times, now);
+            let timer = FlowTimer { flow: number, event: rto_event };
+            rto_scan.arm(&mut clock.calendar, timer, tcp::NEVER, connection.sender.expires(), now);
         }
     }
 

@@ -4,5 +4,5 @@ AVQRED feeds RED the length of a virtual queue that is served at the rate at whi
 ``settings`` is Table 1; ``experiments`` and ``readings`` are what is simulated; ``arithmetic`` holds the
 printed tables against each other, ``ranking`` is the paper's rank rule, ``testbed`` has the checks of the
 claims about packets. ``equations`` says which readings of the printed equations are solved
-(`sojourn.fluid.avqred` solves them), ``fluid`` checks the claims about them.
+(`sojourn.worlds.fluid.avqred` solves them), ``fluid`` checks the claims about them.
 """

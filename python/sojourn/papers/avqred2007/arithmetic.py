@@ -15,7 +15,7 @@ from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.avqred2007.settings import BEST, OTHERS, SETTINGS
 from sojourn.papers.checks import Computed
 from sojourn.papers.claims import Finding, Verdict, rows
-from sojourn.study import rank
+from sojourn.study.tune import rank
 
 Data = list[dict[str, str]]
 

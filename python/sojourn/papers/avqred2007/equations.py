@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.fluid.avqred import ARED1, AVQRED3, BITS, NAMES, RED2, System, integrate
-from sojourn.fluid.marking import Floats
-from sojourn.papers.experiment import Experiment, Modelled, Reading
+from sojourn.papers.experiment import Experiment, ModelArm, Reading
+from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, BITS, NAMES, RED2, System, integrate
+from sojourn.worlds.fluid.marking import Floats
 
 #: Length of a run and start of its statistics (s): see A-AVQ-23.
 DURATION, SINCE = 300.0, 150.0
@@ -76,7 +76,7 @@ def experiment() -> Experiment:
         "Figs. 6 to 8",
         assumptions=ASSUMED,
         world="fluid",
-        models=tuple(Modelled(name, name.lower(), words(one), solve) for name, one in arms.items()),
+        models=tuple(ModelArm(name, name.lower(), words(one), solve) for name, one in arms.items()),
     )
 
 

@@ -10,9 +10,9 @@ from importlib import resources
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007.settings import BEST, TABLE1, TUNED, Words, scaled
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.scenario import Scenario
-from sojourn.study.execute import check
-from sojourn.study.plan import Point
+from sojourn.runner.execute import check
+from sojourn.runner.point import Point
+from sojourn.spec.scenario import Scenario
 
 #: The testbed, its simulated twin, and the other experiments.
 REAL, TWIN, SMALL, TUNING, ARITHMETIC = (

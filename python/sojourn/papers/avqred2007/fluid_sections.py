@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import polars as pl
 
 from sojourn import plots
-from sojourn.fluid.avqred import ARED1, AVQRED3, RED2
 from sojourn.papers.avqred2007.equations import traces
 from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Column, Figure, Section, Table
+from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, RED2
 
 COLUMNS = {
     "queue_mean": ("mean queue", "packets"),

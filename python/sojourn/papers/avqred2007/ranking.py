@@ -6,12 +6,13 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from sojourn import stats
 from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.checks import union
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.published import Cell
 from sojourn.papers.terms import Quantity, Samples, Source
-from sojourn.study import rank, stats
+from sojourn.study.tune import rank
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 #: The weights that the text states, and those that give the printed G.
@@ -102,7 +103,7 @@ class ByRank:
         """All settings: each has a say in every rank."""
         return self.ranking.sources
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: seeds are not added to ranks."""
         return frozenset()
 

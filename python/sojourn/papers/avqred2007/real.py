@@ -14,7 +14,7 @@ from sojourn.papers.avqred2007.experiments import TWIN, scenario, setting
 from sojourn.papers.avqred2007.settings import BEST, TABLE1
 from sojourn.papers.experiment import Arm
 from sojourn.papers.real import Testbed
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 NAME = "avq-emul"
 #: All connections are there after 20 s; after 20 s more the first of them have been replaced.

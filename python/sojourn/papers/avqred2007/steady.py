@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from scipy.special import chdtri
 
+from sojourn import stats
 from sojourn.papers.checks import complete, too_few, union
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Quantity, Samples, Source
-from sojourn.study import stats
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
@@ -31,7 +31,7 @@ class Steady:
         """All arms."""
         return union(term.sources for term in self.terms)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: the rule adds seeds to no equality."""
         return frozenset()
 

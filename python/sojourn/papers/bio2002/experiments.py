@@ -11,7 +11,7 @@ from importlib import resources
 
 from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 #: Queue sizes of Figs. 5, 7, 9 and 11 to 13 in packets (assumed; 160 is named), and that of the traces.
 SIZES = (20, 40, 60, 80, 100, 120, 160, 200, 300)

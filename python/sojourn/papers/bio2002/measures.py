@@ -13,7 +13,8 @@ from importlib import resources
 
 import polars as pl
 
-from sojourn import _core, series
+from sojourn import _core
+from sojourn.metrics import timeseries
 from sojourn.papers.bio2002 import diffserv
 from sojourn.record import CAUSES, Record
 
@@ -66,8 +67,8 @@ def _level(table: pl.DataFrame, limit: float) -> Values:
         "queue_empty": _share(queue <= NEAR),
         "queue_full": _share(queue >= limit - NEAR),
         "queue_90": _share(queue >= 0.9 * limit),
-        "queue_std[0,70]": series.queue_std(table, *STARTS),
-        "queue_std[100,200]": series.queue_std(table, *WINDOW),
+        "queue_std[0,70]": timeseries.queue_std(table, *STARTS),
+        "queue_std[100,200]": timeseries.queue_std(table, *WINDOW),
     }
 
 
@@ -98,7 +99,9 @@ def _float(value: object) -> float:
 def version(files: Sequence[str] = ("measures.py", "diffserv.py")) -> str:
     """Return a hash of the formulas: values that were stored under others are computed again."""
     here, library = resources.files(__package__), resources.files("sojourn")
-    texts = [(here / name).read_bytes() for name in files] + [(library / "series.py").read_bytes()]
+    texts = [(here / name).read_bytes() for name in files] + [
+        (library / "metrics/timeseries.py").read_bytes()
+    ]
     return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 

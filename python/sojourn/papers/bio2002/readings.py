@@ -10,7 +10,7 @@ from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.experiments import CASES
 from sojourn.papers.changes import Change, everywhere, only
 from sojourn.papers.experiment import Reading
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 _CASES = frozenset(CASES)
 _LARGE, _ECN = frozenset({"bio-case1", "bio-case3"}), frozenset({"bio-case1", "bio-case2"})

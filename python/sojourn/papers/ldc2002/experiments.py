@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 
 from sojourn.papers.experiment import SEEDS, Arm, Experiment
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 #: Table 2; "buffer" is 120 packets. b* of REM and max_q of FRED are assumed.
 TABLE2 = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from sojourn.papers.changes import Change, Data, rewritten
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.papers.ldc2002.experiments import everywhere
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 GFC2, WEB, FTP, SWEEP = "ldc-tab3-4-gfc2", "ldc-simple-web-900", "ldc-tab5-ftp-weights", "ldc-sensitivity"
 PICTURES = frozenset(

@@ -2,8 +2,8 @@
 
 RAQM multiplies its drop probability each second by an exponential of the mismatch between input rate and
 link rate, and scales it by queue / q_0 at each packet. ``theorems`` checks what the paper proves, on the map
-of `sojourn.fluid.raqm`; ``experiments`` and ``readings`` are what is simulated; ``checks`` decides each
-claim.
+of `sojourn.worlds.fluid.raqm`; ``experiments`` and ``readings`` are what is simulated; ``checks`` decides
+each claim.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from sojourn import stats
 from sojourn.papers.raqm2005.experiments import TARGETS
 from sojourn.papers.terms import Derived, Quantity
-from sojourn.study import stats
 
 One = TypeVar("One")
 #: The mean queue of a run, the abscissa of Fig. 8.

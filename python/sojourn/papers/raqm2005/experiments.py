@@ -10,7 +10,7 @@ from functools import cache
 from importlib import resources
 
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 #: "a = 0.00001822, b = 0.00001816, sampling frequency is 170".
 PI = {"a": "0.00001822", "b": "0.00001816", "f_s": "170"}

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from sojourn import plots
-from sojourn.fluid import raqm as theory
 from sojourn.papers.experiment import Arm
 from sojourn.papers.raqm2005.experiments import PERIODS, TARGETS
 from sojourn.papers.raqm2005.theorems import table
 from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, long, select
+from sojourn.worlds.fluid import raqm as theory
 
 #: Names of RAQM's readings in figures; "" is the paper's own words.
 READINGS = {

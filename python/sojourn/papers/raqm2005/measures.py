@@ -13,7 +13,8 @@ from importlib import resources
 
 import polars as pl
 
-from sojourn import _core, series
+from sojourn import _core
+from sojourn.metrics import timeseries
 from sojourn.papers.raqm2005.experiments import TARGET
 from sojourn.papers.terms import CENSORED
 from sojourn.record import Record
@@ -51,11 +52,11 @@ def _windows(table: pl.DataFrame, target: float) -> Values:
     """Level and unsteadiness of the queue: "holds the queue at q_0", "is more stable"."""
     values: Values = {}
     for start, end in MEANS:
-        values[f"queue_mean[{start},{end}]"] = series.queue_mean(table, start, end)
+        values[f"queue_mean[{start},{end}]"] = timeseries.queue_mean(table, start, end)
     for start, end in DEVIATIONS:
-        values[f"queue_std[{start},{end}]"] = series.queue_std(table, start, end)
-        values[f"queue_rms[{start},{end}]"] = series.queue_rms_about(table, target, start, end)
-    values["queue_at_ends[50,200]"] = series.queue_at_ends(table, 0, 95, 50, 200)
+        values[f"queue_std[{start},{end}]"] = timeseries.queue_std(table, start, end)
+        values[f"queue_rms[{start},{end}]"] = timeseries.queue_rms_about(table, target, start, end)
+    values["queue_at_ends[50,200]"] = timeseries.queue_at_ends(table, 0, 95, 50, 200)
     values["drop_ratio[100,200]"] = _drop_ratio(table, 100, 200)
     return values
 
@@ -66,14 +67,14 @@ def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:
     A recovery from the arrival of traffic that lasts beyond its departure was never reached.
     """
     times = {
-        "response_time": series.response_time(table, target),
-        "overshoot_duration": series.overshoot_duration(table, target),
+        "response_time": timeseries.response_time(table, target),
+        "overshoot_duration": timeseries.overshoot_duration(table, target),
     }
     if disturbed:
         before = table.filter(pl.col("time_s") <= DEPARTURE)
-        times["recovery_50s"] = series.response_time(before, target, after=ARRIVAL)
-        times["recovery_150s"] = series.response_time(table, target, after=DEPARTURE)
-    values: Values = {"overshoot": series.overshoot(table, target)}
+        times["recovery_50s"] = timeseries.response_time(before, target, after=ARRIVAL)
+        times["recovery_150s"] = timeseries.response_time(table, target, after=DEPARTURE)
+    values: Values = {"overshoot": timeseries.overshoot(table, target)}
     for name, reached in times.items():
         values |= {name: reached.value, name + CENSORED: float(reached.censored)}
     return values
@@ -98,7 +99,7 @@ def _drop_ratio(table: pl.DataFrame, start: float, end: float) -> float | None:
 def version() -> str:
     """Return a hash of the formulas: values that were stored under others are computed again."""
     here, library = resources.files(__package__), resources.files("sojourn")
-    files = (here / "measures.py", library / "series.py")
+    files = (here / "measures.py", library / "metrics/timeseries.py")
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from sojourn.papers.changes import Change, everywhere, only
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.papers.raqm2005.experiments import FIGURES
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 _FIGURES = frozenset(FIGURES)
 _HYBRID = frozenset({"raqm-fig9"})

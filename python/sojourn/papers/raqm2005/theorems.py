@@ -14,9 +14,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from sojourn.fluid import raqm as theory
-from sojourn.fluid.raqm import c, g, lyapunov_difference, orbit, step, steps_to
 from sojourn.papers.claims import Finding, Verdict
+from sojourn.worlds.fluid import raqm as theory
+from sojourn.worlds.fluid.raqm import c, g, lyapunov_difference, orbit, step, steps_to
 
 #: Absolute tolerance against tables that are printed to six decimals.
 TABLE = 1e-6

@@ -14,7 +14,7 @@ from typing import Any
 
 from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.scenario import Scenario
+from sojourn.spec.scenario import Scenario
 
 TESTBED, FTP, WEB = "td-fig3-ftp-testbed", "td-fig3-ftp-sim", "td-fig4-web-sim"
 BUFFER, LIMITS, WEIGHT, FUNCTION = "td-ftp-td-buffer", "td-web-load-limits", "td-web-wq", "td-fig1-dropfunc"

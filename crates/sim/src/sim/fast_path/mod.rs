@@ -11,7 +11,7 @@ use super::{
     cycle::{ActiveFlow, dequeue, enqueue, must_wait, transmit_allowed},
 };
 use crate::{
-    engine::{Event, EventKind, Service},
+    engine::{Event, EventKind, FlowTimer, Service},
     flow::{Connection, Endpoint, Group},
     packet::{Packet, block_count},
     path::{AckSize, Links, Network, Route},
@@ -204,7 +204,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let route = Route { first, host };
         let mut active = ActiveFlow { number, route, connection, group, tcp };
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
-        let times = (expires, active.connection.sender.expires());
-        rto_scan.arm(&mut clock.calendar, (&mut flow.rto_event, number), times, at);
+        let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
+        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), at);
     }
 }

@@ -1,0 +1,120 @@
+"""The class that an algorithm in Python extends: every handler is optional.
+
+The meaning and the order of the calls are those of ``crates/aqm/src/aqm.rs``. Times are integer nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from sojourn import _core
+from sojourn._core import DROP, MARK, PASS, drop_both
+
+__all__ = ["CE", "DROP", "ECT0", "ECT1", "HANDLERS", "MARK", "NOT_ECT", "PASS", "Aqm", "drop_both"]
+
+#: The ECN field of a packet, as in RFC 3168: true if the packet can carry a mark.
+NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
+
+#: What the simulator calls, with the number of arguments.
+HANDLERS = {
+    "on_offered": 3,
+    "on_arrival": 4,
+    "on_departure": 4,
+    "on_drop": 4,
+    "on_refused": 4,
+    "on_idle": 1,
+    "next_timer": 0,
+    "on_timer": 2,
+    "probe": 0,
+}
+
+
+class Aqm:
+    """An active queue management algorithm.
+
+    A subclass declares its parameters as `Param` class attributes, sets up its state in `start` and answers
+    in the handlers. The docstring is its page. One instance serves one queue in one run; an object made by
+    ``Mine(target="5ms")`` only says which parameters the runs will have.
+
+    Attributes
+    ----------
+    probes : mapping
+        State to be traced: name to meaning, or to (unit, meaning). Reported by `probe`, which unless it is
+        overridden reads the attributes of these names.
+    title, source : str
+        For tables: a name (else the first line of the docstring) and where the algorithm comes from.
+    ecn : bool
+        In a run: whether ECN-capable packets are to be marked (its own ``ecn``, else the queue's).
+    link : Link
+        In a run: ``rate``, ``limit_packets`` or ``limit_bytes``, ``mean_packet``, ``packet_time``.
+
+    Examples
+    --------
+    >>> import sojourn
+    >>> class Limit(sojourn.Aqm):
+    ...     limit_to = sojourn.Param("5ms", doc="Longest delay", source="a guess")
+    ...
+    ...     def on_departure(self, now, packet, queue, rng):
+    ...         return sojourn.DROP if now - packet.arrived > self.limit_to else sojourn.PASS
+    >>> Limit(limit_to="8ms").spec
+    'python:Limit limit_to 8ms'
+    """
+
+    probes: ClassVar[Mapping[str, str | tuple[str, str]]] = {}
+    title: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+    ecn: bool
+    link: _core.Link
+
+    def __init__(self, **parameters: object) -> None:
+        from sojourn.algorithms.loader import name_of
+        from sojourn.api import aqm
+
+        self._spec = aqm(name_of(type(self)), **parameters)
+
+    @property
+    def spec(self) -> str:
+        """The canonical spec of an object that was made with parameters."""
+        return self._spec
+
+    def start(self) -> None:
+        """Set up the state of a run; parameters, `ecn` and `link` are known. ValueError refuses them."""
+
+    def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
+        """See a packet that is offered to the queue, whether or not it will fit."""
+
+    def on_arrival(
+        self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng
+    ) -> _core.Verdict | None:
+        """Decide about a packet that fits and asks to enter; None lets it pass."""
+
+    def on_departure(
+        self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng
+    ) -> _core.Verdict | None:
+        """Decide about the head, about to be sent; `queue` no longer contains it. None lets it pass."""
+
+    def on_drop(self, now: int, packet: _core.Packet, cause: str, queue: _core.Queue) -> None:
+        """See a packet that the queue dropped, not this algorithm (`cause` is ``overflow``)."""
+
+    def on_refused(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> None:
+        """See an arriving packet that found no room, after `on_drop`; it may draw random numbers."""
+
+    def on_idle(self, now: int) -> None:
+        """Learn that the transmitter finished a packet and found nothing to send."""
+
+    def next_timer(self) -> float | None:
+        """Return when `on_timer` is wanted next, in ns; asked after `start` and after each timer."""
+
+    def on_timer(self, now: int, queue: _core.Queue) -> None:
+        """Act at the time that `next_timer` asked for."""
+
+    def probe(self) -> Mapping[str, float]:
+        """Return the state worth plotting: a number for every name in `probes`."""
+        return {name: float(getattr(self, name)) for name in self.probes}
+
+    def signal(self, packet: _core.Packet, cause: str = "early") -> _core.Verdict:
+        """Return a congestion signal: a mark where ECN is on and the packet can carry it, else a drop."""
+        verdict = MARK if self.ecn and packet.ecn else DROP
+        return verdict if cause == "early" else verdict(cause)

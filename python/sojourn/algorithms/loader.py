@@ -1,0 +1,308 @@
+"""From ``file.py:Class`` to an algorithm that the core knows.
+
+A file is executed once for each version of it; what is wrong with it is refused before anything runs, like
+a misspelt parameter. A class that no file holds (a notebook's) is known by ``python:Class`` and can run in
+this process only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import re
+import sys
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+from sojourn.algorithms.base import HANDLERS, Aqm
+from sojourn.algorithms.param import Param
+from sojourn.errors import InputError
+
+HERE = "python"
+FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
+#: Attributes that the simulator sets, and words that the queue obeys.
+RESERVED = ("ecn", "link", "limit", "overflow")
+
+Stamp = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A class that is registered: its `source` is None if no file holds it."""
+
+    name: str
+    cls: type[Aqm]
+    source: bytes | None
+    digest: str
+    stamp: Stamp | None
+
+
+_known: dict[str, Own] = {}
+_loading = 0
+
+
+def within_load() -> bool:
+    """Tell whether a user's file is being executed just now."""
+    return _loading > 0
+
+
+def find(name: str) -> Own:
+    """Return the class called `name`, loaded and registered; again if its file has changed.
+
+    Raises
+    ------
+    SpecError
+        If there is no such file or class, or it is no algorithm.
+    """
+    known = _known.get(name)
+    if known is not None and known.stamp is None:
+        return known
+    path, _, _ = name.rpartition(":")
+    if not path.endswith(".py"):
+        raise _refusal(name, "is not an algorithm", FORM)
+    try:
+        status = Path(path).stat()
+        stamp = status.st_mtime_ns, status.st_size
+        if known is not None and known.stamp == stamp:
+            return known
+        source = Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise _refusal(path, f"cannot be read: {reason}", FORM) from None
+    return _take(name, source, stamp)
+
+
+def adopt(name: str, source: bytes) -> None:
+    """Register `name` from this very `source`, whatever its file holds by now."""
+    _take(name, source, None)
+
+
+def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
+    path, _, wanted = name.rpartition(":")
+    module = _execute(path, source)
+    cls = vars(module).get(wanted)
+    if not isinstance(cls, type):
+        there = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, type) and issubclass(value, Aqm) and value is not Aqm
+        ]
+        problem = f"has no class {wanted!r}"
+        raise _refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
+    if not issubclass(cls, Aqm):
+        raise _refusal(name, "is no algorithm", "a subclass of sojourn.Aqm")
+    return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest()[:16], stamp))
+
+
+def _register(own: Own) -> Own:
+    described = _described(own)
+    try:
+        _core.register(own.name, own.cls, described)
+    except _core.SpecError:
+        raise
+    except (TypeError, ValueError) as error:
+        raise _refusal(own.name, f"has a description that cannot be read: {error}") from None
+    _known[own.name] = own
+    return own
+
+
+def _execute(path: str, source: bytes) -> types.ModuleType:
+    """Execute the file as a module of its own; ``__name__`` is not ``__main__``."""
+    global _loading
+    module = types.ModuleType(
+        "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
+    )
+    module.__file__ = path
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - what sys.path holds
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, folder)
+    _loading += 1
+    try:
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    except SyntaxError as error:
+        raise _refusal(path, f"cannot be loaded: line {error.lineno}: {error.msg}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's file does
+        line = _line(error, path)
+        raise _refusal(path, f"cannot be loaded: {line}{type(error).__name__}: {error}") from None
+    finally:
+        _loading -= 1
+        sys.path.remove(folder)
+    return module
+
+
+def _line(error: BaseException, path: str) -> str:
+    found, frame = "", error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == path:
+            found = f"line {frame.tb_lineno}: "
+        frame = frame.tb_next
+    return found
+
+
+def _described(own: Own) -> dict[str, Any]:
+    """Return what the core keeps of a class, or refuse what could not work."""
+    cls, name = own.cls, own.name
+    if cls.__init__ is not Aqm.__init__:
+        raise _refusal(
+            f"{name}.__init__", "would not be called in a run", "start(self) for the state of a run"
+        )
+    overridden = [word for word in HANDLERS if getattr(cls, word) is not getattr(Aqm, word)]
+    if cls.probes and "probe" not in overridden:
+        overridden.append("probe")
+    if not any(word.startswith("on_") for word in overridden):
+        raise _refusal(name, "handles nothing", "one of " + ", ".join(HANDLERS))
+    for word in overridden:
+        _check_arguments(f"{name}.{word}", getattr(cls, word), HANDLERS[word])
+    _check_arguments(f"{name}.start", cls.start, 0)
+    for word, other in (("next_timer", "on_timer"), ("on_timer", "next_timer")):
+        if word in overridden and other not in overridden:
+            raise _refusal(f"{name}.{word}", f"has no {other}", "both or none")
+    if "probe" in overridden and not cls.probes:
+        raise _refusal(f"{name}.probe", "has no names", 'probes = {"p": "what p means"}')
+    near = [word for word in vars(cls) if word.startswith("on_") and word not in HANDLERS]
+    for word in near:
+        raise _refusal(f"{name}.{word}", "is never called", ", ".join(HANDLERS), word, HANDLERS)
+    code = getattr(getattr(cls, overridden[0]), "__code__", None)
+    doc = inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ != Aqm.__doc__ else ""
+    return {
+        "title": cls.title or doc.partition("\n")[0].rstrip(".") or cls.__name__,
+        "source": cls.source or own.name.rpartition(":")[0],
+        "doc": doc,
+        "file": getattr(code, "co_filename", ""),
+        "overridden": overridden,
+        "params": [_checked(name, param).described() for param in _params(cls)],
+        "probes": [
+            (key, *(("", meaning) if isinstance(meaning, str) else meaning))
+            for key, meaning in cls.probes.items()
+        ],
+    }
+
+
+def _check_arguments(place: str, handler: Any, count: int) -> None:
+    try:
+        inspect.signature(handler).bind(*range(count + 1))
+    except TypeError:
+        wanted = list(inspect.signature(getattr(Aqm, place.rpartition(".")[2])).parameters)
+        raise _refusal(place, "does not take what it is called with", f"({', '.join(wanted)})") from None
+    except ValueError:
+        return
+
+
+def _params(cls: type[Aqm]) -> Iterable[Param]:
+    found: dict[str, Param] = {}
+    for base in reversed(cls.__mro__):
+        found.update({key: value for key, value in vars(base).items() if isinstance(value, Param)})
+    return found.values()
+
+
+def _checked(name: str, param: Param) -> Param:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]*", param.name) or param.name in RESERVED:
+        raise _refusal(
+            f"{name}.{param.name}", "cannot be the name of a parameter", "another word in snake_case"
+        )
+    return param
+
+
+def name_of(cls: type[Aqm]) -> str:
+    """Return the name by which specs know a class, registered."""
+    for own in _known.values():
+        if own.cls is cls:
+            return own.name
+    name = _file_name(cls)
+    if name is not None:
+        return find(name).name
+    content = _code(cls)
+    digest = hashlib.sha256(content).hexdigest()[:16] if content is not None else os.urandom(8).hex()
+    return _register(Own(f"{HERE}:{cls.__name__}", cls, None, digest, None)).name
+
+
+def _file_name(cls: type[Aqm]) -> str | None:
+    """Return ``file.py:Class`` of a class that stands at the top of a file."""
+    if "." in cls.__qualname__:
+        return None
+    module = sys.modules.get(cls.__module__)
+    file = getattr(module, "__file__", None)
+    if (
+        file is None
+        or getattr(module, cls.__name__, None) is not cls
+        or not file.endswith(".py")
+        or not Path(file).is_file()
+    ):
+        return None
+    path = _short(file)
+    return None if any(c.isspace() for c in path) else f"{path}:{cls.__name__}"
+
+
+def _code(cls: type) -> bytes | None:
+    """Return the text of a class that no file holds, if Python remembers it."""
+    try:
+        return inspect.getsource(cls).encode()
+    except (OSError, TypeError):
+        return None
+
+
+def _short(path: str) -> str:
+    """Return `path` from the working directory, if it lies below."""
+    relative = os.path.relpath(path)
+    return os.path.abspath(path) if relative.startswith("..") else relative  # noqa: PTH100
+
+
+def spec_of(aqm: object) -> str:
+    """Return the canonical spec of a text, an `Aqm` class, or an object of one."""
+    if isinstance(aqm, Aqm):
+        return aqm.spec
+    if isinstance(aqm, type) and issubclass(aqm, Aqm):
+        return _core.canonical(name_of(aqm))
+    text = str(aqm)
+    if (name := text.partition(" ")[0]).endswith(".py"):
+        raise InputError(name, "names a file and no class in it", f"{name}:CLASS")
+    return _core.canonical(text)
+
+
+def located(spec: str, folder: str) -> str:
+    """Return a spec of a scenario file with the path that it means: beside the file, else as it stands.
+
+    Examples
+    --------
+    >>> located("red min_th 5", "somewhere")
+    'red min_th 5'
+    """
+    name, space, rest = spec.strip().partition(" ")
+    path, colon, cls = name.rpartition(":")
+    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
+        return spec
+    return f"{_short(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+
+
+def names_in(plan_json: str) -> list[str]:
+    """Return the names of the classes that a plan uses."""
+    found = re.findall(r'"aqm":"([^" ]*:[^" ]*)', plan_json)
+    return sorted({json.loads(f'"{name}"') for name in found})
+
+
+def digests(plan_json: str) -> list[str]:
+    """Return a hash of every class that a plan uses: its result depends on them."""
+    return [f"{name} {find(name).digest}" for name in names_in(plan_json)]
+
+
+def shipped(names: Iterable[str]) -> list[tuple[str, bytes]] | None:
+    """Return the sources of classes, for another process; None if one can run in this process only."""
+    found = [find(name) for name in names]
+    sources = [(own.name, own.source) for own in found if own.source is not None]
+    return sources if len(sources) == len(found) else None
+
+
+def _refusal(
+    key: str, problem: str, allowed: str = "", word: str = "", candidates: Iterable[str] = ()
+) -> _core.SpecError:
+    """Return the error that the core would raise for a spec that it refuses."""
+    error = _core.SpecError(" ".join(f"{key} {problem}".split()))
+    error.key, error.problem, error.allowed = key, problem, allowed
+    error.nearest = _core.nearest(word, list(candidates)) if word else None
+    return error

@@ -1,0 +1,265 @@
+"""The ``tc`` line that sets up a queue of ours in Linux, where Linux has the algorithm.
+
+Units are Linux's own: RED counts bytes, PIE's gains are sixteenths, SFB's times are milliseconds, and RED's
+weight is said by the burst that it lets through (``w_q`` = 2^-n). What Linux cannot be told is listed, never
+dropped silently. Source: the usage texts and parsers of iproute2's ``tc``, and the schema's names for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sojourn import _core
+from sojourn.study.tune.search_space import schema
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the queue stands.
+
+    Parameters
+    ----------
+    rate : int
+        Of the link, bit/s.
+    limit : str
+        Of the buffer: ``100p`` or ``120000B``.
+    packet : float
+        Bytes of a mean packet on the wire.
+    ecn : bool
+        Whether the queue marks where the algorithm's ``ecn`` is not set.
+    """
+
+    rate: int
+    limit: str
+    packet: float
+    ecn: bool = False
+
+
+@dataclass
+class Line:
+    """Words for ``tc``, and what they could not say."""
+
+    words: list[str]
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return " ".join(["tc qdisc replace dev DEV root", *self.words])
+
+
+def tc_line(spec: str, place: Place) -> Line | None:
+    """Return the words for ``tc``, or None if Linux has no such queue.
+
+    Parameters
+    ----------
+    spec : str
+        An algorithm or scheduler.
+    place : Place
+        Where it stands; a limit in the spec wins.
+
+    Examples
+    --------
+    >>> place = Place(10_000_000, "100p", 1000.0)
+    >>> print(tc_line("pie target 12ms", place))
+    tc qdisc replace dev DEV root pie limit 100 target 12ms tupdate 15ms alpha 2 beta 20 noecn
+    >>> tc_line("raqm", place) is None
+    True
+    """
+    info = _core.spec_info(spec)
+    writer = _WRITERS.get(info["name"])
+    if writer is None:
+        return None
+    setting = _Setting(info, place)
+    line = writer(setting)
+    line.notes += setting.untold()
+    return line
+
+
+class _Setting:
+    """The parameters of a spec, those of the schema where it is silent; remembers what was asked for."""
+
+    def __init__(self, info: dict[str, Any], place: Place) -> None:
+        self.name, self.given, self.place = info["name"], info["values"], place
+        self.limit = info["limit"] or place.limit
+        self.schema = {one["name"]: one for one in schema(self.name)}
+        self.told: set[str] = set()
+
+    def word(self, name: str) -> str | None:
+        """Return a parameter as text, None where it is computed."""
+        self.told.add(name)
+        if name in self.given:
+            return str(self.given[name])
+        return None if self.schema[name]["derived"] else str(self.schema[name]["default"])
+
+    def number(self, name: str) -> float:
+        return float(self.word(name) or "nan")
+
+    def milliseconds(self, name: str) -> float:
+        return _core.parse_unit("span", self.word(name) or "0s") / 1e6
+
+    def time(self, name: str) -> str:
+        ns = _core.parse_unit("span", self.word(name) or "0s")
+        return f"{ns / 1e6:g}ms" if ns % 1_000_000 == 0 or ns >= 10_000_000 else f"{ns / 1e3:.0f}us"
+
+    def size(self, name: str, otherwise: float = math.nan) -> float:
+        """Return an amount of queue in bytes; `otherwise` where it is computed."""
+        word = self.word(name)
+        return otherwise if word is None else self.bytes(word)
+
+    def bytes(self, word: str) -> float:
+        value, unit = _core.parse_unit("size", word)
+        return float(value) * (self.place.packet if unit == "p" else 1.0)
+
+    def packets(self, word: str) -> int:
+        value, unit = _core.parse_unit("size", word)
+        return max(1, round(float(value) / (1.0 if unit == "p" else self.place.packet)))
+
+    @property
+    def ecn(self) -> bool:
+        self.told.add("ecn")
+        default = self.schema["ecn"]["default"] == "on" if "ecn" in self.schema else False
+        return bool(self.given.get("ecn", default or self.place.ecn))
+
+    def untold(self) -> list[str]:
+        return [
+            f"Linux's {self.name} has no {name} (here: {value})"
+            for name, value in self.given.items()
+            if name not in self.told
+        ]
+
+
+def _red_words(s: _Setting, counted: Callable[[float], int]) -> tuple[list[str], list[str]]:
+    """Return thresholds, weight and probability of RED and CHOKe; `counted` turns bytes into tc's unit."""
+    packet = round(s.size("mean_packet", s.place.packet))
+    low = s.size("min_th")
+    high = s.size("max_th", 3 * low)
+    s.told.update(("max_packet", "w_q"))
+    weight = s.number("w_q")
+    burst, shift = burst_for(weight, low / packet)
+    notes = [f"w_q {weight:g} becomes 2^-{shift} = {2.0**-shift:.3g}, the nearest that Linux can be told"]
+    words = ["min", str(counted(low)), "max", str(counted(high)), "avpkt", str(packet), "burst", str(burst)]
+    words += ["bandwidth", f"{s.place.rate}bit", "probability", f"{s.number('max_p'):g}"]
+    return words + (["ecn"] if s.ecn else []), notes
+
+
+def burst_for(weight: float, min_packets: float) -> tuple[int, int]:
+    """Return the burst that makes ``tc`` choose the weight 2^-n nearest to `weight`, and n.
+
+    A burst of L packets that meets an empty queue leaves the average at L + 1 + ((1 - w)^(L + 1) - 1) / w
+    (Floyd and Jacobson 1993, section 4), which is to stay below ``min``; ``tc`` takes the largest 2^-n with
+    (L + 1 - min) <= (1 - (1 - w)^L) / w.
+
+    Examples
+    --------
+    >>> burst_for(0.002, 5.0)
+    (48, 9)
+    """
+    wanted = min(31, max(1, round(-math.log2(weight))))
+    best: tuple[int, int] | None = None
+    burst = max(1, math.ceil(min_packets))
+    while burst < 2**24:
+        found = _shift(burst, min_packets)
+        if best is None or abs(found - wanted) < abs(best[1] - wanted):
+            best = burst, found
+        if found >= wanted:
+            break
+        burst += max(1, burst // 64)
+    assert best is not None
+    return best
+
+
+def _shift(burst: int, min_packets: float) -> int:
+    need = burst + 1 - min_packets
+    return next((n for n in range(1, 32) if need <= (1 - (1 - 2.0**-n) ** burst) * 2.0**n), 31)
+
+
+def _red(s: _Setting) -> Line:
+    words, notes = _red_words(s, lambda size: max(1, round(size)))
+    if s.word("ecn_forced") == "drop" and "ecn" in words:
+        words.append("harddrop")
+    return Line(["red", "limit", str(round(s.bytes(s.limit))), *words], notes)
+
+
+def _choke(s: _Setting) -> Line:
+    words, notes = _red_words(s, lambda size: max(1, round(size / s.place.packet)))
+    s.told.add("ecn_forced")
+    return Line(["choke", "limit", str(s.packets(s.limit)), *words], notes)
+
+
+def _pie(s: _Setting) -> Line:
+    words = ["pie", "limit", str(s.packets(s.limit)), *_pie_words(s), "ecn" if s.ecn else "noecn"]
+    return Line(words + _estimator(s), _gains(s))
+
+
+def _pie_words(s: _Setting) -> list[str]:
+    gains = [str(_sixteenths(s.number(name))) for name in ("alpha", "beta")]
+    return ["target", s.time("target"), "tupdate", s.time("t_update"), "alpha", gains[0], "beta", gains[1]]
+
+
+def _sixteenths(gain: float) -> int:
+    return min(32, max(0, round(16 * gain)))
+
+
+def _gains(s: _Setting) -> list[str]:
+    return [
+        f"{name} {s.number(name):g} becomes {_sixteenths(s.number(name)) / 16:g} (sixteenths, 2 at most)"
+        for name in ("alpha", "beta")
+        if _sixteenths(s.number(name)) / 16 != s.number(name)
+    ]
+
+
+def _estimator(s: _Setting) -> list[str]:
+    return ["dq_rate_estimator"] if s.word("delay") == "rate" else []
+
+
+def _codel(s: _Setting) -> Line:
+    words = ["limit", str(s.packets(s.limit)), "target", s.time("target"), "interval", s.time("interval")]
+    return Line(["codel", *words, "ecn" if s.ecn else "noecn"])
+
+
+def _fair(s: _Setting) -> list[str]:
+    quantum, memory = (str(round(s.size(name))) for name in ("quantum", "memory"))
+    limit = str(s.packets(s.limit))
+    return ["limit", limit, "flows", s.word("flows") or "", "quantum", quantum, "memory_limit", memory]
+
+
+def _fq_codel(s: _Setting) -> Line:
+    words = ["target", s.time("target"), "interval", s.time("interval")]
+    batch = ["drop_batch", s.word("drop_batch") or ""]
+    return Line(["fq_codel", *_fair(s), *batch, *words, "ecn" if s.ecn else "noecn"])
+
+
+def _fq_pie(s: _Setting) -> Line:
+    percent = ["ecn_prob", f"{100 * s.number('mark_ecnth'):.0f}"]
+    words = [*_fair(s), *_pie_words(s), *percent, "ecn" if s.ecn else "noecn", *_estimator(s)]
+    return Line(["fq_pie", *words], _gains(s))
+
+
+def _sfb(s: _Setting) -> Line:
+    s.told.add("ecn")
+    words = ["limit", str(s.packets(s.limit))]
+    words += ["target", str(s.packets(s.word("bin_size") or "")), "max", str(s.packets(s.word("max") or ""))]
+    words += ["increment", f"{s.number('d1'):.6g}", "decrement", f"{s.number('d2'):.6g}"]
+    words += ["rehash", f"{s.milliseconds('rehash'):.0f}", "db", f"{s.milliseconds('warmup'):.0f}"]
+    words += ["penalty_rate", f"{s.number('penalty_rate'):.0f}"]
+    return Line(["sfb", *words, "penalty_burst", str(s.packets(s.word("penalty_burst") or ""))])
+
+
+def _droptail(s: _Setting) -> Line:
+    if s.limit.endswith("B"):
+        return Line(["bfifo", "limit", str(round(s.bytes(s.limit)))])
+    return Line(["pfifo", "limit", str(s.packets(s.limit))])
+
+
+_WRITERS: dict[str, Callable[[_Setting], Line]] = {
+    "droptail": _droptail,
+    "red": _red,
+    "choke": _choke,
+    "pie": _pie,
+    "codel": _codel,
+    "fq_codel": _fq_codel,
+    "fq_pie": _fq_pie,
+    "sfb": _sfb,
+}

@@ -1,0 +1,111 @@
+"""What a metric reads: one queue's counters, and the rows of the flows and transfers that count.
+
+Metrics of a queue look at ``Table.queue``; metrics of flows at ``Table.flows`` (whose data crosses the
+measured queue, or one named group of them); metrics of transfers and pages at those that started in the
+window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.record import TYPES, Record, numbers
+
+
+@dataclass(frozen=True)
+class Table:
+    """A record, one of its queues, some of its flows and transfers."""
+
+    record: Record
+    queue: Mapping[str, Any]
+    flows: Mapping[str, list[int]]
+    objects: Mapping[str, list[int]]
+    pages: Mapping[str, list[int]]
+    endless: list[bool]
+    kinds: set[str]
+    traffic: set[int]
+
+    @property
+    def has_tcp(self) -> bool:
+        """Whether any of the traffic is carried by TCP."""
+        return any(not kind.startswith("udp") for kind in self.kinds)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the window."""
+        return self.record.seconds
+
+
+def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
+    """Return the table of some traffics (by number), or of all whose data crosses the measured queue."""
+    wanted = crossing(record) if traffic is None else set(traffic)
+    here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
+    mine = [one in wanted for one in record.column("flows", "traffic")]
+    flows = _rows(record, "flows", [a and b for a, b in zip(mine, here, strict=True)])
+    began = {table: _since(record, table, wanted) for table in ("objects", "pages")}
+    kinds = [one["kind"] for one in record.traffic]
+    endless = [kinds[i] == "tcp" for i in flows["traffic"]]
+    return Table(
+        record,
+        record.queues[0],
+        flows,
+        **began,
+        endless=endless,
+        kinds={kinds[i] for i in wanted},
+        traffic=wanted,
+    )
+
+
+def _since(record: Record, table: str, wanted: set[int]) -> dict[str, list[int]]:
+    """Return the rows of the wanted traffics that began in the window."""
+    start = record.data["window"][0]
+    pairs = zip(record.column(table, "traffic"), record.column(table, "start_ns"), strict=True)
+    return _rows(record, table, [one in wanted and began >= start for one, began in pairs])
+
+
+def _rows(record: Record, table: str, kept: list[bool]) -> dict[str, list[int]]:
+    return {
+        name: [x for x, keep in zip(record.column(table, name), kept, strict=True) if keep]
+        for name in TYPES[table]
+    }
+
+
+def crossing(record: Record) -> set[int]:
+    """Return the traffics whose data (not only acknowledgements) crosses the measured queue."""
+    pairs = zip(record.column("flows", "traffic"), record.column("flows", "crosses"), strict=True)
+    return {traffic for traffic, crosses in pairs if crosses}
+
+
+def groups(record: Record) -> dict[str, list[int]]:
+    """Return the traffics of each group: every name, then ``tcp`` and ``udp``."""
+    here = crossing(record)
+    found = {one["name"]: [i] for i, one in enumerate(record.traffic)}
+    for transport in ("tcp", "udp"):
+        members = [i for i, one in enumerate(record.traffic) if one["transport"] == transport and i in here]
+        if members:
+            found.setdefault(transport, members)
+    return found
+
+
+def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end in ns of every transfer or page of the traffics, also from before the window."""
+    columns = (t.record.column(table, name) for name in ("traffic", "start_ns", "end_ns"))
+    return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Return a share, None of nothing."""
+    return part / whole if whole > 0 else None
+
+
+def classes(queue: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return a queue's counters for each class as if each had a queue; nothing for one class alone."""
+    names = [name for name in TYPES["queue"] if name.startswith("class_")]
+    columns = {name: numbers(queue.get(name, b""), TYPES["queue"][name]) for name in names}
+    found = {}
+    for i, number in enumerate(columns["class_number"]):
+        row = {name.removeprefix("class_"): column[i] for name, column in columns.items()}
+        found[number] = {**row, "drops": [row["drops"]], "marks": [row["marks"]]}
+    return found if len(found) > 1 else {}

@@ -1,0 +1,116 @@
+"""What was learned about a paper, in words that follow from its verdicts and so cannot become stale.
+
+A `Question` is a question with an answer for each way that its claims may come out. `answers` writes the
+answers, the claims that each rests on with their numbers, and what other readings of the paper would change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sojourn.papers.claims import ClaimResult, Verdict
+
+if TYPE_CHECKING:
+    from sojourn.papers.reproduction import Reproduction
+
+R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question that claims of a paper answer.
+
+    An answer begins with what can be said however many of the claims are decided ("Yes", "No"); what follows
+    its first colon, comma or full stop is said only when all of them are.
+
+    Attributes
+    ----------
+    question : str
+        The question.
+    claims : tuple of str
+        Ids of the claims that it rests on.
+    holds : str
+        The answer if all that is decided is reproduced.
+    fails : str
+        The answer if all that is decided is not reproduced.
+    mixed : str
+        The answer if some are and some are not; made of the counts if empty.
+    """
+
+    question: str
+    claims: tuple[str, ...]
+    holds: str
+    fails: str
+    mixed: str = ""
+
+    def answer(self, judged: Sequence[ClaimResult]) -> str:
+        """Return the answer that the verdicts of its claims give, or else what few seeds lean to."""
+        verdicts = [item.finding.verdict for item in judged]
+        if set(verdicts) != {U}:
+            open_ = verdicts.count(U)
+            text = self._text(verdicts)
+            return (
+                f"As far as it is decided ({open_} of {len(judged)} claims are not): {text}"
+                if open_
+                else text
+            )
+        leaning = [item.finding.leans or U for item in judged]
+        return (
+            "Not decided."
+            if set(leaning) == {U}
+            else f"Not decided; few seeds say: {self._text([*leaning, U])}"
+        )
+
+    def _text(self, verdicts: Sequence[Verdict]) -> str:
+        """Return what verdicts say, some of which are given; in short where others are not."""
+        yes, no = verdicts.count(R), verdicts.count(N)
+        if yes and no:
+            counted = f"In part: {yes} of {yes + no} claims hold."
+            return counted if U in verdicts else self.mixed or counted
+        text = self.holds if yes else self.fails
+        return re.split("[:.,]", text)[0] + "." if U in verdicts else text
+
+
+def answers(result: Reproduction) -> str:
+    """Return what the verdicts of a paper say, as `sojourn.report.Text`, on what was run."""
+    known = {item.claim.id for item in result.counted if item.finding.n}
+    questions = [one for one in result.paper.questions if known & set(one.claims)]
+    return "\n\n".join([*(_answer(one, result.counted) for one in questions), *_readings(result)])
+
+
+def _answer(question: Question, judged: Sequence[ClaimResult]) -> str:
+    first: dict[str, ClaimResult] = {}
+    for item in judged:
+        first.setdefault(item.claim.id, item)
+    mine = [first[name] for name in question.claims if name in first]
+    evidence = "\n".join(f"- {item.claim.id}: {_numbers(item)}" for item in mine)
+    return f"**{question.question}** {question.answer(mine)}\n{evidence}"
+
+
+def _numbers(item: ClaimResult) -> str:
+    """Return verdict and effect of a claim in one line."""
+    finding = item.finding
+    if finding.effect is None:
+        return f"*{finding.verdict}* ({finding.reason})" if finding.reason else f"*{finding.verdict}*"
+    ends = (finding.low, finding.high)
+    interval = f" [{ends[0]:.4g}, {ends[1]:.4g}]" if ends[0] is not None and ends[1] is not None else ""
+    claimed = f"; claimed {finding.claimed}" if finding.claimed else ""
+    leans = f", few seeds lean to *{finding.leans}*" if finding.leans in (R, N) else ""
+    return f"*{finding.verdict}*{leans}: {finding.measure} {finding.effect:.4g}{interval}{claimed}"
+
+
+def _readings(result: Reproduction) -> Iterator[str]:
+    """Say which claims another reading of the paper decides otherwise, and which verdicts are fragile."""
+    flipped = [item for item in result.judged if item.flips]
+    if flipped:
+        lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]
+        yield "**What depends on how the paper is read.** Decided otherwise under:\n" + "\n".join(lines)
+    fragile = [item.claim.id for item in result.judged if item.holm_changes]
+    if fragile:
+        yield (
+            "**What may be chance.** With so many claims tested, Holm's correction would take back the "
+            f"verdicts on {', '.join(fragile)}."
+        )

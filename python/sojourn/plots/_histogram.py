@@ -1,0 +1,112 @@
+"""How a quantity is distributed: the share of packets that wait longer than x, or the share in each bin."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from matplotlib.ticker import LogLocator, NullLocator
+
+from sojourn.format import scale
+from sojourn.plots._decimate import Floats, decimate
+from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
+from sojourn.plots.theme import styles
+
+
+def histogram(
+    frame: pl.DataFrame,
+    *,
+    value: str = "delay_s",
+    by: str = "aqm",
+    kind: Literal["ccdf", "density"] = "ccdf",
+    unit: str = "s",
+    x_label: str = "Queueing delay",
+    smallest: float = 1e-4,
+    bins: int = 80,
+    title: str = "",
+    width: float = WIDTH,
+    height: float = 2.8,
+) -> str:
+    """Draw the distribution of a quantity that was counted in buckets.
+
+    Parameters
+    ----------
+    frame
+        Columns `by` (specs), `value` (lower edge of a bucket) and ``count``. Rows of one spec and edge are
+        added, so that several seeds may be passed as they are.
+    value
+        The column of edges.
+    by
+        The column of specs.
+    kind
+        ``ccdf``: the share that is at least x, on a logarithmic axis: tails are what users feel.
+        ``density``: the share in each of `bins` equal bins.
+    unit
+        Unit of the edges; seconds are shown as ms or µs where that reads better.
+    x_label
+        Name of the quantity.
+    smallest
+        Lower end of the logarithmic axis.
+    bins
+        Number of bins of ``density``.
+    title
+        For screen readers.
+    width, height
+        Inches.
+
+    Returns
+    -------
+    str
+        SVG.
+    """
+    specs = list(dict.fromkeys(frame[by].to_list()))
+    looks = styles(specs)
+    largest = frame[value].cast(pl.Float64).max()
+    chosen = scale([largest if isinstance(largest, float) else None], unit)
+    with drawing():
+        fig = figure(width, height)
+        axes = fig.subplots()
+        for spec in specs:
+            rows = frame.filter(pl.col(by) == spec).group_by(value).agg(pl.col("count").sum()).sort(value)
+            edges = rows[value].cast(pl.Float64).to_numpy() * chosen.factor
+            counts = rows["count"].cast(pl.Float64).to_numpy()
+            if counts.sum() == 0:
+                continue
+            x, y = _at_least(edges, counts) if kind == "ccdf" else _shares(edges, counts, bins)
+            look = looks[spec]
+            axes.plot(
+                x, y, label=look.title, color=look.colour, dashes=look.dash or (None, None), linewidth=1.4,
+                drawstyle="default" if kind == "ccdf" else "steps-mid",
+            )  # fmt: skip
+        axes.set_xlabel(f"{x_label} ({chosen.unit})" if chosen.unit else x_label)
+        axes.set_xlim(left=0)
+        if kind == "ccdf":
+            axes.set_yscale("log")
+            axes.set_ylim(smallest, 1.15)
+            axes.yaxis.set_major_locator(LogLocator(10))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_major_formatter(lambda share, _: _percent(share))
+            y_title(axes, "Share of packets that wait at least so long")
+        else:
+            axes.set_ylim(bottom=0)
+            axes.yaxis.set_major_formatter(lambda share, _: _percent(share))
+            y_title(axes, f"Share of packets (of {bins} equal bins)")
+        if len(specs) > 1:
+            fig.legend(loc="outside upper right", ncols=min(len(specs), 5))
+        return to_svg(fig, title or f"Distribution of {x_label.lower()}")
+
+
+def _at_least(edges: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Of each bucket the share of everything that fell into it or into a later one."""
+    later = np.cumsum(counts[::-1])[::-1] / counts.sum()
+    return decimate(edges, later)
+
+
+def _shares(edges: Floats, counts: Floats, bins: int) -> tuple[Floats, Floats]:
+    heights, ends = np.histogram(edges, bins=bins, range=(0.0, float(edges.max()) or 1.0), weights=counts)
+    return (ends[:-1] + ends[1:]) / 2, heights / counts.sum()
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.6g} %"

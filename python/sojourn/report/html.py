@@ -1,0 +1,285 @@
+"""From a document to one HTML file that needs nothing else: no network, no script to be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from jinja2 import BaseLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from sojourn.format import MISSING
+from sojourn.report import markup
+from sojourn.report.cells import Grid, grid
+from sojourn.report.claims import Claim, Tally, claims, tally
+from sojourn.report.document import (
+    Block,
+    Code,
+    Columns,
+    Document,
+    Fact,
+    Facts,
+    Figure,
+    Note,
+    Section,
+    Table,
+    Text,
+    Verdicts,
+)
+
+
+def render(document: Document) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    document
+        What it shows.
+
+    Returns
+    -------
+    str
+        One HTML document: styles, figures and the few lines of script are inside, a content security
+        policy forbids everything else. The same document gives the same bytes.
+
+    Raises
+    ------
+    ValueError
+        If a figure has no caption, a column does not exist, or a verdict is unknown.
+    """
+    builder = _Builder()
+    body = [builder.item(block, level=2) for block in document.blocks]
+    script = _template("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    page = _environment().from_string(_template("report.html"))
+    return page.render(
+        document=document,
+        summary=markup.blocks(document.summary) if document.summary else "",
+        items=body,
+        contents=builder.contents,
+        tally=tally(builder.verdicts) if builder.verdicts else [],
+        total=len(builder.verdicts),
+        style=Markup(_template("report.css")),
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+    )
+
+
+def write(document: Document, path: Path) -> Path:
+    """Make the page and put it on the disk, whole or not at all.
+
+    Parameters
+    ----------
+    document
+        What it shows.
+    path
+        Where to; replaced if it exists.
+
+    Returns
+    -------
+    pathlib.Path
+        `path`.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(render(document), encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+@dataclass(slots=True)
+class _Item:
+    """A block as the template sees it."""
+
+    kind: str
+    level: int = 2
+    number: int = 0
+    anchor: str = ""
+    title: str = ""
+    html: Markup = field(default_factory=Markup)
+    source: Markup = field(default_factory=Markup)
+    text: str = ""
+    html_svg: Markup = field(default_factory=Markup)
+    tone: str = ""
+    facts: list[tuple[str, list[str]]] = field(default_factory=list)
+    grid: Grid | None = None
+    claims: list[Claim] = field(default_factory=list)
+    tally: list[Tally] = field(default_factory=list)
+    items: list[_Item] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    anchor: str
+    title: str
+    level: int
+
+
+class _Builder:
+    """Numbers figures and tables, makes anchors, collects contents and verdicts."""
+
+    def __init__(self) -> None:
+        self.contents: list[_Entry] = []
+        self.verdicts: list[str] = []
+        self._counts: dict[str, int] = {}
+        self._anchors: set[str] = {"top", "main"}
+
+    def item(self, block: Block, level: int) -> _Item:
+        match block:
+            case Section():
+                return self._section(block, level)
+            case Text():
+                return _Item("text", html=markup.blocks(block.text))
+            case Note():
+                return _Item("note", html=markup.blocks(block.text), tone=block.kind)
+            case Facts():
+                return _Item(
+                    "facts", title=block.title, facts=[(k, _fact(v)) for k, v in block.items.items()]
+                )
+            case Code():
+                return _Item("code", title=block.title, text=block.text.strip("\n"))
+            case Columns():
+                return _Item("columns", items=[self.item(b, level) for b in block.blocks])
+            case Table():
+                return self._table(block)
+            case Figure():
+                return self._figure(block)
+            case Verdicts():
+                return self._verdicts(block)
+
+    def _section(self, block: Section, level: int) -> _Item:
+        item = _Item("section", level=level, title=block.title, anchor=self._anchor(block.title))
+        self.contents.append(_Entry(item.anchor, block.title, level))
+        item.html = markup.blocks(block.lead) if block.lead else Markup()
+        item.items = [self.item(b, min(level + 1, 4)) for b in block.blocks]
+        return item
+
+    def _table(self, block: Table) -> _Item:
+        named: list[str] = [*(block.columns or {}), block.row_unit]
+        named += [c.half_width for c in (block.columns or {}).values()]
+        for name in filter(None, named):
+            if name not in block.frame.columns:
+                raise ValueError(f"table has no column {name!r}: {', '.join(block.frame.columns)}")
+        number = self._next("table")
+        return _Item(
+            "table",
+            number=number,
+            anchor=f"table-{number}",
+            html=markup.inline(_before_source(block)),
+            source=markup.inline(block.source),
+            grid=grid(block),
+            text=block.caption,
+        )
+
+    def _figure(self, block: Figure) -> _Item:
+        if not block.caption.strip():
+            raise ValueError("a figure needs a caption")
+        number = self._next("figure")
+        return _Item(
+            "figure",
+            number=number,
+            anchor=f"figure-{number}",
+            html=markup.inline(_before_source(block)),
+            source=markup.inline(block.source),
+            html_svg=_svg(block.svg, number),
+        )
+
+    def _verdicts(self, block: Verdicts) -> _Item:
+        found = claims(block.frame)
+        own = [claim.verdict for claim in found]
+        self.verdicts += own
+        number = self._next("table")
+        return _Item(
+            "verdicts",
+            number=number,
+            anchor=f"table-{number}",
+            html=markup.inline(block.caption),
+            claims=found,
+            tally=tally(own),
+            text=block.caption,
+        )
+
+    def _next(self, kind: str) -> int:
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return self._counts[kind]
+
+    def _anchor(self, title: str) -> str:
+        plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+        slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "section"
+        anchor, copy = slug, 2
+        while anchor in self._anchors:
+            anchor, copy = f"{slug}-{copy}", copy + 1
+        self._anchors.add(anchor)
+        return anchor
+
+
+def _before_source(block: Table | Figure) -> str:
+    """Return the caption; as a sentence where its source follows."""
+    stop = "." if block.source and block.caption[-1:].isalnum() else ""
+    return block.caption + stop
+
+
+def _fact(value: Fact) -> list[str]:
+    if value is None or value == "":
+        return [MISSING]
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [str(v) for v in value] or [MISSING]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+@cache
+def _template(name: str) -> str:
+    return (resources.files("sojourn.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    class Loader(BaseLoader):
+        pass
+
+    environment = Environment(
+        loader=Loader(), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters["slug"] = lambda verdict: str(verdict).replace(" ", "-")
+    environment.tests["spaced"] = lambda text: " " in str(text)
+    environment.filters["markup"] = markup.inline
+    globals_: Mapping[str, object] = {"percent": lambda share: f"{100 * share:.4g}%"}
+    environment.globals.update(globals_)
+    return environment
+
+
+_TAG = re.compile(r"<[^>]*>")
+_ACTS = re.compile(r"<script|<foreignobject|\son\w+\s*=|(?:href|src)\s*=\s*[\"'](?!#)|url\((?!#)")
+_IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
+
+
+def _svg(text: str, number: int) -> Markup:
+    """Let a figure of ours through: it must be one svg element that runs nothing and fetches nothing.
+
+    Its ids get the figure's number, so that one figure may be shown twice. All figures of a page have one
+    scale; a narrow window scrolls rather than shrinking letters.
+    """
+    text = text.strip()
+    if not (text.startswith("<svg") and text.endswith("</svg>")):
+        raise ValueError("a figure must be one <svg> element")
+    if _ACTS.search(" ".join(_TAG.findall(text)).lower()):
+        raise ValueError("a figure must not run or fetch anything")
+    text = _TAG.sub(lambda tag: _IDS.sub(rf"\g<1>fig{number}-", tag[0]), text)
+    width = re.match(r'<svg[^>]* viewBox="[-\d.]+ [-\d.]+ ([\d.]+)', text)
+    if width:
+        points = float(width[1])
+        size = f"max-width: {points * 1.575:.0f}px; min-width: {min(points * 1.05, 560):.0f}px"
+        text = text.replace("<svg ", f'<svg style="{size}" ', 1)
+    return Markup(text)

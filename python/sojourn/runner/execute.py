@@ -1,0 +1,214 @@
+"""Run what is missing: points in, outcomes out, as they finish.
+
+An executor makes the runs; what the store has is not run again. Ctrl-C stops within a fraction of a
+second; what is done stays. One failed run does not stop the others: the failure is written down and raised
+at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import _core
+from sojourn import algorithms as own
+from sojourn.errors import InputError, RunFailed, SojournError, from_core
+from sojourn.record import Record
+from sojourn.runner.point import Point
+from sojourn.runner.store import Finished, Metrics, Store, Stored
+from sojourn.spec.plan import measured, queues
+from sojourn.worlds.simulated.executors import Executor, Local, Made, Reduce, measure, parsed
+
+#: Share of all virtual time done (0..1), runs done, runs in all.
+Progress = Callable[[float, int, int], None]
+
+#: Modules of `sojourn.metrics` that determine the value of a metric.
+FORMULAS = ("registry", "queue", "flows", "transfers", "compute", "tables")
+PATIENCE = 0.1
+#: Runs that finish within so many seconds share a file: at most so much is lost when the process is killed.
+TOGETHER = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: `fresh` if it was run now, not found in the store."""
+
+    point: Point
+    metrics: Metrics
+    record: Record
+    fresh: bool
+
+
+@functools.cache
+def metrics_version() -> str:
+    """Return a hash of the formulas: stored metrics of others are computed again."""
+    folder = Path(__file__).parent.parent / "metrics"
+    content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def check(points: Iterable[Point]) -> None:
+    """Refuse, before anything runs, what the core cannot run."""
+    seen = set()
+    for point in points:
+        plan = point.plan_json
+        if plan in seen:
+            continue
+        seen.add(plan)
+        try:
+            _core.check(plan)
+        except _core.PlanError as error:
+            raise _refused(point, error) from None
+        except _core.AlgorithmError as error:
+            raise InputError(f"aqm {point.spec!r}:", str(error)) from None
+        except ValueError as error:
+            raise InputError(point.scenario.where, str(error)) from None
+
+
+def _refused(point: Point, error: _core.PlanError) -> InputError:
+    """Return the core's refusal with the place where the offending words stand."""
+    scenario = point.scenario
+    own = _core.canonical(queues(scenario)[measured(scenario)].aqm)
+    if error.key == "queue.aqm" and point.spec != own:
+        return InputError(f"aqm {point.spec!r}:", error.problem, error.allowed, error.nearest)
+    return from_core(error).at(scenario.where)
+
+
+def execute(
+    points: Iterable[Point],
+    store: Store | None = None,
+    workers: int | None = None,
+    on_progress: Progress | None = None,
+    reduce: Reduce | None = None,
+    executor: Executor | None = None,
+) -> Iterator[Outcome]:
+    """Yield an outcome for each point: first what the store has, then the rest as it finishes.
+
+    Parameters
+    ----------
+    points : iterable of Point
+        What to run; checked before the first starts.
+    store : Store, optional
+        Where finished runs are kept and found again; None keeps nothing.
+    workers : int, optional
+        Threads; all cores if None. The results do not depend on it.
+    on_progress : callable, optional
+        Called about ten times a second with (share, done, total).
+    reduce : callable, optional
+        Record to further metrics, which are merged into the outcome's and kept in the store.
+    executor : Executor, optional
+        Who makes the runs; `Local` with `workers` if None. The results do not depend on it.
+
+    Raises
+    ------
+    InputError
+        Before anything runs, if the core refuses a point.
+    RunFailed
+        At the end, if runs failed.
+    """
+    if own.within_load():
+        raise InputError(
+            "a file with an algorithm",
+            "runs simulations when it is loaded",
+            'below if __name__ == "__main__":',
+        )
+    wanted = list(points)
+    check(wanted)
+    missing = []
+    for point in wanted:
+        outcome = _recall(point, store, reduce) if store is not None else None
+        if outcome is None:
+            missing.append(point)
+        else:
+            yield outcome
+    if not missing:
+        return
+    done = len(wanted) - len(missing)
+    failures: dict[int, Exception] = {}
+    jobs = [(point.plan_json, point.seed) for point in missing]
+    running = (executor or Local(workers)).start(jobs, reduce, store is None or store.traces)
+    finished = 0
+    waiting: list[Finished] = []
+    kept = time.monotonic()
+    # No `finally` around a `yield`: what runs and is held by nobody any more cancels itself.
+    while finished < len(missing):
+        try:
+            for index, result in running.poll(PATIENCE):
+                finished += 1
+                if isinstance(result, Made):
+                    waiting.append(Finished(missing[index], *result))
+                    continue
+                failures[index] = result
+                if store is not None:
+                    store.fail(missing[index], str(result))
+            outcomes = []
+            last = finished == len(missing)
+            if last or store is None or store.traces or time.monotonic() - kept >= TOGETHER:
+                outcomes = _keep(waiting, store, reduce)
+                waiting, kept = [], time.monotonic()
+            if on_progress is not None:
+                share = (done + running.progress() * len(missing)) / len(wanted)
+                on_progress(min(1.0, share), done + finished, len(wanted))
+        except BaseException:
+            running.cancel()
+            # The first error says what happened; a disk that is full would say so twice.
+            with contextlib.suppress(SojournError):
+                _keep(waiting, store, reduce)
+            raise
+        yield from outcomes
+    if failures:
+        raise _failed([(missing[i], failures[i]) for i in sorted(failures)], len(wanted))
+
+
+def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | None) -> list[Outcome]:
+    """Store finished runs, if there is where; return their outcomes."""
+    if store is not None and store.traces:
+        for one in waiting:
+            store.write([one], metrics_version(), _version(reduce))
+    elif store is not None and waiting:
+        store.write(waiting, metrics_version(), _version(reduce))
+    return [
+        Outcome(point, metrics, Record(data, parsed(point.plan_json)), True)
+        for point, data, metrics in waiting
+    ]
+
+
+def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None:
+    """Return what the store has of a point, if it has enough."""
+    stored = store.read(point.run_id)
+    if stored is None:
+        return None
+    samples = parsed(point.plan_json)["trace"]["interval"] is not None
+    whole = store.has_traces(point.run_id) or not samples
+    if store.traces and not whole:
+        return None
+    if _is_current(stored, reduce):
+        return Outcome(point, stored.metrics, stored.record, False)
+    if reduce is not None and not whole:
+        return None
+    values = measure(point.plan_json, stored.record.data, reduce)
+    return Outcome(point, values, stored.record, False)
+
+
+def _is_current(stored: Stored, reduce: Reduce | None) -> bool:
+    if stored.metrics_version != metrics_version():
+        return False
+    return reduce is None or (_version(reduce) is not None and stored.reduced == _version(reduce))
+
+
+def _version(reduce: Reduce | None) -> str | None:
+    return getattr(reduce, "version", None)
+
+
+def _failed(failures: Sequence[tuple[Point, Exception]], total: int) -> RunFailed:
+    point, error = failures[0]
+    reason = " ".join(str(error).split())
+    return RunFailed(
+        f"{len(failures)} of {total} runs failed; the first: {point.scenario.name}, {point.spec}, "
+        f"seed {point.seed}: {reason}"
+    )

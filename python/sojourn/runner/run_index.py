@@ -1,0 +1,78 @@
+"""Which run is in which file: a folder of Parquet files with a row a run, read at most once each."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.record.columns import RECORD_COLUMNS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+class Shelf:
+    """The files of a folder of runs, and which run is in which; reads each at most once.
+
+    A file that cannot be read is set aside under the name ``FILE.damaged``: its runs are not done.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._where: dict[str, Path] = {}
+        self._rows: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
+        for path in folder.glob("[!.]*.parquet"):
+            # A run that is alone gives the file its name; the others are looked for inside.
+            alone = re.fullmatch(r"[0-9a-f]{16}", path.stem) is not None
+            self.add(path, [path.stem] if alone else self._inside(path))
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._where
+
+    def add(self, path: Path, ids: Sequence[str]) -> None:
+        """Take note of a file and the runs in it."""
+        self._rows.pop(path, None)
+        self._where.update(dict.fromkeys(ids, path))
+
+    def find(self, run_id: str) -> Path | None:
+        """Return the file that a run is in."""
+        return self._where.get(run_id)
+
+    def read(self, run_id: str) -> dict[str, Any] | None:
+        """Return the row of a run without its record, or None if there is none that is whole."""
+        path = self._where.get(run_id)
+        if path is None:
+            # Written by somebody else since?
+            path = self.folder / f"{run_id}.parquet"
+            if not path.exists():
+                return None
+        import polars as pl
+
+        try:
+            if path not in self._rows:
+                names = pl.read_parquet_schema(path)
+                frame = pl.read_parquet(path, columns=[n for n in names if n not in RECORD_COLUMNS])
+                self._rows[path] = frame, {one: i for i, one in enumerate(frame["run_id"])}
+            frame, places = self._rows[path]
+            return frame.row(places[run_id], named=True)
+        except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+            self._set_aside(path)
+            return None
+
+    def _inside(self, path: Path) -> list[str]:
+        import polars as pl
+
+        try:
+            return pl.read_parquet(path, columns=["run_id"])["run_id"].to_list()
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            self._set_aside(path)
+            return []
+
+    def _set_aside(self, path: Path) -> None:
+        self._where = {run_id: one for run_id, one in self._where.items() if one != path}
+        self._rows.pop(path, None)
+        with contextlib.suppress(OSError):
+            path.replace(path.with_name(f"{path.name}.damaged"))

@@ -1,0 +1,257 @@
+"""What is done, on disk: the truth about a study.
+
+``runs/*.parquet`` has a row for each finished run: what was run, its metrics, and the record they came from;
+runs that finish together share a file. ``traces/ID.parquet`` has the samples over time. A file is written to
+a temporary name and renamed, that of the runs last: what is in ``runs`` is whole. Kill anything at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import platform
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sojourn import _core
+from sojourn.errors import disk, place
+from sojourn.record import TYPES, Record
+from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
+from sojourn.runner.point import Point, digest
+from sojourn.runner.run_index import Shelf
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Metrics = dict[str, float | None]
+
+#: What identifies a row; the rest are metrics and the columns of the record.
+FACTS = ("run_id", "aqm", "world", "core_version", "metrics_version", "reduced", "plan", "metrics")
+#: A temporary file of this age, in seconds, is nobody's.
+LITTER = 3600.0
+
+
+class Finished(NamedTuple):
+    """A run that is to be kept: its record as the core gave it, and the metrics made of it."""
+
+    point: Point
+    data: Mapping[str, Any]
+    metrics: Metrics
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A finished run, as read from disk."""
+
+    run_id: str
+    spec: str
+    seed: int
+    metrics: Metrics
+    metrics_version: str
+    reduced: str | None
+    plan: str
+    load: Callable[[], dict[str, Any]]
+
+    @cached_property
+    def record(self) -> Record:
+        """The record, read when first asked for."""
+        return Record(self.load(), json.loads(self.plan))
+
+
+class Store:
+    """The folder of a study.
+
+    Parameters
+    ----------
+    directory : path
+        Created if it does not exist.
+    traces : bool
+        Whether to keep the samples over time too.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str], traces: bool = True) -> None:
+        self.directory = place(directory)
+        self.traces = traces
+        #: The file, within the folder, that holds the scenario of a plan; ``scenario.toml`` if not named.
+        self.scenarios: dict[str, str] = {}
+        try:
+            for name in ("runs", "traces") if traces else ("runs",):
+                (self.directory / name).mkdir(parents=True, exist_ok=True)
+            if not os.access(self.directory / "runs", os.W_OK):
+                raise PermissionError(13, "permission denied", os.fspath(self.directory))
+            _tidy(self.directory)
+            self._shelf = Shelf(self.directory / "runs")
+        except OSError as error:
+            raise disk(error, self.directory) from None
+
+    def __contains__(self, run_id: str) -> bool:
+        return run_id in self._shelf
+
+    def path(self, run_id: str) -> Path:
+        """Return the file that a run is in; if it is not done, where it would be if it were alone."""
+        return self._shelf.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"
+
+    def trace_path(self, run_id: str, table: str = "") -> Path:
+        """Return where a run's samples (or drops, or windows) are or would be."""
+        return self.directory / "traces" / f"{run_id}{'.' if table else ''}{table}.parquet"
+
+    def read(self, run_id: str) -> Stored | None:
+        """Return a finished run, or None if it is not done or its file is damaged."""
+        facts = self._shelf.read(run_id)
+        if facts is None:
+            return None
+        return Stored(
+            run_id,
+            facts["aqm"],
+            facts["seed"],
+            {name: facts[name] for name in json.loads(facts["metrics"])},
+            facts["metrics_version"],
+            facts["reduced"],
+            facts["plan"],
+            lambda: _LazyData(self, run_id),
+        )
+
+    def row(self, run_id: str) -> pl.DataFrame:
+        """Return the row of a finished run, with its record."""
+        import polars as pl
+
+        path = self.path(run_id)
+        try:
+            return pl.scan_parquet(path, glob=False).filter(pl.col("run_id") == run_id).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise disk(OSError(0, f"damaged: {error}", os.fspath(path)), path) from None
+
+    def has_traces(self, run_id: str) -> bool:
+        """Tell whether the samples of a run were kept."""
+        return self.trace_path(run_id).exists()
+
+    def write(self, finished: Sequence[Finished], version: str, reduced: str | None = None) -> None:
+        """Keep finished runs: their samples first, then one file with the rows that say they are done.
+
+        Parameters
+        ----------
+        finished : sequence of Finished
+            At least one.
+        version : str
+            Of the formulas behind the metrics.
+        reduced : str or None
+            Version of the further metrics among them.
+        """
+        import polars as pl
+
+        facts = [
+            {
+                "run_id": one.point.run_id,
+                "aqm": one.point.spec,
+                "world": one.point.world,
+                "core_version": _core.CORE_VERSION,
+                "metrics_version": version,
+                "reduced": reduced,
+                "plan": one.point.plan_json,
+                "metrics": json.dumps(list(one.metrics)),
+            }
+            for one in finished
+        ]
+        names = dict.fromkeys(name for one in finished for name in one.metrics)
+        values = {
+            name: pl.Series([one.metrics.get(name) for one in finished], dtype=pl.Float64) for name in names
+        }
+        rows = (
+            pl.DataFrame(facts, schema=dict.fromkeys(FACTS, pl.String))
+            .with_columns(pl.Series("seed", [one.point.seed for one in finished], dtype=pl.UInt64))
+            .hstack(pl.DataFrame(values))
+            .hstack(pack([one.data for one in finished]))
+        )
+        ids = [one.point.run_id for one in finished]
+        name = ids[0] if len(ids) == 1 else f"chunk-{digest(*ids)}"
+        path = self.directory / "runs" / f"{name}.parquet"
+        try:
+            for one in finished if self.traces else ():
+                for table, frame in trace_frames(one.data):
+                    write_whole(self.trace_path(one.point.run_id, table), parquet(frame))
+            write_whole(path, parquet(rows))
+        except OSError as error:
+            raise disk(error, self.directory) from None
+        self._shelf.add(path, ids)
+
+    def fail(self, point: Point, reason: str) -> None:
+        """Write down that a run failed; the same seed would fail again."""
+        line = {"run_id": point.run_id, "aqm": point.spec, "seed": point.seed, "reason": reason}
+        line["repeat"] = self.repeat(point)
+        with contextlib.suppress(OSError), (self.directory / "failures.jsonl").open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def repeat(self, point: Point) -> str:
+        """Return the command that runs a point again, from what the folder holds."""
+        scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
+        words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
+        return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
+
+
+class _LazyData(dict[str, Any]):
+    """The core's dict, read back when it is asked for: counters from the row, samples from their files."""
+
+    def __init__(self, store: Store, run_id: str) -> None:
+        super().__init__()
+        self._store = store
+        self._run_id = run_id
+
+    def __missing__(self, key: str) -> Any:
+        if key in RECORD_COLUMNS:
+            self.update({"hosts": {}, "lateness": None, **unpack(self._store.row(self._run_id))})
+        elif key == "series":
+            self[key] = series_data(self._trace(""), [queue["name"] for queue in self["queues"]])
+        elif key in TRACE_TABLES:
+            frame = self._trace(key)
+            self[key] = {
+                name: b"" if frame is None else frame[name].to_numpy().tobytes() for name in TYPES[key]
+            }
+        else:
+            raise KeyError(key)
+        return self[key]
+
+    def _trace(self, table: str) -> pl.DataFrame | None:
+        import polars as pl
+
+        path = self._store.trace_path(self._run_id, table)
+        try:
+            return pl.read_parquet(path) if path.exists() else None
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise disk(OSError(0, f"damaged trace: {error}", os.fspath(path)), path) from None
+
+
+def _tidy(directory: Path) -> None:
+    """Remove what killed processes left half written; what may still be written stays."""
+    for path in directory.rglob(".*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > LITTER:
+                path.unlink()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    # Shards on several machines may share the folder: a process id alone is not unique.
+    temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def parquet(frame: pl.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd", compression_level=3)
+    return buffer.getvalue()

@@ -1,0 +1,108 @@
+"""Rates that change with time: what a scenario says of a link's capacity, as the core's plan has it.
+
+A trace is read when a plan is made, and its content is part of the plan: another content is another run.
+"""
+
+from __future__ import annotations
+
+import csv
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.errors import InputError
+from sojourn.spec.units import draw, number
+
+if TYPE_CHECKING:
+    from sojourn.spec.scenario import Varying
+
+MTU_BITS = 1504 * 8
+MS, SECOND = 1_000_000, 1_000_000_000
+MOST_BYTES = 64_000_000
+
+
+def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | None:
+    """Return the plan of a varying rate; None where it does not vary.
+
+    Parameters
+    ----------
+    varying : Varying, optional
+        As in the scenario.
+    where : str
+        The scenario's file: traces are looked for beside it.
+    key : str
+        The table's name, for errors.
+    """
+    if varying is None:
+        return None
+    if varying.file is None:
+        every, rate = varying.every or "", varying.rate or ""
+        return {"redraw": {"every": number("span", every), "rate": draw(rate, "rate")}}
+    path = Path(where).parent / varying.file
+    place = f"{where}: {key}.file"
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(place, f"= {varying.file!r} is too large", "at most 64 MB")
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(place, f"= {varying.file!r} is not text") from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(place, f"= {str(path)!r} cannot be read: {reason}") from None
+    is_csv = path.suffix.lower() == ".csv"
+    steps = csv_steps(text, place) if is_csv else mahimahi_steps(text, place)
+    return {"steps": {"steps": steps, "repeats": not is_csv}}
+
+
+def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
+    r"""Return [ns, bit/s] of every line ``seconds,bit/s``; the last one stays.
+
+    Examples
+    --------
+    >>> csv_steps("time_s,rate_bps\n0,1e6\n0.5,2e6\n")
+    [[500000000, 1000000], [1000000000, 2000000]]
+    """
+    rows: list[tuple[float, float]] = []
+    for i, row in enumerate(csv.reader(text.splitlines())):
+        if not row:
+            continue
+        try:
+            time, rate = (float(word) for word in row)
+        except ValueError:
+            if i == 0:
+                continue  # a head
+            raise InputError(place, f"line {i + 1} is not 'time,rate'", "seconds and bit/s") from None
+        if not (0 <= time <= 1e7 and 0 <= rate <= 1e13) or (time <= rows[-1][0] if rows else time != 0):
+            problem = f"line {i + 1}: times must begin at 0 and grow, rates be 0 to 1e13"
+            raise InputError(place, problem, "seconds and bit/s")
+        rows.append((time, rate))
+    if not rows or rows[-1][1] < 1:
+        raise InputError(place, "has no line, or ends in no rate", "lines 'time,rate'")
+    ends = [round(time * SECOND) for time, _ in rows[1:]] + [round(rows[-1][0] * SECOND) + SECOND]
+    starts = [0, *ends[:-1]]
+    steps = [[b - a, round(rate)] for a, b, (_, rate) in zip(starts, ends, rows, strict=True)]
+    return [step for step in steps if step[0] > 0]
+
+
+def mahimahi_steps(text: str, place: str = "trace") -> list[list[int]]:
+    r"""Return [ns, bit/s] for each stretch of milliseconds with as many chances to send.
+
+    Examples
+    --------
+    >>> mahimahi_steps("1\n1\n2\n2\n4\n")
+    [[2000000, 24064000], [1000000, 0], [1000000, 12032000]]
+    """
+    chances: dict[int, int] = {}
+    last = 0
+    for i, line in enumerate(text.split()):
+        if not (line.isascii() and line.isdigit()) or not last <= int(line) <= 10_000_000:
+            problem = (
+                f"line {i + 1}: {line[:20]!r} is not a millisecond that is no earlier than the one before"
+            )
+            raise InputError(place, problem, "whole numbers, one a line")
+        last = int(line)
+        chances[max(1, last)] = chances.get(max(1, last), 0) + 1
+    if not chances:
+        raise InputError(place, "is empty", "one millisecond a line")
+    per_ms = (chances.get(ms, 0) for ms in range(1, max(1, last) + 1))
+    return [[MS * len(list(run)), count * MTU_BITS * 1000] for count, run in groupby(per_ms)]

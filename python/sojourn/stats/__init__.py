@@ -1,0 +1,35 @@
+"""Statistics: estimates with intervals, tests, batch means, the end of a warm-up; plain numbers only."""
+
+from sojourn.stats.estimates import (
+    Effect,
+    Estimate,
+    bootstrap,
+    deviation,
+    equivalent,
+    holm,
+    mean,
+    mean_ci,
+    paired,
+    share_interval,
+    sign_test,
+    spearman,
+    t_quantile,
+    t_tail,
+)
+
+__all__ = [
+    "Effect",
+    "Estimate",
+    "bootstrap",
+    "deviation",
+    "equivalent",
+    "holm",
+    "mean",
+    "mean_ci",
+    "paired",
+    "share_interval",
+    "sign_test",
+    "spearman",
+    "t_quantile",
+    "t_tail",
+]

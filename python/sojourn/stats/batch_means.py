@@ -1,0 +1,98 @@
+"""One long run instead of many seeds: batch means, and whether the values have a heavy tail.
+
+Samples of one run depend on each other, so their spread says too little about their mean; means over long
+batches hardly do. Where values have a heavy tail (an index below 2: no variance) means converge as
+n^(1/index - 1), not as n^(-1/2), and neither seeds nor batches help much (Crovella and Lipsky 1997).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from sojourn.stats import Estimate, mean_ci
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FINE, BATCHES, CORRELATED = 400, 40, 0.4
+#: Share of the largest values that Hill's estimate looks at.
+TAIL = 0.05
+LEAST_VALUES = 200
+
+
+class Tail(NamedTuple):
+    """A heavy tail: its index (the exponent) with a 95 % interval, and the share of the largest hundredth."""
+
+    exponent: float
+    low: float
+    high: float
+    top_share: float
+
+
+def batch_means(values: Floats, level: float = 0.95) -> Estimate:
+    """Return mean and half-width of the interval from one run's samples; None if they are too few for one.
+
+    The samples are cut into 400 batches. If neighbours among these correlate by less than 0.4, forty batches
+    of ten times the length hardly correlate at all, and Student's t holds for their means (Law and Carson
+    1979). If not, the run is too short. Samples at the end that fill no batch are left out of the interval.
+
+    Parameters
+    ----------
+    values : array
+        Samples at equal distances, without the warm-up.
+    level : float
+        Of the interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> batch_means(np.tile([1.0, 3.0], 4000))
+    Estimate(mean=2.0, ci95=0.0, n=40)
+    """
+    if len(values) == 0:
+        return Estimate(None, None, 0)
+    whole = float(values.mean())
+    size = len(values) // FINE
+    if size == 0 or _serial(values[: size * FINE].reshape(FINE, size).mean(axis=1)) >= CORRELATED:
+        return Estimate(whole, None, 0)
+    means = values[: size * FINE].reshape(BATCHES, -1).mean(axis=1)
+    return Estimate(whole, mean_ci(means.tolist(), level).ci95, BATCHES)
+
+
+def _serial(values: Floats) -> float:
+    """Return the first serial correlation."""
+    away = values - values.mean()
+    squares = float(away @ away)
+    return float(away[:-1] @ away[1:]) / squares if squares > 0 else 0.0
+
+
+def heavy_tail(values: Floats) -> Tail | None:
+    """Return the tail of values if it is shown to be heavy: its index is below 2, and surely so.
+
+    Hill's estimate (1975) from the largest twentieth: 1 / index is the mean of the logarithms of these values
+    over the smallest of them. Its standard error is index / sqrt(k), with k values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.Generator(np.random.PCG64(1))
+    >>> tail = heavy_tail(rng.pareto(1.2, 20000) + 1)
+    >>> round(tail.exponent, 1), heavy_tail(rng.exponential(1.0, 20000))
+    (1.2, None)
+    """
+    import numpy as np
+
+    known = np.sort(values[np.isfinite(values) & (values > 0)])[::-1]
+    count = int(len(known) * TAIL)
+    if len(known) < LEAST_VALUES or known[count] == known[0]:
+        return None
+    index = 1.0 / float(np.log(known[:count] / known[count]).mean())
+    error = 1.96 * index / math.sqrt(count)
+    if index + error >= 2.0:
+        return None
+    top = float(known[: max(1, len(known) // 100)].sum() / known.sum())
+    return Tail(index, index - error, index + error, top)

@@ -1,0 +1,1 @@
+"""The same scenario in two worlds: how far they agree."""

@@ -1,0 +1,1 @@
+"""Sweeps: keys of a scenario over many values."""

@@ -1,0 +1,157 @@
+"""The folder of a sweep explains itself: plan, scenarios, what is done, tables, and a page that says so.
+
+``sweep.toml`` is the plan, ``cells/ID.toml`` each combination as a scenario, ``runs/`` what is done. When
+nothing is missing there are ``runs.parquet`` and ``summary.parquet``, for any reader of Parquet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+from sojourn.errors import InputError, disk
+from sojourn.runner.ownership import claim
+from sojourn.runner.point import digest
+from sojourn.runner.run_index import Shelf
+from sojourn.runner.store import Store, parquet, write_whole
+from sojourn.study.sweep.run import Sweep, Swept
+
+PLAN = "sweep.toml"
+RUNS = "runs.parquet"
+SUMMARY = "summary.parquet"
+REPORT = "report.html"
+
+README = """\
+# A sweep of {name}, by sojourn {version}
+
+{runs} runs: {cells} combinations, {seeds} seeds each. Made by, and continued by:
+
+    {command}
+
+| file | what |
+|---|---|
+| sweep.toml | the plan, complete |
+| cells/ID.toml | each combination as a scenario for `sojourn run` |
+| runs/ | what is done: a row a run, with metrics and the counters behind them |
+| runs.parquet | when all is done: a row a run, with the varied keys and every metric |
+| summary.parquet | when all is done: mean and half-width of the 95 % interval over the seeds |
+| failures.jsonl | runs that failed: seed, reason, the command that repeats it |
+| manifest.json | versions, command, whether it is complete |
+
+How far it is: `sojourn sweep status DIR`. A report: `sojourn report DIR`. In Python, one of
+
+    polars.read_parquet("DIR/summary.parquet")
+    pandas.read_parquet("DIR/summary.parquet")
+    duckdb.sql("FROM 'DIR/summary.parquet'")
+"""
+
+
+def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
+    """Make the folder of a sweep, or find it again; return the store of its runs."""
+    from sojourn.api import command_line
+
+    claim(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    store = Store(directory, traces=False)
+    words = command_line(command) if command else ""
+    text = plan.to_toml()
+    try:
+        (directory / "cells").mkdir(exist_ok=True)
+        if (directory / PLAN).exists() and (directory / PLAN).read_text() != text:
+            for name in (RUNS, SUMMARY, REPORT):  # of other values; what is done of them stays in runs/
+                (directory / name).unlink(missing_ok=True)
+        write_whole(directory / PLAN, text.encode())
+        for cell in plan.cells:
+            text = cell.scenario.to_toml()
+            name = f"cells/{digest(text, length=8)}.toml"
+            store.scenarios |= {cell.scenario.plan_json(spec): name for spec in cell.specs}
+            if not (directory / name).exists():
+                write_whole(directory / name, text.encode())
+    except OSError as error:
+        raise disk(error, directory) from None
+    facts: dict[str, Any] = {
+        "version": _core.VERSION,
+        "core_version": _core.CORE_VERSION,
+        "status": "running",
+        "runs": len(plan.points),
+        "command": words,
+    }
+    _write(directory / "manifest.json", json.dumps(facts, indent=1))
+    page = README.format(
+        name=plan.scenario.name,
+        version=_core.VERSION,
+        runs=len(plan.points),
+        cells=len(plan.cells),
+        seeds=plan.seeds,
+        command=words or f"sojourn sweep {PLAN} --out .",
+    )
+    _write(directory / "README.md", page.rstrip())
+    return store
+
+
+def finish(swept: Swept, directory: Path) -> None:
+    """Write the tables of a sweep of which nothing is missing."""
+    try:
+        write_whole(directory / RUNS, parquet(swept.runs()))
+        write_whole(directory / SUMMARY, parquet(swept.summary()))
+    except OSError as error:
+        raise disk(error, directory) from None
+    facts = json.loads((directory / "manifest.json").read_text())
+    _write(directory / "manifest.json", json.dumps({**facts, "status": "complete"}, indent=1))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_whole(path, (text + "\n").encode())
+    except OSError as error:
+        raise disk(error, path) from None
+
+
+def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
+    """Return how many of the runs are done in a folder."""
+    shelf = Shelf(Path(directory) / "runs")
+    return sum(point.run_id in shelf for point in plan.points)
+
+
+def reopen(directory: str | os.PathLike[str]) -> Swept:
+    """Return what is done of the sweep in a folder; nothing is run."""
+    from sojourn.study.sweep.plan_file import read
+
+    plan = read(Path(directory) / PLAN)
+    store = Store(directory, traces=False)
+    found = {point: store.read(point.run_id) for point in plan.points}
+    return Swept(plan, {p: one.metrics for p, one in found.items() if one is not None}, Path(directory))
+
+
+def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return how far a sweep in a folder is: runs, done, failed (each with its command), command.
+
+    Raises
+    ------
+    InputError
+        If it is no folder of a sweep.
+    """
+    from sojourn.study.sweep.plan_file import read
+
+    folder = Path(directory)
+    if not (folder / PLAN).exists():
+        raise InputError(str(folder), f"is not the folder of a sweep: it has no {PLAN}")
+    plan = read(folder / PLAN)
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        failures = folder / "failures.jsonl"
+        lines = failures.read_text().splitlines() if failures.exists() else []
+    except (OSError, ValueError) as error:
+        raise InputError(str(folder), f"cannot be read: {error}") from None
+    failed = {one["run_id"]: one for one in map(json.loads, lines)}
+    shelf = Shelf(folder / "runs")
+    missing = {point.run_id for point in plan.points if point.run_id not in shelf}
+    return {
+        "runs": len(plan.points),
+        "done": len(plan.points) - len(missing),
+        "failed": [one for run_id, one in failed.items() if run_id in missing],
+        "command": manifest.get("command", ""),
+    }

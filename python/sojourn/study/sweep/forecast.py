@@ -1,0 +1,61 @@
+"""What a sweep will take: a few short trial runs, and what is done already."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+from sojourn.errors import InputError
+from sojourn.runner.point import Point
+from sojourn.study.sweep.folder import done
+from sojourn.study.sweep.run import Sweep
+
+
+class Estimate(NamedTuple):
+    """What a sweep will take, as far as a few trial runs can tell."""
+
+    runs: int
+    done: int
+    seconds: float
+    bytes: int
+
+
+def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Estimate:
+    """Return what is left to do, from short trial runs of the first, middle and last combination."""
+    import tempfile
+
+    from sojourn.runner.execute import check, execute
+    from sojourn.runner.store import Store
+
+    points = plan.points
+    check(points)
+    finished = done(plan, directory)
+    first = points[: max(1, len(points) // plan.seeds)]
+    seconds, size = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(folder, traces=False)
+
+        def timed(point: Point, share: float) -> float:
+            short = _shortened(point, share)
+            begun = time.perf_counter()
+            list(execute([short], store, 1))
+            size.append(store.path(short.run_id).stat().st_size)
+            return time.perf_counter() - begun
+
+        timed(first[0], 0.01)  # imports and caches
+        for point in (first[0], first[len(first) // 2], first[-1]):
+            fifth, tenth = timed(point, 0.2), timed(point, 0.1)
+            seconds.append(fifth + 8 * max(0.0, fifth - tenth))
+    left = len(points) - finished
+    return Estimate(len(points), finished, sum(seconds) / len(seconds) * left / workers, max(size) * left)
+
+
+def _shortened(point: Point, share: float) -> Point:
+    """Return the same with a share of its duration, the warm-up too; itself if that cannot be."""
+    warmup, duration = point.scenario.seconds
+    changes = {"duration": f"{duration * share:.9g}s", "warmup": f"{warmup * share:.9g}s"}
+    try:
+        return Point(point.scenario.with_(**changes), point.spec, point.seed)
+    except InputError:
+        return point

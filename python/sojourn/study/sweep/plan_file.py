@@ -1,0 +1,85 @@
+"""Plan files of sweeps: TOML in, a `Sweep` out, or one clear refusal."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.spec.scenario import Scenario, load
+from sojourn.study.axes import Axis, listed, spaced
+from sojourn.study.sweep.run import Sweep
+
+
+def read(path: str | os.PathLike[str]) -> Sweep:
+    """Read a plan file: ``scenario`` (a table, or a file beside it), ``aqms``, ``seeds``, ``vary``.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read or says something unknown.
+    """
+    where = str(path)
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(where, f"is not TOML: {error}") from None
+    known = ("scenario", "aqms", "seeds", "seed_from", "vary")
+    for key in data:
+        if key not in known:
+            raise InputError(
+                f"{where}: {key}", "is unknown", ", ".join(known), _core.nearest(key, list(known))
+            )
+    scenario = data.get("scenario")
+    if isinstance(scenario, dict):
+        varied = Scenario(**scenario, __where__=where)
+    elif isinstance(scenario, str):
+        varied = load(Path(path).parent / scenario)
+    else:
+        raise InputError(f"{where}: scenario", "is missing", "the name of a scenario file, or a table")
+    vary = data.get("vary", {})
+    if not isinstance(vary, dict):
+        raise InputError(f"{where}: vary", "is no table", '[vary] "queue.limit" = ["50p", "100p"]')
+    return Sweep(
+        varied,
+        _texts(data.get("aqms", []), f"{where}: aqms"),
+        [axis_of(key, values, where) for key, values in _flat(vary)],
+        _whole(data.get("seeds", 5), f"{where}: seeds"),
+        _whole(data.get("seed_from", 1), f"{where}: seed_from"),
+    )
+
+
+def axis_of(key: str, values: object, where: str) -> Axis:
+    """Return the axis of a list of values, or of a range as text."""
+    place = f"{where}: vary.{key}"
+    if isinstance(values, str):
+        return spaced(key, values) if ":" in values else listed(key, values)
+    if not isinstance(values, list) or not values:
+        raise InputError(place, "has no values", 'a list, or "LOW:HIGH:N"')
+    return Axis(key, tuple(dict.fromkeys(str(one) for one in values)))
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
+    """Take ``queue.limit = ...`` and ``"queue.limit" = ...`` for the same."""
+    found: list[tuple[str, Any]] = []
+    for key, value in table.items():
+        found += _flat(value, f"{before}{key}.") if isinstance(value, dict) else [(before + key, value)]
+    return found
+
+
+def _texts(value: object, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InputError(where, "is no list of specs", '["red", "pie target 20ms"]')
+    return value
+
+
+def _whole(value: object, where: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InputError(where, f"= {value!r} is no whole number")
+    return value

@@ -1,0 +1,87 @@
+"""The job script of a sweep for SLURM: an array of shards that share a folder, and need no service at all."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from sojourn.errors import InputError, disk
+from sojourn.runner.store import write_whole
+from sojourn.study.sweep.folder import PLAN, prepare
+from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.run import Sweep
+
+SCRIPT = "job.sh"
+#: A job gets this many times what the trial runs foretell, and never less than ten minutes: sites end jobs.
+MARGIN = 3.0
+LEAST = 10
+
+TEXT = """\
+#!/bin/bash
+# {runs} runs of {name} in {count} shards: about {minutes:.3g} minutes each where this was written.
+# Each shard skips what is done: submit again whatever was lost. The last one writes the tables.
+#SBATCH --job-name={job}
+#SBATCH --array=1-{count}
+#SBATCH --cpus-per-task={cpus}
+#SBATCH --time={limit}
+#SBATCH --output={log}
+exec {sojourn} sweep {plan} --out {out} \\
+  --shard "$SLURM_ARRAY_TASK_ID/{count}" --workers "${{SLURM_CPUS_PER_TASK:-{cpus}}}"
+"""
+
+
+def write_script(
+    plan: Sweep, directory: Path, count: int, workers: int | None = None, command: Sequence[str] = ()
+) -> Path:
+    """Write the folder of a sweep with the job script, and return the script's path.
+
+    Parameters
+    ----------
+    plan : Sweep
+        What to run.
+    directory : path
+        Of the sweep; every node must see it under this name.
+    count : int
+        How many shards.
+    workers : int, optional
+        Cores of each; one if None.
+    command : sequence of str
+        The words that repeat this, for the manifest.
+    """
+    if not 1 <= count <= len(plan.points):
+        raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
+    cpus = workers or 1
+    found = estimate(plan, directory, cpus)
+    prepare(plan, directory, command)
+    folder = directory.resolve()
+    minutes = found.seconds / 60 / count
+    text = TEXT.format(
+        runs=found.runs,
+        name=plan.scenario.name,
+        count=count,
+        minutes=minutes,
+        job="".join(c if c.isalnum() else "-" for c in plan.scenario.name),
+        cpus=cpus,
+        limit=max(LEAST, math.ceil(MARGIN * minutes)),
+        log=folder / "slurm-%A_%a.log",
+        sojourn=_program(),
+        plan=shlex.quote(os.fspath(folder / PLAN)),
+        out=shlex.quote(os.fspath(folder)),
+    )
+    path = directory / SCRIPT
+    try:
+        write_whole(path, text.encode())
+        path.chmod(0o755)
+    except OSError as error:
+        raise disk(error, path) from None
+    return path
+
+
+def _program() -> str:
+    """Return the words that start this very sojourn."""
+    import sys
+
+    return shlex.join([sys.executable, "-m", "sojourn"])

@@ -1,0 +1,1 @@
+"""Tuning: parameters of an algorithm for one link."""

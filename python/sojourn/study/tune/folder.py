@@ -1,0 +1,112 @@
+"""The folder of a tuning: plan, scenario, runs, every trial, and the confirmation; written, and read back."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.errors import InputError, disk
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import Store, parquet, write_whole
+from sojourn.study.compare import Comparison
+from sojourn.study.tune.ranking import Objective
+from sojourn.study.tune.run import CONFIRM, Tune, Tuned, choose
+from sojourn.study.tune.search import Trial
+
+MANIFEST = "tune.json"
+TRIALS = "trials.parquet"
+REPORT = "report.html"
+
+
+def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
+    """Make the folder, or find it again; return the store of its runs."""
+    from sojourn.api import command_line
+
+    claim(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    store = Store(folder, traces=False)
+    facts = {
+        "version": _core.VERSION,
+        "core_version": _core.CORE_VERSION,
+        "command": command_line(command) if command else "",
+        **plan.facts(),
+    }
+    try:
+        if (folder / MANIFEST).exists() and not _asks_the_same(folder, plan):
+            for name in (TRIALS, REPORT):  # of another question; what is done of it stays in runs/
+                (folder / name).unlink(missing_ok=True)
+        write_whole(folder / "scenario.toml", plan.scenario.to_toml().encode())
+        write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
+    except OSError as error:
+        raise disk(error, folder) from None
+    return store
+
+
+def _asks_the_same(folder: Path, plan: Tune) -> bool:
+    """Tell whether what was tuned here before is what is tuned now."""
+    try:
+        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    now = json.loads(json.dumps(plan.facts()))
+    return all(facts.get(key) == value for key, value in now.items())
+
+
+def keep_trials(tuned: Tuned, folder: Path) -> None:
+    """Write every trial: the tuning is finished."""
+    try:
+        write_whole(folder / TRIALS, parquet(tuned.table()))
+    except OSError as error:
+        raise disk(error, folder) from None
+
+
+def reopen(directory: str | os.PathLike[str]) -> Tuned:
+    """Read a finished tuning back from its folder; nothing is run.
+
+    Raises
+    ------
+    InputError
+        If it is no folder of a tuning, or not finished.
+    """
+    import polars as pl
+
+    from sojourn.results import Results
+    from sojourn.spec.scenario import load
+
+    folder = Path(directory)
+    try:
+        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        rows = pl.read_parquet(folder / TRIALS).rows(named=True)
+    except FileNotFoundError:
+        raise InputError(str(folder), f"is no finished tuning: it has no {MANIFEST} or no {TRIALS}") from None
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise InputError(str(folder), f"cannot be read: {error}") from None
+    objectives = [Objective.parse(one) for one in facts["objectives"]]
+    (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
+    plan = Tune(
+        load(folder / "scenario.toml"),
+        facts["aqms"],
+        objectives,
+        {},
+        facts["trials"],
+        last - first + 1,
+        first,
+        latest - fresh + 1,
+        facts["best"],
+        facts["baseline"],
+        facts["weight"],
+        facts["rule"],
+        facts["sampler_seed"],
+    )
+    trials = [
+        Trial(
+            row["trial"], row["aqm"], {o.metric: row[f"{o.metric}_by_seed"] for o in objectives}, row["state"]
+        )
+        for row in rows
+    ]
+    comparison = Comparison.of(Results.open(folder / CONFIRM))
+    if comparison is None:
+        raise InputError(str(folder), "is no finished tuning: nothing is confirmed")
+    return Tuned(plan, trials, choose(plan, trials), comparison, folder)

@@ -1,0 +1,238 @@
+"""Settings ranked by the papers' rule: a table of metrics in, sums and places out, ties stated.
+
+`sojourn.study.tune.rank` has the rule; here are the table, the order within ties as a file, and what a
+published column says beside ours.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from sojourn import _core
+from sojourn.errors import InputError, unknown
+from sojourn.metrics import METRICS, find
+from sojourn.study.tune.rank import Column, Weight, literal, printed, weigh
+
+WEIGHTS: dict[str, Weight] = {"literal": literal, "printed": printed}
+WEIGHTS_IN_WORDS = {"literal": "2^rank", "printed": "0, 2, 4, 6, 8, then 2^(rank - 2)"}
+
+
+class Objective(NamedTuple):
+    """A metric and which way is better."""
+
+    metric: str
+    higher: bool
+
+    @classmethod
+    def parse(cls, text: str) -> Objective:
+        """Read ``NAME``, ``NAME:higher`` or ``NAME:lower``; a metric of Sojourn's own knows its way.
+
+        Examples
+        --------
+        >>> Objective.parse("utilization"), Objective.parse("ftp.timeouts").higher
+        (Objective(metric='utilization', higher=True), False)
+        >>> Objective.parse("loss_ms:lower")
+        Objective(metric='loss_ms', higher=False)
+        """
+        name, colon, way = text.partition(":")
+        if colon and way not in ("higher", "lower"):
+            raise unknown(way, "a way", ("higher", "lower"), f"metric {name}")
+        own = name.rpartition(".")[2]
+        known = find(name) if own in METRICS else None
+        better = way or (known.better if known is not None else "")
+        if not better:
+            near = None if known is not None else _core.nearest(own, list(METRICS))
+            allowed = f"{name}:lower or {name}:higher"
+            raise InputError(f"metric {name}", "is neither better nor worse by itself", allowed, near)
+        return cls(name, better == "higher")
+
+
+class Tie(NamedTuple):
+    """Settings that are equal in a metric, better first, and how that order was found."""
+
+    metric: str
+    order: tuple[str, ...]
+    because: str
+
+
+class Moved(NamedTuple):
+    """A published number that is not ours."""
+
+    setting: str
+    ours: float
+    published: float
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Settings under the rank rule.
+
+    Parameters
+    ----------
+    values : mapping of str to mapping of str to float
+        Setting to metric to value.
+    objectives : sequence of Objective
+        What counts.
+    weight : str
+        ``literal`` (2^rank) or ``printed`` (0, 2, 4, 6, 8, then 2^(rank - 2)).
+    ties : sequence of Tie
+        Orders within ties; equal values without one share the better rank.
+    """
+
+    values: Mapping[str, Mapping[str, float]]
+    objectives: Sequence[Objective]
+    weight: str = "literal"
+    ties: Sequence[Tie] = field(default_factory=tuple)
+
+    def __post_init__(self) -> None:
+        if self.weight not in WEIGHTS:
+            raise unknown(self.weight, "a weight", WEIGHTS, "weight")
+        if not self.values:
+            raise InputError("settings", "are missing: there is nothing to rank")
+        known = list(next(iter(self.values.values())))
+        for place, names in (
+            ("metric", [o.metric for o in self.objectives]),
+            ("tie", [t.metric for t in self.ties]),
+        ):
+            for name in names:
+                if name not in known:
+                    raise unknown(name, "a column of the table", known, place)
+        for tie in self.ties:
+            if {frozenset(tie.order)}.isdisjoint(frozenset(g) for g in self.groups(tie.metric)):
+                equal = "; ".join(", ".join(group) for group in self.groups(tie.metric)) or "none"
+                raise InputError(
+                    f"tie in {tie.metric}", f"= {', '.join(tie.order)} are not settings that tie", equal
+                )
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """One column an objective."""
+        return [
+            Column(
+                {name: row[metric] for name, row in self.values.items()},
+                higher,
+                [tie.order for tie in self.ties if tie.metric == metric],
+            )
+            for metric, higher in self.objectives
+        ]
+
+    def groups(self, metric: str) -> list[list[str]]:
+        """Return the settings that are equal in a metric, better ranks first."""
+        higher = next((o.higher for o in self.objectives if o.metric == metric), False)
+        column = Column({name: row[metric] for name, row in self.values.items()}, higher)
+        return [group for group, _ in column.groups() if len(group) > 1]
+
+    @property
+    def open_ties(self) -> list[tuple[str, list[str]]]:
+        """Metric and settings of each tie whose order nobody gave."""
+        given = {(tie.metric, frozenset(tie.order)) for tie in self.ties}
+        return [
+            (metric, group)
+            for metric, _ in self.objectives
+            for group in self.groups(metric)
+            if (metric, frozenset(group)) not in given
+        ]
+
+    @cached_property
+    def ranks(self) -> list[dict[str, int]]:
+        """Ranks, objective by objective."""
+        return [column.ranks() for column in self.columns]
+
+    @cached_property
+    def sums(self) -> dict[str, int]:
+        """Sum of the weights of each setting's ranks: the smallest is best."""
+        return weigh(self.columns, WEIGHTS[self.weight])
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Place of each setting; equal sums share the better one."""
+        return {name: 1 + sum(other < own for other in self.sums.values()) for name, own in self.sums.items()}
+
+    @property
+    def order(self) -> list[str]:
+        """The settings, best first."""
+        return sorted(self.sums, key=self.sums.__getitem__)
+
+    def beside(self, ours: Mapping[str, int], column: str) -> list[Moved]:
+        """Return where a published column says something else."""
+        known = list(next(iter(self.values.values())))
+        if column not in known:
+            raise unknown(column, "a column of the table", known)
+        return [
+            Moved(name, own, self.values[name][column])
+            for name, own in ours.items()
+            if own != self.values[name][column]
+        ]
+
+
+def read_table(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
+    """Read a table of settings, CSV or Parquet: the first column names them, numbers are metrics.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, a setting stands there twice, or a number is missing.
+    """
+    import polars as pl
+
+    where = os.fspath(path)
+    try:
+        is_parquet = where.endswith(".parquet")
+        frame = pl.read_parquet(where) if is_parquet else pl.read_csv(where, comment_prefix="#")
+    except OSError as error:
+        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except pl.exceptions.PolarsError as error:
+        raise InputError(where, f"is no table: {str(error).splitlines()[0]}") from None
+    names = frame.columns[:1]
+    numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in names]
+    if not names or not numbers:
+        raise InputError(where, "is no table of settings", "a column of names, then columns of numbers")
+    found: dict[str, dict[str, float]] = {}
+    for row in frame.rows(named=True):
+        setting = str(row[names[0]])
+        if setting in found:
+            raise InputError(where, f"has the setting {setting!r} twice")
+        missing = next((name for name in numbers if row[name] is None), None)
+        if missing is not None:
+            raise InputError(f"{where}: {setting}", f"has no {missing}")
+        found[setting] = {name: float(row[name]) for name in numbers}
+    return found
+
+
+def read_ties(path: str | os.PathLike[str]) -> list[Tie]:
+    """Read the order within ties: ``[[tie]]`` with ``metric``, ``order`` (better first) and ``because``."""
+    where = os.fspath(path)
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(where, f"is not TOML: {error}") from None
+    found = []
+    for i, one in enumerate(data.get("tie", []), 1):
+        place = f"{where}: tie {i}"
+        keys = ("metric", "order", "because")
+        if not isinstance(one, dict):
+            raise InputError(place, "is no table", "[[tie]]")
+        for key in one:
+            if key not in keys:
+                raise InputError(
+                    f"{place}: {key}", "is unknown", ", ".join(keys), _core.nearest(key, list(keys))
+                )
+        for key in keys:
+            if not one.get(key):
+                raise InputError(
+                    f"{place}: {key}", "is missing", "a metric, an order, and where it comes from"
+                )
+        if not isinstance(one["order"], list):
+            raise InputError(f"{place}: order", "is no list of settings")
+        found.append(Tie(str(one["metric"]), tuple(map(str, one["order"])), str(one["because"])))
+    if not found:
+        raise InputError(where, "has no ties", "[[tie]] tables")
+    return found

@@ -1,0 +1,173 @@
+"""What a search may turn: the parameters of an algorithm and the range of each, from its schema.
+
+A parameter is searched if it is a number, a time or an amount of queue and has a default of its own that is
+not 0: what is computed from the link stays computed, and what is measured in bytes of a packet is a fact of
+the traffic. Its range is a tenth to ten times the default, as far as the schema allows, on a logarithmic
+scale. ``-P`` and ``-L`` say otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import _core
+from sojourn.errors import InputError, unknown
+from sojourn.study.axes import quantity_of, with_parameter
+
+SPAN = 10.0
+_KINDS = ("number", "span", "size")
+#: How a spec says yes and no.
+FLAGS = ("on", "off", "true", "false", "yes", "no")
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One parameter of an algorithm and what it may be.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    low, high : float
+        The range, in `unit`; not used if there are `choices`.
+    unit : str
+        Written behind the number.
+    log : bool
+        Whether equal ratios are equally likely, not equal differences.
+    whole : bool
+        Whether only whole numbers make sense.
+    choices : tuple of str
+        The values, if they are a list.
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 0.0
+    unit: str = ""
+    log: bool = True
+    whole: bool = False
+    choices: tuple[str, ...] = ()
+
+    def text(self, value: float | str) -> str:
+        """Return a value as a spec has it, with five digits.
+
+        Examples
+        --------
+        >>> Knob("target", 0.5, 50, "ms").text(12.34567)
+        '12.346ms'
+        """
+        if isinstance(value, str):
+            return value
+        return f"{round(value) if self.whole else float(f'{value:.5g}'):.12g}{self.unit}"
+
+    def __str__(self) -> str:
+        if self.choices:
+            return f"{self.name} {','.join(self.choices)}"
+        ends = f"{self.text(self.low)}:{self.text(self.high)}"
+        return f"{self.name} {ends}:{'log' if self.log else 'lin'}"
+
+
+def knobs(
+    spec: str, ranges: Sequence[tuple[str, str]] = (), lists: Sequence[tuple[str, str]] = ()
+) -> list[Knob]:
+    """Return what is to be searched of an algorithm.
+
+    Parameters
+    ----------
+    spec : str
+        The algorithm; parameters that it sets stay as they are, unless they are named.
+    ranges : sequence of (str, str)
+        Parameters to search, each with ``LOW:HIGH``, ``LOW:HIGH:log`` or ``LOW:HIGH:lin``, or nothing for
+        the range of the schema.
+    lists : sequence of (str, str)
+        Parameters with their values, ``a,b,c``.
+    """
+    info = _core.spec_info(spec)
+    params = {one["name"]: one for one in schema(info["name"])}
+    if not ranges and not lists:
+        found = [_from_schema(one) for one in params.values() if one["name"] not in info["values"]]
+        known = [knob for knob in found if knob is not None]
+        if not known:
+            raise InputError(f"aqm {spec!r}:", "has nothing to search", "-P PARAMETER LOW:HIGH:log")
+        return known
+    named: list[Knob] = []
+    for key, text in [*ranges, *lists]:
+        name = key.removeprefix("aqm.")
+        if name not in params:
+            raise unknown(name, f"a parameter of {info['name']}", params, "-P")
+        if any(knob.name == name for knob in named):
+            raise InputError(name, "is given twice")
+        if (key, text) in lists:
+            values = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+            if not values:
+                raise InputError(name, "has no values", "values with commas between")
+            for value in values:
+                if params[name]["kind"] == "flag" and value not in FLAGS:
+                    raise InputError(name, f"= {value!r} is not on or off", "on,off")
+                with_parameter(spec, name, value)  # refused at once, not trial by trial
+            named.append(Knob(name, choices=values))
+            continue
+        knob = _parsed(name, text) if text else _from_schema(params[name])
+        if knob is None:
+            raise InputError(name, "has no range of its own", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
+        named.append(knob)
+    return named
+
+
+def schema(name: str) -> list[dict[str, Any]]:
+    """Return the parameters of an algorithm or scheduler."""
+    schedulers = {one["name"]: one for one in _core.schedulers()}
+    return list((schedulers.get(name) or _core.algorithm(name))["params"])
+
+
+def _parsed(name: str, text: str) -> Knob:
+    hint = "LOW:HIGH:log, like 1ms:50ms:log"
+    low, _, rest = text.partition(":")
+    high, _, scale = rest.partition(":")
+    if re.fullmatch(r"(log|lin)\d+|\d+", scale.strip()):
+        raise InputError(name, f"= {text!r} is a grid", f"{low}:{high}:log for a search, or --by rank")
+    if scale.strip() not in ("", "log", "lin"):
+        raise InputError(name, f"= {text!r} is no range", hint)
+    first, second = quantity_of(low), quantity_of(high)
+    if first is None or second is None:
+        raise InputError(name, f"= {text!r} is no range", hint)
+    (a, unit), (b, other) = first, second
+    if unit != other:
+        raise InputError(name, f"= {text!r} has two units", f"{low}:{b:g}{unit}")
+    log = scale.strip() != "lin"
+    if not (math.isfinite(a) and math.isfinite(b)) or not a < b:
+        raise InputError(name, f"= {text!r} has no room between its ends", hint)
+    if log and a <= 0:
+        raise InputError(name, f"= {text!r} has no logarithm", f"an end above 0, or {low}:{high}:lin")
+    return Knob(name, a, b, unit, log, _whole(unit, a, b))
+
+
+def _whole(unit: str, low: float, high: float) -> bool:
+    """Tell whether these are packets that are counted."""
+    return unit == "p" and low == int(low) and high == int(high)
+
+
+def _from_schema(param: Mapping[str, Any]) -> Knob | None:
+    found = None if param["derived"] else quantity_of(str(param["default"]))
+    if found is None or param["kind"] not in _KINDS or param["unit"] == "B" or found[0] <= 0:
+        return None
+    value, unit = found
+    # The schema's bounds are in seconds, packets or plain numbers; those of the search in the default's unit.
+    factor = 1.0
+    if param["kind"] == "span":
+        factor = _core.parse_unit("span", str(param["default"])) / 1e9 / value
+    bounds = param["range"]
+    least = 0.0 if bounds["min"] is None else max(0.0, bounds["min"] / factor)
+    most = math.inf if bounds["max"] is None else bounds["max"] / factor
+    low, high = value / SPAN, value * SPAN
+    if low < least or (bounds["above"] and low == least):
+        low, high = least + (value - least) / SPAN, least + (value - least) * SPAN
+    if high > most or (bounds["below"] and high == most):
+        high = most - (most - value) / SPAN if bounds["below"] else most
+    whole = unit == "p"
+    low, high = (max(1.0, math.floor(low)), math.ceil(high)) if whole else (low, high)
+    return Knob(param["name"], low, high, unit, True, whole) if low < high else None

@@ -1,0 +1,1 @@
+"""Worlds: where a scenario can be run."""

@@ -1,0 +1,180 @@
+"""What the gateway and the hosts counted, as the columns of a record.
+
+The gateway knows the queue and every connection through it; the hosts know when objects came and how often
+their timers expired. What neither knows is `UNKNOWN` there, and null for whoever reads it: cuts of windows,
+and time-outs of nginx's connections or where the kernel is older than 6.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sojourn.record import TYPES, UNKNOWN, numbers
+from sojourn.spec.plan import BACKWARD, FORWARD
+from sojourn.worlds.real.counters import over
+from sojourn.worlds.real.testbed import PORT, Layout, Tuple5
+
+#: Counters of a namespace that are worth keeping: what its IP, TCP and UDP saw.
+KEPT = ("Tcp", "Udp", "Ip")
+#: Counters of a connection that add up where it is one of a session's.
+SUMS = (
+    "queue_arrivals",
+    "queue_drops",
+    "queue_marks",
+    "sent_packets",
+    "retransmitted_packets",
+    "dropped_packets",
+    "received_packets",
+    "delay_ns",
+    "goodput_bytes",
+)
+Hosts = Mapping[tuple[str, int], Mapping[str, Any]]
+Rows = dict[tuple[int, int], dict[str, int]]
+
+_KINDS = {"I": "<u4", "Q": "<u8", "B": "u1"}
+
+
+def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str, Any]:
+    """Return the columns of a run.
+
+    Parameters
+    ----------
+    found : Layout
+        What was run.
+    gateway : mapping
+        Its record, with ``ends``: the 5-tuple of each of its flows.
+    hosts : mapping
+        What each namespace counted.
+    """
+    rows = _rows(found)
+    known = {**found.tuples, **_sessions(hosts)}
+    table = {name: numbers(gateway["flows"][name], code) for name, code in TYPES["flows"].items()}
+    for i, ends in enumerate(gateway["ends"]):
+        row = rows.get(known.get(tuple(ends), (-1, -1)))
+        if row is not None:
+            for name in SUMS:
+                row[name] += table[name][i]
+            row["delay_max_ns"] = max(row["delay_max_ns"], table["delay_max_ns"][i])
+    for (number, _), row in rows.items():
+        if "udp_cbr" in found.plan["traffic"][number]["kind"]:  # sizes of datagrams are those on the wire
+            row["goodput_bytes"] += row["received_packets"] * (28 + found.overhead)
+    _timeouts(found, rows, hosts)
+    objects, pages = _transfers(found, hosts)
+    several = found.dumbbell["reverse_queue"] is not None
+    kept = slice(None if several else 1)
+    return {
+        "window": gateway["window"],
+        "events": gateway["events"],
+        "queues": [
+            {**queue, "name": name}
+            for queue, name in zip(gateway["queues"], (FORWARD, BACKWARD), strict=True)
+        ][kept],
+        "series": {**gateway["series"], "queues": gateway["series"]["queues"][kept]},
+        "drops": gateway["drops"] if found.plan["trace"]["drops"] else dict.fromkeys(TYPES["drops"], b""),
+        "cwnd": dict.fromkeys(TYPES["cwnd"], b""),
+        "flows": packed(rows.values(), "flows"),
+        "objects": packed(objects, "objects"),
+        "pages": packed(pages, "pages"),
+        "lateness": gateway["lateness"],
+        "hosts": {
+            **{
+                f"{side}{number}": {
+                    **{k: v for k, v in one["counters"].items() if k.startswith(KEPT)},
+                    "standstill_ns": one["standstill_ns"],
+                }
+                for (side, number), one in sorted(hosts.items())
+            },
+            **_sockets(found, hosts),
+            "gateway": {
+                **gateway["tally"],
+                "kernel_drops": sum(gateway["kernel_drops"].values()),
+                "standstill_ns": gateway["standstill_ns"],
+            },
+        },
+    }
+
+
+def _sockets(found: Layout, hosts: Hosts) -> dict[str, dict[str, int]]:
+    """Return what the kernel says of each endless connection, by traffic and number: ``ftp.0``."""
+    every = sorted((tuple(one["flow"]), one) for host in hosts.values() for one in host["tcp"])
+    return {
+        f"{found.plan['traffic'][traffic]['name']}.{index}": over(one["before"], one["after"])
+        for (traffic, index), one in every
+        if one["after"] is not None and "tcp" in found.plan["traffic"][traffic]["kind"]
+    }
+
+
+def packed(rows: Iterable[Mapping[str, int]], table: str) -> dict[str, bytes]:
+    """Return rows as the columns of a table."""
+    import numpy as np
+
+    kept = list(rows)
+    return {
+        name: np.array([row[name] for row in kept], dtype=_KINDS[code]).tobytes()
+        for name, code in TYPES[table].items()
+    }
+
+
+def _rows(found: Layout) -> Rows:
+    """Return a row for every flow, of web traffic for every session, with nothing counted."""
+    starts = {
+        (flow["flow"][0], flow["flow"][1]): flow["start"]
+        for job in found.jobs.values()
+        for flow in (*job["tcp"], *job["udp"])
+    }
+    starts |= {
+        (one["traffic"], index): start
+        for job in found.jobs.values()
+        for one in job["web"]
+        for index, _, start in one["sessions"]
+    }
+    fresh = {**dict.fromkeys(TYPES["flows"], 0), "window_cuts": UNKNOWN}
+    rows: Rows = {}
+    for (number, index), start in sorted(starts.items()):
+        one = found.plan["traffic"][number]
+        place = {"traffic": number, "index": index, "crosses": int(not one["reverse"]), "start_ns": start}
+        timed = UNKNOWN if "web" in one["kind"] else 0
+        rows[number, index] = {**fresh, **place, "timeouts": timed}
+    return rows
+
+
+def _sessions(hosts: Hosts) -> dict[Tuple5, tuple[int, int]]:
+    """Return the session of every connection of web traffic, in the direction of its data."""
+    return {
+        ("tcp", server, PORT + one["traffic"], client, port): (one["traffic"], session)
+        for host in hosts.values()
+        for one in host["web"]
+        for session, client, port, server in one["connections"]
+    }
+
+
+def _timeouts(found: Layout, rows: Rows, hosts: Hosts) -> None:
+    for host in hosts.values():
+        for one in host["tcp"]:
+            over = one["ended"] is not None and one["ended"] < found.plan["warmup"]
+            if one["after"] is not None and not over:
+                end, start = one["after"]["total_rto"], (one["before"] or {}).get("total_rto", 0)
+                rows[tuple(one["flow"])]["timeouts"] = UNKNOWN if end is None else end - start
+
+
+def _transfers(found: Layout, hosts: Hosts) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
+    """Return objects and pages; finite flows are objects."""
+    of_object, of_page = list(TYPES["objects"])[1:], list(TYPES["pages"])[1:]
+    objects: list[dict[str, int]] = []
+    pages: list[dict[str, int]] = []
+    for host in hosts.values():
+        for one in host["web"]:
+            for names, mine, all_ in ((of_object, one["objects"], objects), (of_page, one["pages"], pages)):
+                all_ += [{"traffic": one["traffic"], **dict(zip(names, row, strict=True))} for row in mine]
+    ends = {tuple(one["flow"]): one["ended"] for host in hosts.values() for one in host["tcp"]}
+    for job in found.jobs.values():
+        for flow in job["tcp"]:
+            number, index = flow["flow"]
+            if "tcp_short" in found.plan["traffic"][number]["kind"]:
+                end = ends[number, index]
+                row = [index, flow["start"], UNKNOWN if end is None else end, flow.get("bytes", 0)]
+                objects.append({"traffic": number, **dict(zip(of_object, row, strict=True))})
+    for rows in (objects, pages):
+        rows.sort(key=lambda row: (row["traffic"], row["start_ns"], row["index"]))
+    return objects, pages

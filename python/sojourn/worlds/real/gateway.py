@@ -1,0 +1,390 @@
+"""The gateway: real packets between namespaces, through any queue of the registry; out comes a record.
+
+Hosts sit on the left or on the right of a bottleneck. What a left host sends to a right one passes the queue
+``left-right``, what comes back the queue ``right-left``. Each has a link (rate, or a rate that varies, and a
+propagation delay), a limit and an algorithm or scheduler, unchanged from the simulator; each host may have a
+link of its own before and behind it. The packets move in a native thread with real-time priority where
+that is permitted.
+
+    left, right = Namespace("left"), Namespace("right")
+    devices = {
+        "left": open_tun(left, "left", ["10.0.1.1/32"], ["10.0.0.0/8"]),
+        "right": open_tun(right, "right", ["10.0.2.1/32"], ["10.0.0.0/8"]),
+    }
+    hosts = [
+        Host("client", "left", devices["left"], ["10.0.1.1"], delay="5ms"),
+        Host("server", "right", devices["right"], ["10.0.2.1"]),
+    ]
+    with Gateway(
+        hosts,
+        forward=Link("10Mbit/s", "20ms", "100p", "pie", ecn=True),
+        backward=Link("10Mbit/s", "20ms"),
+        traffic=[Match("ftp", ports=[(5201, 5201)])],
+        duration="10s",
+        warmup="2s",
+    ) as gateway:
+        ...                          # start programs: left.popen(["iperf3", ...])
+        record = gateway.finish()    # waits for the end; a sojourn.record.Record
+    sojourn.metrics.compute(record)["ftp.goodput_bps"]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sojourn import _core
+from sojourn.api import canonical
+from sojourn.errors import InputError, RunFailed, from_core
+from sojourn.metrics import percentile
+from sojourn.record import Record
+from sojourn.spec.units import Wrong, number
+from sojourn.worlds.real.tun import Tun
+
+#: Names of the two queues, unless the sides have names of their own.
+FORWARD, BACKWARD = "left-right", "right-left"
+#: The classes of assured forwarding: code point AFnd is 8 n + 2 d (RFC 2597), its class 3 (n - 1) + d - 1.
+ASSURED = {8 * n + 2 * d: 3 * (n - 1) + d - 1 for n in range(1, 5) for d in range(1, 4)}
+#: Real-time priority of the gateway's thread, where permitted.
+PRIORITY = 50
+#: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
+LATE = 1_000_000
+#: A standstill of more than this share of the window makes a run doubtful.
+STILL = 0.01
+
+
+@dataclass(frozen=True)
+class Host:
+    """Somebody on one side of the bottleneck.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    side : {"left", "right"}
+        Where.
+    device : Tun
+        Its door; several hosts may share one, with addresses of their own.
+    addresses : sequence of str
+        ``10.0.0.1``, or prefixes: ``10.0.0.0/24``, ``::/0``. The longest that fits counts.
+    delay : str
+        Propagation delay between it and the bottleneck, each way: ``10ms``.
+    rate : str, optional
+        Rate of that link, each way; none: no limit.
+    """
+
+    name: str
+    side: Literal["left", "right"]
+    device: Tun
+    addresses: Sequence[str]
+    delay: str = "0s"
+    rate: str | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """One direction of the bottleneck.
+
+    Parameters
+    ----------
+    rate : str
+        ``10Mbit/s``; with `capacity` what algorithms are told.
+    delay : str
+        Propagation delay.
+    limit : str
+        Of the queue: ``100p`` or ``120kB``; a ``limit`` in `aqm` wins.
+    aqm : str
+        Spec of an algorithm or scheduler.
+    ecn : bool
+        Whether it marks packets that can be marked.
+    capacity : mapping, optional
+        A rate that varies, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
+    loss : float
+        Share of packets lost behind it, at random.
+    """
+
+    rate: str
+    delay: str = "0s"
+    limit: str = "1000p"
+    aqm: str = "droptail"
+    ecn: bool = False
+    capacity: Mapping[str, Any] | None = None
+    loss: float = 0.0
+
+
+@dataclass(frozen=True)
+class Match:
+    """Which packets are a traffic; the first that fits counts. Packets that none fits: ``other``.
+
+    Parameters
+    ----------
+    name : str
+        As in a scenario: metrics are called ``NAME.goodput_bps``.
+    kind : str
+        The plan's word: ``tcp`` (endless), ``tcp_short``, ``web``, ``udp_cbr``, ...; also the protocol.
+    ports : sequence of (int, int)
+        First and last port of either end; empty: any.
+    addresses : sequence of str
+        Prefixes of the address of either end; empty: any.
+    class_ : int, optional
+        The traffic class of its packets, for RIO and BIO; None: that of their DSCP.
+    reverse : bool
+        Whether its data goes from right to left.
+    """
+
+    name: str
+    kind: str = "tcp"
+    ports: Sequence[tuple[int, int]] = ()
+    addresses: Sequence[str] = ()
+    class_: int | None = None
+    reverse: bool = False
+
+    @property
+    def transport(self) -> str:
+        """``tcp`` or ``udp``."""
+        return "udp" if self.kind.startswith("udp") else "tcp"
+
+
+@dataclass(frozen=True)
+class Live:
+    """How a running gateway stands: counters since the start, of the forward and the backward queue."""
+
+    seconds: float
+    queues: Sequence[Mapping[str, float]]
+    tally: Mapping[str, int]
+    is_realtime: bool
+    gone: int
+
+
+@dataclass
+class Gateway:
+    """A gateway that runs from its making until ``finish`` or the end of the ``with`` block.
+
+    Parameters
+    ----------
+    hosts : sequence of Host
+        At least one on each side.
+    forward, backward : Link
+        The bottleneck from left to right, and from right to left.
+    traffic : sequence of Match
+        What traffic is called.
+    duration : str, optional
+        When the record ends; None: at ``finish``.
+    warmup : str
+        When statistics start.
+    interval : str, optional
+        Distance of samples; None: no series.
+    seed : int
+        Of the algorithms' random numbers.
+    measured : str, optional
+        The queue that metrics are about; None: the one that carried more bytes.
+    overhead : int
+        Bytes added to the length of each packet: the frame around it (14 for Ethernet as Linux counts).
+    mean_packet : int
+        Size on the wire that algorithms count in.
+    classes : mapping of int to int
+        Traffic class of each DiffServ code point that has one; the others have class 0.
+    conventions : str
+        Whose defaults algorithms have: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
+    priority : int
+        Real-time priority, taken where it is permitted; 0: none.
+    names : (str, str)
+        Of the sides: the queues are called ``left-right`` and ``right-left``.
+
+    Raises
+    ------
+    InputError
+        For anything that cannot be, before a packet moves.
+    """
+
+    hosts: Sequence[Host]
+    forward: Link
+    backward: Link
+    traffic: Sequence[Match] = ()
+    duration: str | None = None
+    warmup: str = "0s"
+    interval: str | None = "10ms"
+    seed: int = 1
+    measured: str | None = None
+    overhead: int = 0
+    mean_packet: int = 1500
+    classes: Mapping[int, int] = field(default_factory=lambda: ASSURED)
+    conventions: str = "default"
+    priority: int = PRIORITY
+    names: tuple[str, str] = ("left", "right")
+
+    def __post_init__(self) -> None:
+        self._devices = list(dict.fromkeys(host.device for host in self.hosts))
+        self._dropped = [device.kernel_drops() for device in self._devices]
+        self._names = [*self.traffic, Match("other", "udp_cbr")]
+        try:
+            self._core = _core.Gateway(json.dumps(self._plan()))
+        except _core.PlanError as error:
+            raise from_core(error) from None
+        except OSError as error:
+            raise RunFailed(f"device {error.strerror or error}") from None
+
+    def __enter__(self) -> Gateway:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def live(self) -> Live | None:
+        """Return how it stands; None once it was finished."""
+        now = self._core.live()
+        if now is None:
+            return None
+        return Live(now["now_ns"] / 1e9, now["queues"], now["tally"], now["is_realtime"], now["gone"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether its duration is over, or it was stopped."""
+        return self._core.finished
+
+    def stop(self) -> None:
+        """Let it end now."""
+        self._core.stop()
+
+    def finish(self) -> Record:
+        """Wait for the end and return the record; without a duration, end now.
+
+        Its ``data`` has what a simulation's has, and ``lateness`` (a histogram of how late packets were
+        written: ``edges_ns``, ``counts``), ``standstill_ns`` (for how long in the window the gateway was kept
+        from running, by more than a millisecond each time), ``tally`` (packets outside the queues) and
+        ``kernel_drops`` (by device).
+
+        Raises
+        ------
+        RunFailed
+            If packets were not conserved.
+        """
+        if self.duration is None:
+            self.stop()
+        try:
+            data = self._core.finish()
+        except _core.ConservationError as error:
+            raise RunFailed(f"packets were not conserved: {error}") from None
+        except _core.AlgorithmError as error:
+            raise RunFailed(str(error)) from None
+        data["lateness"] = {key: data.pop(f"lateness_{key}") for key in ("edges_ns", "counts")}
+        data["kernel_drops"] = {
+            f"{device.namespace.name}/{device.name}": device.kernel_drops() - before
+            for device, before in zip(self._devices, self._dropped, strict=True)
+        }
+        return Record(data, self.record_plan)
+
+    @property
+    def record_plan(self) -> dict[str, Any]:
+        """What a record must know of the plan: names and kinds of the traffic."""
+        return {
+            "traffic": [
+                {"name": one.name, "kind": {one.kind: {}}, "reverse": one.reverse} for one in self._names
+            ]
+        }
+
+    def _plan(self) -> dict[str, Any]:
+        left, right = self.names
+        queues = (f"{left}-{right}", f"{right}-{left}")
+        if self.measured not in (None, *queues):
+            raise InputError("measured", f"= {self.measured!r} is no queue", ", ".join(queues))
+        return {
+            "duration": None if self.duration is None else _read("span", self.duration, "duration"),
+            "warmup": _read("span", self.warmup, "warmup"),
+            "interval": 0 if self.interval is None else _read("span", self.interval, "interval"),
+            "seed": self.seed,
+            "devices": [{"name": one.name, "fd": one.fd} for one in self._devices],
+            "hosts": [
+                {
+                    "name": host.name,
+                    "device": self._devices.index(host.device),
+                    "side": host.side,
+                    "addresses": list(host.addresses),
+                    "rate": None if host.rate is None else _read("rate", host.rate, f"{host.name}.rate"),
+                    "delay": _read("span", host.delay, f"{host.name}.delay"),
+                }
+                for host in self.hosts
+            ],
+            "forward": _link(self.forward, left, right),
+            "backward": _link(self.backward, right, left),
+            "measured": None if self.measured is None else queues.index(self.measured),
+            "loss": [self.forward.loss, self.backward.loss],
+            "rules": [
+                {
+                    "name": one.name,
+                    "transport": one.transport,
+                    "ports": [list(pair) for pair in one.ports],
+                    "addresses": list(one.addresses),
+                    "class": one.class_,
+                }
+                for one in self.traffic
+            ]
+            + [{"name": "other"}],
+            "classes": sorted(self.classes.items()),
+            "overhead": self.overhead,
+            "mean_packet": self.mean_packet,
+            "conventions": self.conventions,
+            "priority": self.priority,
+        }
+
+
+def _read(kind: str, word: str, key: str) -> int:
+    try:
+        return int(number(kind, word))
+    except Wrong as error:
+        raise InputError(key, error.problem, error.allowed) from None
+
+
+def _link(link: Link, start: str, end: str) -> dict[str, Any]:
+    name = f"{start}-{end}"
+    return {
+        "from": start,
+        "to": end,
+        "rate": _read("rate", link.rate, f"{name}.rate"),
+        "delay": _read("span", link.delay, f"{name}.delay"),
+        "capacity": link.capacity,
+        "queue": {"limit": link.limit, "aqm": canonical(link.aqm), "ecn": link.ecn},
+    }
+
+
+def lateness(record: Record, share: float = 0.99) -> float | None:
+    """Return by how many seconds the packets were late, at most, apart from 1 - `share` of them.
+
+    None if none was written, or the record is of another world.
+    """
+    found = record.lateness
+    value = percentile(found["edge"].to_list(), found["count"].to_list(), share)
+    return None if value is None else value / 1e9
+
+
+def standstill(who: str, time: int, record: Record) -> list[str]:
+    """Return a doubt if somebody was kept from running for so long, ns, of a record's window."""
+    start, end = record.window
+    share = time / 1e9 / (end - start) if end > start else 0.0
+    if share <= STILL:
+        return []
+    return [
+        f"the machine stood still: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
+        "the link may have been idle for that; run it again, or on a machine that nobody else uses"
+    ]
+
+
+def doubts(record: Record) -> list[str]:
+    """Return why the figures of a record of the real world may not mean what they seem to."""
+    found = []
+    late = lateness(record)
+    if late is not None and late * 1e9 > LATE:
+        found.append(
+            f"the host could not keep up: 1 packet in 100 was more than {late * 1e3:.1f} ms late; "
+            "take a lower rate, or an idle machine"
+        )
+    found += standstill("the gateway", record.data["standstill_ns"], record)
+    lost = {name: count for name, count in record.data.get("kernel_drops", {}).items() if count}
+    for name, count in lost.items():
+        found.append(f"{name}: the kernel dropped {count} packets before the gateway could read them")
+    tally = record.data["tally"]
+    if tally["undelivered"]:
+        found.append(f"{tally['undelivered']} packets could not be written: their device was down or gone")
+    return found

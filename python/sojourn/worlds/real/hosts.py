@@ -1,0 +1,150 @@
+"""Hosts as network namespaces, each with a process that does what its hosts do.
+
+A namespace has a device of its own whose other end is the gateway's; there is no kernel queue between. All
+is gone with this process, however it ends (`namespace`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+from sojourn.errors import InputError, RunFailed
+from sojourn.worlds.real import namespace
+from sojourn.worlds.real.gateway import Host
+from sojourn.worlds.real.namespace import Namespace
+from sojourn.worlds.real.testbed import Layout
+from sojourn.worlds.real.tun import Tun, open_tun
+
+#: The device in every namespace.
+DEVICE = "eth0"
+#: Where programs are that users' paths may lack.
+NGINX_PATHS = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
+
+
+def missing(*, web: bool = False) -> str:
+    """Return what keeps this machine from being a testbed, or nothing."""
+    problem = namespace.missing()
+    if not problem and web and nginx() is None:
+        problem = "the program nginx is not there (Debian: nginx-light)"
+    if not problem and not namespace.is_privileged():
+        problem = "they need root; put 'unshare --map-root-user --net' before the command"
+    return problem
+
+
+def nginx() -> str | None:
+    """Return where nginx is."""
+    return shutil.which("nginx", path=NGINX_PATHS)
+
+
+def require(*, web: bool = False) -> None:
+    """Refuse to go on where there can be no testbed.
+
+    Raises
+    ------
+    InputError
+        With what is missing.
+    """
+    problem = missing(web=web)
+    if problem:
+        raise InputError("world 'real':", f"real packets are not possible: {problem}")
+
+
+class Network:
+    """The namespaces of one layout, each with its device and its agent, ready to start.
+
+    Parameters
+    ----------
+    layout : Layout
+        Hosts and their jobs.
+
+    Attributes
+    ----------
+    hosts : list of Host
+        Every host, as the gateway knows it.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.hosts: list[Host] = []
+        self._stack = contextlib.ExitStack()
+        self._agents: dict[tuple[str, int], subprocess.Popen[str]] = {}
+
+    def __enter__(self) -> Network:
+        try:
+            for name in self.layout.jobs:
+                self._add(name)
+            for name, agent in self._agents.items():
+                _say(agent, {**self.layout.jobs[name], "program": nginx()})
+            for agent in self._agents.values():
+                _hear(agent)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _add(self, name: tuple[str, int]) -> None:
+        """Make one namespace; segments leave it singly, as they are counted."""
+        place = Namespace("".join(map(str, name)))
+        self._stack.callback(place.close)
+        mine = [one for one in self.layout.hosts if one.namespace == name]
+        addresses = (f"{one.address}/32" for one in mine)
+        device = open_tun(place, DEVICE, addresses, [self.layout.route], self.layout.mtu)
+        self._stack.callback(device.close)
+        place.ip(f"link set {device.name} gso_max_segs 1")
+        self.hosts += [_host(one, device) for one in mine]
+        command = [sys.executable, "-m", "sojourn.worlds.real.agent"]
+        agent = place.popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._stack.callback(_end, agent)
+        self._agents[name] = agent
+
+    def start(self, when: int) -> None:
+        """Let all loads begin at `when` (ns of the monotonic clock)."""
+        for agent in self._agents.values():
+            _say(agent, when)
+
+    def results(self) -> dict[tuple[str, int], dict[str, Any]]:
+        """Wait for the end; return what each namespace counted."""
+        return {name: json.loads(_hear(agent)) for name, agent in self._agents.items()}
+
+
+def _host(one: Any, device: Tun) -> Host:
+    return Host(one.address, one.side, device, [one.address], f"{one.delay}ns", f"{one.rate}bit/s")
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Close its input, at which it ends by itself; do not wait for long."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+def _say(agent: subprocess.Popen[str], what: Any) -> None:
+    assert agent.stdin is not None
+    try:
+        agent.stdin.write(json.dumps(what) + "\n")
+        agent.stdin.flush()
+    except BrokenPipeError:
+        raise RunFailed("a host ended early") from None
+
+
+def _hear(agent: subprocess.Popen[str]) -> str:
+    assert agent.stdout is not None
+    line = agent.stdout.readline()
+    if not line:
+        raise RunFailed("a host ended early (see above)")
+    return line

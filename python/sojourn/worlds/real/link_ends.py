@@ -1,0 +1,157 @@
+"""The two ends of a shell's link: a device inside a new namespace, and one outside; and what lies beyond.
+
+Outside is the namespace that we were started in, if we may make a device there. An ordinary user may not:
+then outside is a second new namespace, where only what we start ourselves can be reached.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn.errors import RunFailed
+from sojourn.worlds.real.addresses import Block, blocks
+from sojourn.worlds.real.namespace import Namespace, become_root_of_own, check, is_privileged
+from sojourn.worlds.real.tun import Tun, open_tun
+
+#: The device inside; outside they are called ``sojourn0``, ``sojourn1``, ...
+INSIDE = "sojourn"
+
+
+@dataclass(frozen=True)
+class Uplink:
+    """A place with one way out.
+
+    Attributes
+    ----------
+    inside, outside : Namespace
+        The two ends.
+    near, far : Tun
+        Their devices.
+    block : Block
+        Their addresses.
+    is_host : bool
+        Whether outside is where we were started.
+    limits : list of str
+        What cannot be reached from inside, and what would cure it.
+    """
+
+    inside: Namespace
+    outside: Namespace
+    near: Tun
+    far: Tun
+    block: Block
+    is_host: bool
+    limits: list[str]
+    translator: subprocess.Popen[bytes] | None = None
+
+    def close(self) -> None:
+        """Let go of it all; what nobody holds any more vanishes."""
+        if self.translator is not None:
+            self.translator.kill()
+            self.translator.communicate()
+        for tun in (self.near, self.far):
+            tun.close()
+        for namespace in (self.inside, self.outside):
+            namespace.close()
+
+
+def connect(mtu: int = 1500) -> Uplink:
+    """Make the namespaces and their devices; this process must not have a second thread yet.
+
+    Raises
+    ------
+    InputError
+        If the kernel does not allow it; says what is missing.
+    """
+    check()
+    is_host = is_privileged()
+    if not is_host:
+        become_root_of_own()
+    outside = Namespace.own() if is_host else Namespace("outside")
+    inside = Namespace("inside")
+    has_six = Path("/proc/sys/net/ipv6").exists()
+    far = open_tun(outside, f"{INSIDE}%d", mtu=mtu)
+    block = _take_block(outside, far)
+    _address(far, f"{block.outside}/32", [f"{block.outside6}/128"] if has_six else [])
+    if has_six:
+        outside.ip(f"route add {block.prefix6} dev {far.name}")
+    own = [f"{block.inside}/{block.network.prefixlen}"]
+    own += [f"{block.inside6}/{96 + block.network.prefixlen}"] if has_six else []
+    near = open_tun(inside, INSIDE, own, ["default"], mtu)
+    if has_six:
+        inside.ip(f"route add ::/0 dev {INSIDE}")
+        inside.sysctl("net.ipv6.conf.all.forwarding", 1)
+    inside.sysctl("net.ipv4.ip_forward", 1)  # for shells within
+    inside.sysctl("net.ipv4.ping_group_range", "0 2147483647" if is_host else "0 0")
+    translator = _translate(outside, block) if is_host else None
+    limits = _limits(outside, is_host, translator is not None)
+    return Uplink(inside, outside, near, far, block, is_host, limits, translator)
+
+
+def _address(tun: Tun, four: str, six: list[str]) -> None:
+    tun.namespace.ip(
+        f"addr add {four} dev {tun.name}", *(f"addr add {one} dev {tun.name} nodad" for one in six)
+    )
+
+
+def _take_block(outside: Namespace, far: Tun) -> Block:
+    """Route the first free block to the device; adding a route twice fails, so nobody else has it."""
+    around = None
+    for link in json.loads(outside.run(["ip", "-json", "-4", "addr", "show"]).stdout):
+        if link.get("ifname") == INSIDE:
+            around = next(f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"])
+    last = "there is no room for a shell within this one"
+    for block in blocks(around):
+        try:
+            outside.ip(f"route add {block.prefix} dev {far.name}")
+        except RunFailed as error:
+            last = str(error)
+            if "File exists" in last:
+                continue
+            raise
+        return block
+    raise RunFailed(f"no addresses are free: {last}")
+
+
+def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | None:
+    """Let what comes from inside go out under the host's address; the kernel undoes it when we are gone."""
+    if shutil.which("nft") is None or not _forwards(outside):
+        return None
+    name = "sojourn_" + block.outside.replace(".", "_")
+    rules = (
+        f"table ip {name} {{ flags owner; chain out {{ type nat hook postrouting priority srcnat; "
+        f"ip saddr {block.prefix} ip daddr != {block.prefix} masquerade; }}; }}\n"
+    )
+    # A table with an owner vanishes with the process that made it (Linux 5.12).
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = outside.popen(["nft", "-i"], stdin=subprocess.PIPE, start_new_session=True, **silent)
+    assert process.stdin is not None
+    process.stdin.write(rules.encode())
+    process.stdin.flush()
+    return process
+
+
+def _forwards(outside: Namespace) -> bool:
+    return outside.read("/proc/sys/net/ipv4/ip_forward").strip() == "1"
+
+
+def _limits(outside: Namespace, is_host: bool, is_translated: bool) -> list[str]:
+    """Return what cannot be reached, and what would cure it."""
+    if not is_host:
+        return [
+            "only the outside end of the link can be reached, and what --peer starts there: "
+            "devices on the host itself need root"
+        ]
+    if any(link["ifname"] == INSIDE for link in json.loads(outside.run(["ip", "-json", "link"]).stdout)):
+        return []  # within another shell, which says it
+    if is_translated:
+        return []
+    cures = [] if _forwards(outside) else ["sysctl -w net.ipv4.ip_forward=1"]
+    cures += [] if shutil.which("nft") else ["the program nft (Debian: nftables)"]
+    return [
+        f"only this host can be reached, not what lies beyond it; for that it takes {' and '.join(cures)}"
+    ]

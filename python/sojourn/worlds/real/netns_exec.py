@@ -1,0 +1,153 @@
+"""A command in a network namespace, from which nothing can be left behind.
+
+The command runs under an init process in a process namespace of its own. When the command ends, init ends,
+and the kernel kills whoever else is in there; when we are killed, the kernel kills init, and so them all.
+Nothing needs to be found and cleaned up later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+
+from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, PR_SET_PDEATHSIG, Namespace, call, libc
+
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
+#: What a shell says of a command that is not there, or cannot be run.
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+
+
+class Jail:
+    """A command that runs in `namespace`, with everything that it starts.
+
+    Parameters
+    ----------
+    namespace : Namespace
+        Where.
+    command : sequence of str
+        What.
+    environment : mapping
+        All of it.
+    user : (str, int, int), optional
+        Name, number and group of whom it is run as; as ourselves if None.
+    """
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        user: tuple[str, int, int] | None = None,
+    ) -> None:
+        self.code: int | None = None
+        self._failed: OSError | None = None
+        self._pid = 0
+        self._ready = threading.Event()
+        self._arguments = (namespace, list(command), dict(environment), user)
+        # Init is told of the death of the thread that made it; so this thread waits for its end.
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if self._failed:
+            raise self._failed
+
+    def signal(self, number: int) -> None:
+        """Send a signal to init, which passes it on to the command."""
+        if self._thread.is_alive():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, number)
+
+    def kill(self) -> None:
+        """End it all now."""
+        self.signal(signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Return the exit code as a shell tells it (128 + signal); None if it runs on after `timeout`."""
+        self._thread.join(timeout)
+        return self.code
+
+    def _watch(self) -> None:
+        namespace, command, environment, user = self._arguments
+        try:
+            namespace.enter()
+            call("unshare", CLONE_NEWPID | CLONE_NEWNS)
+            self._pid = os.fork()
+        except OSError as error:
+            self._failed = error
+            self._ready.set()
+            return
+        if self._pid == 0:
+            try:
+                os._exit(_init(command, environment, user))
+            finally:
+                os._exit(1)
+        self._ready.set()
+        _, status = os.waitpid(self._pid, 0)
+        self.code = _code(status)
+
+
+def _code(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
+def _init(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> int:
+    """Be process 1: start the command, bury the dead, and return the command's exit code."""
+    libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _own_proc()
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)  # from the terminal, which asks the command too
+    # Init ignores a signal that has no handler, so those that it passes on wait until they have one.
+    passed_on = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, passed_on)
+    pid = os.fork()
+    if pid == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        _become(command, environment, user)
+
+    def pass_on(number: int, _: object) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGINT if number == signal.SIGUSR1 else number)
+
+    for number in passed_on:
+        signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    while True:
+        gone, status = os.wait()
+        if gone == pid:
+            return _code(status)
+
+
+def _own_proc() -> None:
+    """Give the new process namespace its own /proc, if that is allowed."""
+    mount = libc().mount
+    mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
+    mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
+    mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None)
+
+
+def _become(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> None:
+    """Turn this process into the command."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(number, signal.SIG_DFL)
+    code = NOT_EXECUTABLE
+    try:
+        if user is not None:
+            name, uid, gid = user
+            os.initgroups(name, gid)
+            os.setgid(gid)
+            os.setuid(uid)
+        os.execvpe(command[0], command, environment)
+    except FileNotFoundError:
+        code = NOT_FOUND
+        print(f"sojourn: {command[0]}: command not found", file=sys.stderr)
+    except OSError as error:
+        print(f"sojourn: {command[0]}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+    finally:
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,242 @@
+"""Loads that send: endless and short TCP, datagrams at a constant rate; and the sinks that they send to."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+from sojourn.worlds.real import random_streams as draws
+from sojourn.worlds.real.counters import tcp_info
+from sojourn.worlds.real.loop import READ, WRITE, Loop
+
+CHUNK = bytes(65536)
+#: Most bytes that wait unsent in the kernel: enough to keep the window full, too few to matter at the end.
+UNSENT = 131072
+TCP_NOTSENT_LOWAT, SO_MAX_PACING_RATE = 25, 47
+Address = tuple[str, int]
+
+
+def client(flow: dict[str, Any]) -> socket.socket:
+    """Return an unconnected TCP socket as a flow wants it: address, segment size, congestion control."""
+    one = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, flow["mss"])
+    one.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, UNSENT)
+    if flow.get("congestion"):
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["congestion"].encode())
+    if flow.get("max_rate"):
+        one.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, struct.pack("Q", flow["max_rate"] // 8))
+    one.bind(tuple(flow["from"]))
+    return one
+
+
+def abort(one: socket.socket) -> None:
+    """Close at once: what was not sent will not be."""
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    one.close()
+
+
+class Sender:
+    """One TCP connection that sends `bytes`, or without end, or while it lives.
+
+    A finite one is done when the receiver, which closes after the last byte, has answered.
+    """
+
+    def __init__(self, loop: Loop, flow: dict[str, Any], faults: list[str]) -> None:
+        self.flow, self.loop, self.faults = flow, loop, faults
+        self.left: int | None = flow.get("bytes")
+        self.socket: socket.socket | None = None
+        self.before: dict[str, int | None] | None = None
+        self.after: dict[str, int | None] | None = None
+        self.began = self.ended = None  # type: int | None
+
+    def start(self, now: int) -> None:
+        """Connect."""
+        self.began = now
+        self.socket = client(self.flow)
+        self.socket.connect_ex(tuple(self.flow["to"]))
+        self.loop.watch(self.socket.fileno(), WRITE, self._write)
+
+    def stop(self) -> None:
+        """Send nothing more: a finite flow finishes what it wrote, an endless one is cut."""
+        if self.socket is None:
+            return
+        if self.flow.get("lifetime") is not None:
+            self.left = 0
+            self._finish(self.socket)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """End at once."""
+        if self.socket is not None:
+            self.snapshot("after")
+            self.loop.forget(self.socket.fileno())
+            abort(self.socket)
+            self.socket = None
+
+    def snapshot(self, when: str) -> None:
+        """Read the connection's counters, unless it has gone."""
+        if self.socket is not None:
+            setattr(self, when, tcp_info(self.socket))
+
+    def _write(self, _events: int) -> None:
+        assert self.socket is not None
+        try:
+            for _ in range(4):
+                if self.left is not None and self.left <= 0:
+                    self._finish(self.socket)
+                    return
+                sent = self.socket.send(CHUNK if self.left is None else CHUNK[: self.left])
+                if self.left is not None:
+                    self.left -= sent
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+
+    def _finish(self, connection: socket.socket) -> None:
+        try:
+            connection.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            self._fail(error)
+            return
+        self.loop.watch(connection.fileno(), READ, self._ended)
+
+    def _ended(self, _events: int) -> None:
+        assert self.socket is not None
+        try:
+            if self.socket.recv(1):
+                return
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        self.ended = self.loop.now()
+        self.close()
+
+    def _fail(self, error: OSError) -> None:
+        self.faults.append(f"flow to {self.flow['to'][0]}:{self.flow['to'][1]}: {error.strerror or error}")
+        self.close()
+
+
+class Datagrams:
+    """Datagrams of one size at a constant rate from one source."""
+
+    def __init__(self, loop: Loop, flow: dict[str, Any], seed: int, faults: list[str]) -> None:
+        self.flow, self.loop, self.faults = flow, loop, faults
+        self.random = draws.stream(seed, "gap", *flow["flow"])
+        self.payload = bytes(flow["payload"])
+        self.due = 0.0
+        self.sent = 0
+        self.counting = False
+        self.stopped = False
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["tos"])
+        self.socket.bind(tuple(flow["from"]))
+        self.socket.connect(tuple(flow["to"]))
+
+    def start(self, now: int) -> None:
+        """Send the first."""
+        self.due = now
+        self._send()
+
+    def _send(self) -> None:
+        if self.stopped:
+            return
+        try:
+            self.socket.send(self.payload)
+            self.sent += self.counting
+        except (BlockingIOError, ConnectionRefusedError):
+            pass
+        except OSError as error:
+            self.faults.append(f"datagrams to {self.flow['to'][0]}: {error.strerror}")
+            return
+        jitter = self.flow["jitter"]
+        self.due += self.flow["gap"] * (1 + jitter * (2 * self.random.random() - 1) if jitter else 1)
+        self.loop.at(round(self.due), self._send)
+
+
+class Sink:
+    """Receives and discards; counts bytes and packets (TCP: bytes only) of each peer."""
+
+    def __init__(self, loop: Loop, protocol: str, port: int) -> None:
+        self.loop, self.port, self.protocol = loop, port, protocol
+        self.bytes: dict[Address, int] = {}
+        self.packets: dict[Address, int] = {}
+        self.before: dict[Address, int] = {}
+        self.before_packets: dict[Address, int] = {}
+        self.after: dict[Address, int] = {}
+        self.after_packets: dict[Address, int] = {}
+        self.buffer = bytearray(262144)
+        kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
+        self.socket = socket.socket(socket.AF_INET, kind | socket.SOCK_NONBLOCK)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if protocol == "udp":
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.socket.bind(("0.0.0.0", port))  # in a namespace of its own
+        if protocol == "tcp":
+            self.socket.listen(4096)
+        loop.watch(self.socket.fileno(), READ, self._accept if protocol == "tcp" else self._datagram)
+
+    def snapshot(self, when: str) -> None:
+        """Remember the counts."""
+        setattr(self, when, dict(self.bytes))
+        setattr(self, f"{when}_packets", dict(self.packets))
+
+    def counts(self) -> list[list[Any]]:
+        """Return [protocol, port, peer, peer's port, bytes, packets] over the window."""
+        return [
+            [
+                self.protocol,
+                self.port,
+                *peer,
+                count - self.before.get(peer, 0),
+                self.after_packets.get(peer, 0) - self.before_packets.get(peer, 0),
+            ]
+            for peer, count in self.after.items()
+        ]
+
+    def _datagram(self, _events: int) -> None:
+        try:
+            for _ in range(64):
+                count, peer = self.socket.recvfrom_into(self.buffer)
+                self.bytes[peer] = self.bytes.get(peer, 0) + count
+                self.packets[peer] = self.packets.get(peer, 0) + 1
+        except BlockingIOError:
+            pass
+
+    def _accept(self, _events: int) -> None:
+        try:
+            while True:
+                connection, peer = self.socket.accept()
+                connection.setblocking(False)
+                self.bytes.setdefault(peer, 0)
+                self.loop.watch(connection.fileno(), READ, self._reader(connection, peer))
+        except BlockingIOError:
+            pass
+
+    def _reader(self, connection: socket.socket, peer: Address) -> Any:
+        def read(_events: int) -> None:
+            try:
+                count = connection.recv_into(self.buffer)
+            except BlockingIOError:
+                return
+            except OSError:
+                count = 0
+            self.bytes[peer] += count
+            if not count:
+                self.loop.forget(connection.fileno())
+                connection.close()
+
+        return read
+
+
+def raise_limits() -> None:
+    """Let this process have as many open files as it may."""
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,0 +1,210 @@
+"""What remains of a program behind a link: the record, a table, a report, a folder; and back from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _core
+from sojourn.api import command_line, write_manifest
+from sojourn.errors import InputError, disk
+from sojourn.metrics import compute
+from sojourn.record import Record
+from sojourn.runner.execute import Outcome, metrics_version
+from sojourn.runner.point import digest
+from sojourn.runner.store import Finished, Metrics, Store, write_whole
+from sojourn.worlds.real.gateway import doubts, lateness
+
+if TYPE_CHECKING:
+    from sojourn.worlds.real.shell import Request
+
+#: The file by which the folder of a shell is known, and the other one that it cannot do without.
+LINK, MANIFEST = "link.toml", "manifest.json"
+
+
+@dataclass(frozen=True)
+class Session:
+    """A finished shell.
+
+    Attributes
+    ----------
+    request : Request
+        The link.
+    record : Record
+        What the gateway counted; the queue that carried more bytes is the measured one.
+    command : list of str
+        What ran behind it; empty: a shell.
+    started : float
+        When, in seconds since 1970.
+    run_id : str
+        Of the stored record; no two sessions are alike: their start is part of it.
+    """
+
+    request: Request
+    record: Record
+    command: Sequence[str]
+    started: float
+    run_id: str = ""
+    name: str = field(default="shell", init=False)
+    conventions: str = field(default="default", init=False)
+
+    def __post_init__(self) -> None:
+        if not self.run_id:
+            name = digest(self.plan_json, repr(self.started), _core.CORE_VERSION)
+            object.__setattr__(self, "run_id", name)
+
+    @property
+    def note(self) -> str:
+        """What ran."""
+        return " ".join(self.command) or "an interactive shell"
+
+    @property
+    def spec(self) -> str:
+        """The algorithm of the measured queue."""
+        return str(self.record.queues[0]["spec"])
+
+    @property
+    def seed(self) -> int:
+        """Of the algorithms' random numbers."""
+        return self.request.seed
+
+    @property
+    def world(self) -> str:
+        """As of a point of a study."""
+        return "real"
+
+    @property
+    def plan_json(self) -> str:
+        """What a record is read back with."""
+        return json.dumps({**self.record.plan, "link": asdict(self.request)}, sort_keys=True)
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Every metric by name."""
+        return compute(self.record)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Why the figures may not mean what they seem to."""
+        return doubts(self.record)
+
+    def to_toml(self) -> str:
+        """Return the link as TOML."""
+        from sojourn.spec.toml import dumps
+
+        start, end = self.record.window
+        return dumps({"name": self.name, "duration": f"{end - start:.3f}s", "link": asdict(self.request)})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what ``sojourn shell --json`` prints."""
+        return {
+            "link": asdict(self.request),
+            "command": list(self.command),
+            "seconds": self.record.seconds,
+            "metrics": self.metrics,
+            "lateness_p99_s": lateness(self.record),
+            "standstill_s": self.record.data["standstill_ns"] / 1e9,
+            "packets": self.record.data["tally"],
+            "warnings": self.warnings,
+        }
+
+    def table(self) -> Iterator[str]:
+        """Yield the lines of a table: one column a queue."""
+        from dataclasses import replace
+
+        from sojourn.format import number
+        from sojourn.metrics import METRICS, shown
+        from sojourn.metrics.tables import whole
+
+        every = whole(self.record)
+        queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
+        tables = [replace(every, queue=queue) for queue in queues]
+        heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
+        yield f"{'':28}" + "".join(f"{head:>20}" for head in heads)
+        for name in shown("link"):
+            one = METRICS[name]
+            values = [one.read(table) for table in tables]
+            cells = [
+                number(None if value is None else value * one.display.factor, one.digits) for value in values
+            ]
+            yield f"{one.heading:28}" + "".join(f"{cell:>20}" for cell in cells)
+
+    def write(self, out: Path | None, with_report: bool = True) -> Path:
+        """Write record, manifest and report into a folder; returns the report's file, or the folder."""
+        folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
+        store = Store(folder)
+        store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
+        manifest = self._manifest()
+        write_manifest(store, manifest)
+        try:
+            write_whole(store.directory / LINK, self.to_toml().encode())
+            return self._report(store, manifest) if with_report else store.directory
+        except OSError as error:
+            raise disk(error, store.directory) from None
+
+    def _report(self, store: Store, manifest: dict[str, Any]) -> Path:
+        from sojourn import report
+        from sojourn.results import Results
+
+        outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
+        doubts = manifest["warnings"]
+        results = Results(self, [self.spec], [outcome], doubts, store.directory, manifest)  # type: ignore[arg-type]
+        path = store.directory / "report.html"
+        report.write(report.for_results(results), path)
+        return path
+
+    def _manifest(self) -> dict[str, Any]:
+        late = lateness(self.record)
+        return {
+            "name": self.name,
+            "world": "real",
+            "version": _core.VERSION,
+            "core_version": _core.CORE_VERSION,
+            "command": command_line(["sojourn", *sys.argv[1:]]),
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.started)),
+            "run_id": self.run_id,
+            "ran": list(self.command),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "host": platform.node(),
+            "cores": os.cpu_count(),
+            "lateness_p99_s": late,
+            "standstill_s": self.record.data["standstill_ns"] / 1e9,
+            **{f"packets_{name}": count for name, count in self.record.data["tally"].items()},
+            "warnings": self.warnings,
+        }
+
+
+def redraw(folder: Path) -> Path:
+    """Write the report of a shell's folder again, from what is stored; returns its file.
+
+    Raises
+    ------
+    InputError
+        If the folder is not what a shell leaves behind, or not all of it is there.
+    """
+    from sojourn.worlds.real.shell import Request
+
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
+    except FileNotFoundError:
+        raise InputError(str(folder), f"is not the folder of a shell: it has no {MANIFEST}") from None
+    except KeyError as error:
+        raise InputError(str(folder / MANIFEST), f"has no {error}") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+    store = Store(folder)
+    stored = store.read(name)
+    if stored is None:
+        raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
+    request = Request(**json.loads(stored.plan)["link"])
+    return Session(request, stored.record, command, 0.0, name)._report(store, manifest)

@@ -1,0 +1,218 @@
+"""A program behind a link: make the place, start the gateway, let the program run, say what the link did.
+
+``Request`` is what was asked for, ``run`` does it, ``sojourn.worlds.real.session.Session`` is what remains.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.api import canonical
+from sojourn.errors import InputError
+from sojourn.spec.link_trace import mahimahi_steps
+from sojourn.spec.units import Wrong, limit, number
+from sojourn.worlds.real.cpu_idle import awake
+from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
+from sojourn.worlds.real.link_ends import Uplink, connect
+from sojourn.worlds.real.netns_exec import Jail
+from sojourn.worlds.real.status_line import Line
+
+if TYPE_CHECKING:
+    from sojourn.worlds.real.session import Session
+
+#: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
+ENDS = ("inside", "outside")
+#: Between two looks at the link, s.
+STEP = 0.25
+#: After SIGTERM, what has not ended is killed, s.
+PATIENCE = 3.0
+_FROM_KERNEL = 0x80  # SI_KERNEL: the terminal's Ctrl-C, which the program gets as well
+
+
+@dataclass(frozen=True)
+class Request:
+    """A link, as words with units."""
+
+    rate: str
+    up_rate: str
+    delay: str
+    aqm: str
+    up_aqm: str
+    limit: str
+    ecn: bool
+    loss: float
+    mtu: int
+    seed: int
+
+    def checked(self) -> Request:
+        """Return it with specs in canonical form, or refuse it."""
+        if not self.rate:
+            raise InputError("--rate", "is missing", "a rate like 20mbit, or the file of a trace")
+        words = [("--delay", "span", self.delay), ("--limit", "limit", self.limit)]
+        rates = (("--rate", self.rate), ("--up-rate", self.up_rate))
+        words += [(option, "rate", word) for option, word in rates if not Path(word).is_file()]
+        for option, kind, word in words:
+            try:
+                limit(word) if kind == "limit" else number(kind, word)
+            except Wrong as error:
+                also = ", or the file of a trace" if kind == "rate" else ""
+                raise InputError(option, error.problem, error.allowed + also) from None
+        if not 0 <= self.loss <= 1:
+            raise InputError("--loss", f"= {self.loss} is out of range", "0 to 1")
+        if not 68 <= self.mtu <= 65_535:
+            raise InputError("--mtu", f"= {self.mtu} is out of range", "68 to 65535")
+        if not 0 <= self.seed < 2**53:
+            raise InputError("--seed", f"= {self.seed} is out of range", f"0 to {2**53 - 1}")
+        return Request(**{**asdict(self), "aqm": canonical(self.aqm), "up_aqm": canonical(self.up_aqm)})
+
+    def link(self, rate: str, aqm: str) -> Link:
+        """Return one direction."""
+        capacity: dict[str, Any] | None = None
+        if Path(rate).is_file():
+            steps = mahimahi_steps(Path(rate).read_text(encoding="utf-8", errors="replace"), rate)
+            span = sum(length for length, _ in steps)
+            mean = sum(length * bits for length, bits in steps) // span
+            capacity, rate = {"steps": {"steps": steps, "repeats": True}}, f"{max(1, mean)}bit/s"
+        return Link(rate, self.delay, self.limit, aqm, self.ecn, capacity, self.loss)
+
+
+def run(
+    request: Request, command: Sequence[str], peer: str | None, quiet: bool, note: Callable[[str], None]
+) -> tuple[int, Session | None]:
+    """Run `command` (a shell if empty) behind a link.
+
+    Returns
+    -------
+    code : int
+        That of the command, as a shell tells it.
+    session : Session or None
+        What the link did; None if the command could not be started.
+
+    Raises
+    ------
+    InputError
+        For a link that cannot be, or a kernel that does not allow it; before anything is made.
+    """
+    request = request.checked()
+    up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
+    # Signals are waited for, not handled: one that comes before the program runs is not lost.
+    watched = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    place = connect(request.mtu)
+    for one in place.limits:
+        note(f"sojourn: {one}")
+    _say_names(place, note)
+    started = time.time()
+    gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
+    helper = _start_peer(place, peer)
+    words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
+    jail = Jail(place.inside, words, _environment(request, place), _user())
+    line = Line(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
+    try:
+        with awake() if command else contextlib.nullcontext():  # a prompt may be open for hours
+            stopped = _attend(jail, watched, line)
+    finally:
+        if line is not None:
+            line.close()
+        jail.kill()
+        if helper is not None:
+            helper.kill()
+            helper.wait()
+    record = gateway.finish()
+    from sojourn.worlds.real.session import Session
+
+    place.close()
+    code = jail.wait() if stopped is None else 128 + stopped
+    assert code is not None
+    return code, Session(request, record, list(command), started)
+
+
+def _attend(jail: Jail, watched: set[signal.Signals], line: Line | None) -> int | None:
+    """Keep the line until the program has ended; return the signal that somebody sent to end it, if any.
+
+    A signal is passed on, and what has not ended some seconds later is killed.
+    """
+    stopped, deadline = None, 0.0
+    while jail.wait(0) is None:
+        got = signal.sigtimedwait(watched, STEP)
+        if got is not None and not (got.si_signo == signal.SIGINT and got.si_code == _FROM_KERNEL):
+            jail.signal(signal.SIGUSR1 if got.si_signo == signal.SIGINT else got.si_signo)
+            stopped, deadline = got.si_signo, deadline or time.monotonic() + PATIENCE
+        if stopped is not None and time.monotonic() > deadline:
+            jail.kill()
+            jail.wait()
+        if line is not None:
+            line.draw()
+    return stopped
+
+
+def _hosts(place: Uplink) -> list[Host]:
+    block = place.block
+    return [
+        Host(ENDS[0], "left", place.near, [block.prefix, block.prefix6]),
+        Host(ENDS[1], "right", place.far, ["0.0.0.0/0", "::/0", block.outside, block.outside6]),
+    ]
+
+
+def _start_peer(place: Uplink, peer: str | None) -> subprocess.Popen[Any] | None:
+    if peer is None:
+        return None
+    words = shlex.split(peer)
+    if not words:
+        raise InputError("--peer", "is empty", "a command")
+    try:
+        return place.outside.popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise InputError("--peer", f"= {peer!r} cannot be run: {(error.strerror or '').lower()}") from None
+
+
+def _environment(request: Request, place: Uplink) -> dict[str, str]:
+    return {
+        **os.environ,
+        "SOJOURN_OUTSIDE": place.block.outside,
+        "SOJOURN_OUTSIDE6": place.block.outside6,
+        "SOJOURN_LINK": f"{request.rate} {request.delay} {request.aqm}",
+    }
+
+
+def _user() -> tuple[str, int, int] | None:
+    """Return whom the program is run as where we are root by sudo: whoever called it."""
+    name = os.environ.get("SUDO_USER")
+    if os.getuid() != 0 or not name or name == "root":
+        return None
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return name, entry.pw_uid, entry.pw_gid
+
+
+def _say_names(place: Uplink, note: Callable[[str], None]) -> None:
+    """Say so if names are looked up by a server that cannot be reached from inside."""
+    try:
+        text = Path("/etc/resolv.conf").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    servers = [line.split()[1] for line in text.splitlines() if line.startswith("nameserver ")]
+    if place.is_host and any(server.startswith("127.") or server == "::1" for server in servers):
+        note(
+            f"sojourn: names are looked up at {servers[0]}, which inside is nobody: use addresses, "
+            "or a name server that listens elsewhere"
+        )

@@ -1,0 +1,81 @@
+"""One line about a running link: on the last line of the terminal, or in the title of its window.
+
+A program that only prints gets the lines above the last one; a shell may start an editor, which wants the
+whole screen, so there the title is used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sojourn.worlds.real.gateway import Gateway
+
+_SAVE, _BACK = "\0337", "\0338"
+
+
+class Line:
+    """A line that shows rate, delay, drops and marks of both queues since it was drawn last."""
+
+    def __init__(self, gateway: Gateway, title: bool) -> None:
+        self._gateway = gateway
+        self._title = title
+        self._before = gateway.live()
+        self._rows = size().lines
+        if not title:
+            self._put(f"\n{_SAVE}\033[1;{self._rows - 1}r{_BACK}\033[1A")
+
+    def draw(self) -> None:
+        """Show how it stands."""
+        now = self._gateway.live()
+        if now is None or self._before is None or now.seconds <= self._before.seconds:
+            return
+        text = " | ".join(
+            f"{name} {part(before, after, now.seconds - self._before.seconds)}"
+            for name, before, after in zip(("up", "down"), self._before.queues, now.queues, strict=True)
+        )
+        self._before = now
+        if self._title:
+            self._put(f"\033]0;sojourn: {text}\007")
+        else:
+            self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: size().columns - 1]}{_BACK}")
+
+    def close(self) -> None:
+        """Give the last line back."""
+        if self._title:
+            self._put("\033]0;\007")
+        else:
+            self._put(f"{_SAVE}\033[r\033[{self._rows};1H\033[2K{_BACK}")
+
+    def _put(self, text: str) -> None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def size() -> os.terminal_size:
+    """Return the size of the terminal that the line is on, which the program's output need not go to."""
+    try:
+        found = os.get_terminal_size(sys.stderr.fileno())
+    except OSError:
+        found = os.terminal_size((0, 0))
+    return found if found.lines and found.columns else os.terminal_size((80, 24))
+
+
+def part(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> str:
+    """Return what one queue did between two looks.
+
+    Examples
+    --------
+    >>> zero = dict.fromkeys(("departures", "departed_bytes", "delay_sum_ns", "drops", "marks"), 0)
+    >>> after = {"departures": 10, "departed_bytes": 15000, "delay_sum_ns": 5e7, "drops": 2, "marks": 0}
+    >>> part(zero, after, 0.1)
+    '1.20 Mbit/s 5.0 ms 2 drops'
+    """
+    gained = {name: after[name] - before[name] for name in ("departures", "departed_bytes", "delay_sum_ns")}
+    delay = gained["delay_sum_ns"] / gained["departures"] / 1e6 if gained["departures"] else 0.0
+    rate = gained["departed_bytes"] * 8e-6 / seconds
+    marks = f" {after['marks']:.0f} marks" if after["marks"] else ""
+    return f"{rate:.2f} Mbit/s {delay:.1f} ms {after['drops']:.0f} drops{marks}"

@@ -1,0 +1,105 @@
+"""TUN devices: the doors between a namespace and the gateway.
+
+A device hands over and takes whole IP packets, super-packets of up to 64 kB included (``IFF_VNET_HDR``): the
+gateway cuts them up. It is not persistent: it vanishes with the last file that holds it open.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sojourn.errors import RunFailed
+from sojourn.worlds.real.namespace import Namespace
+
+_TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
+_IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
+#: Checksums, TCP segmentation for IPv4 and IPv6, also of packets with CWR.
+_OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
+#: Longer than any burst: the kernel must not drop before the algorithm sees a packet.
+TXQUEUELEN = 10_000
+
+
+@dataclass(frozen=True)
+class Tun:
+    """An open device.
+
+    Attributes
+    ----------
+    fd : int
+        Its file; packets are read and written here.
+    name : str
+        As ``ip link`` shows it.
+    namespace : Namespace
+        Where it is.
+    """
+
+    fd: int
+    name: str
+    namespace: Namespace
+
+    def kernel_drops(self) -> int:
+        """Return how many packets the kernel dropped before the gateway could read them."""
+        for line in self.namespace.read("/proc/net/dev").splitlines():
+            name, _, numbers = line.partition(":")
+            if name.strip() == self.name:
+                return int(numbers.split()[11])
+        return 0
+
+    def close(self) -> None:
+        """Close the file; the device vanishes unless a gateway holds it too."""
+        os.close(self.fd)
+
+
+def open_tun(
+    namespace: Namespace,
+    name: str,
+    addresses: Iterable[str] = (),
+    routes: Iterable[str] = (),
+    mtu: int = 1500,
+) -> Tun:
+    """Make a device in a namespace, and give it addresses and routes.
+
+    Parameters
+    ----------
+    namespace : Namespace
+        Where it is made.
+    name : str
+        At most 15 characters; ``%d`` in it becomes the first free number.
+    addresses : iterable of str
+        With the length of their prefix: ``10.0.0.1/24``, ``fd00::1/64``.
+    routes : iterable of str
+        As of ``ip route add``, without the device: ``default``, ``10.1.0.0/16 congctl reno``.
+    mtu : int
+        Largest packet, in bytes.
+    """
+
+    def make() -> tuple[int, str]:
+        fd = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            wanted = struct.pack("16sH22x", name.encode(), _IFF_TUN | _IFF_NO_PI | _IFF_VNET_HDR)
+            given = fcntl.ioctl(fd, _TUNSETIFF, wanted)
+            fcntl.ioctl(fd, _TUNSETOFFLOAD, _OFFLOADS)
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd, given[:16].split(b"\0")[0].decode()
+
+    try:
+        fd, given = namespace.within(make)
+    except OSError as error:
+        raise RunFailed(f"{namespace.name}: device {name}: cannot be made: {error}") from None
+    try:
+        family = {address: "-6" if ":" in address else "-4" for address in addresses}
+        namespace.ip(
+            f"link set {given} mtu {mtu} txqueuelen {TXQUEUELEN} up",
+            *(f"addr add {one} dev {given}{' nodad' if family[one] == '-6' else ''}" for one in family),
+            *(f"route add {one} dev {given}" for one in routes),
+        )
+    except BaseException:
+        os.close(fd)
+        raise
+    return Tun(fd, given, namespace)

@@ -1,0 +1,257 @@
+"""People who look at pages, as a load: nginx on one side, sessions that fetch objects on the other.
+
+Every object comes over a connection of its own (HTTP/1.0). Any size is a range of one large file without
+content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest.
+Nobody but the client gives up: nginx would after a minute in which nothing came through.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from sojourn.record import UNFINISHED
+from sojourn.worlds.real import random_streams as draws
+from sojourn.worlds.real.loop import READ, WRITE, Loop
+from sojourn.worlds.real.senders import abort, client
+
+#: Name of a server's folder, before the number of its process.
+PREFIX = "sojourn-nginx-"
+#: Size of the file of which objects are ranges.
+LARGEST = 8 << 30
+#: What a capped connection reads at a time, and its receive buffer as seconds of its rate.
+PIECE, BUFFER_S = 2048, 0.4
+#: Least time from one page that failed to the next.
+PAUSE = 100_000_000
+
+CONFIGURATION = """
+daemon off; master_process off; pid {folder}/pid; error_log stderr warn; worker_rlimit_nofile {files};
+events {{ worker_connections {connections}; multi_accept on; }}
+http {{
+  access_log off; sendfile on; tcp_nodelay on; keepalive_timeout 0; default_type application/octet-stream;
+  client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
+  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e; server_tokens off;
+  send_timeout 1d; client_header_timeout 1d; reset_timedout_connection on;
+  server {{ {listen} root {folder}/root; }}
+}}
+"""
+
+
+class Server:
+    """An nginx in this namespace that ends with this process."""
+
+    def __init__(self, program: str, ports: list[int], files: int) -> None:
+        sweep()
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        (self.folder / "root").mkdir()
+        with (self.folder / "root/o").open("wb") as file:
+            file.truncate(LARGEST)
+        listen = " ".join(f"listen 0.0.0.0:{port} backlog=4096;" for port in ports)
+        text = CONFIGURATION.format(folder=self.folder, listen=listen, files=files, connections=files - 100)
+        (self.folder / "nginx.conf").write_text(text)
+        self.process = subprocess.Popen(
+            [program, "-p", self.folder, "-c", self.folder / "nginx.conf"],
+            stdin=subprocess.DEVNULL,
+            preexec_fn=die_with_parent,
+        )
+
+    def ready(self, port: int) -> bool:
+        """Tell whether it answers."""
+        with socket.socket() as one:
+            one.settimeout(1)
+            return one.connect_ex(("127.0.0.1", port)) == 0
+
+    def close(self) -> None:
+        """End it and remove its folder."""
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def die_with_parent() -> None:
+    """Let the kernel end this process when its parent ends."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def sweep() -> None:
+    """Remove the folders of servers that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Browsers:
+    """All sessions of one web traffic at the clients of this namespace."""
+
+    def __init__(self, loop: Loop, job: dict[str, Any], seed: int, faults: list[str]) -> None:
+        self.loop, self.job, self.seed, self.faults = loop, job, seed, faults
+        # [session, start, end, bytes]; [.., start, end, objects, bytes]; [.., client, its port, server]
+        self.objects: list[list[int]] = []
+        self.pages: list[list[int]] = []
+        self.connections: list[list[Any]] = []
+        self.got: dict[int, int] = {}
+        self.counting = self.stopped = False
+
+    def start(self, session: list[Any]) -> None:
+        """Let a session ([number, its client's address]) look at its first page."""
+        self._page(session[0], session[1], 0)
+
+    def random(self, session: int, *purpose: object) -> random.Random:
+        """Return the random numbers of a session for one purpose."""
+        return draws.stream(self.seed, self.job["name"], session, *purpose)
+
+    def _page(self, session: int, host: str, number: int) -> None:
+        job = self.job
+        if self.stopped or (job["pages"] is not None and number >= job["pages"]):
+            return
+        rng = self.random(session, "page", number)
+        count = max(1, math.ceil(draws.value(job["objects"], rng)))
+        server = job["servers"][rng.randrange(len(job["servers"]))]
+        now = self.loop.now()
+        row = [session, now, UNFINISHED, count, 0]
+        self.pages.append(row)
+        waiting = [count]
+
+        def next_page() -> None:
+            self._page(session, host, number + 1)
+
+        def done(came: int | None) -> None:
+            waiting[0] -= 1
+            row[4] += came or 0
+            if came is None:
+                row[2] = -1
+            if waiting[0]:
+                return
+            row[2] = UNFINISHED if row[2] == -1 else self.loop.now()
+            if not job["from_start"]:
+                gap = draws.value(job["page_gap"], self.random(session, "gap", number))
+                soonest = now + PAUSE if row[2] == UNFINISHED else 0  # a dead server is not asked at once
+                self.loop.at(max(self.loop.now() + round(gap), soonest), next_page)
+
+        when = now
+        for k in range(count):
+            self.loop.at(when, lambda k=k: self._object(session, host, server, (number, k), done))  # type: ignore[misc]
+            when += round(draws.value(job["object_gap"], rng))
+        if job["from_start"]:
+            gap = draws.value(job["page_gap"], self.random(session, "gap", number))
+            self.loop.at(now + round(gap), next_page)
+
+    def _object(self, session: int, host: str, server: str, place: tuple[int, int], done: Any) -> None:
+        if self.stopped:
+            return
+        rng = self.random(session, "object", *place)
+        size = min(LARGEST, max(1, round(draws.value(self.job["size"], rng))))
+        row = [session, self.loop.now(), UNFINISHED, size]
+        self.objects.append(row)
+
+        def ended(whole: bool) -> None:
+            if whole:
+                row[2] = self.loop.now()
+            done(size if whole else None)
+
+        patience = self.job["patience"]
+        fetch = Fetch(self, session, (host, server), size, ended)
+        if patience is not None:
+            self.loop.at(row[1] + round(draws.value(patience, rng)), fetch.give_up)
+
+
+class Fetch:
+    """One object over one connection."""
+
+    def __init__(self, home: Browsers, session: int, ends: tuple[str, str], size: int, ended: Any) -> None:
+        job = home.job
+        self.home, self.session, self.size, self.ended = home, session, size, ended
+        self.head: bytes | None = b""
+        self.left = size
+        self.rate = job["read_rate"]  # bytes per second, or None
+        self.read = 0
+        self.began = home.loop.now()
+        self.closed = False
+        self.socket = client({"from": [ends[0], 0], "mss": job["mss"]})
+        if self.rate is not None:
+            space = round(self.rate * BUFFER_S)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, space)
+        self.socket.connect_ex((ends[1], job["port"]))
+        home.connections.append([session, ends[0], self.socket.getsockname()[1], ends[1]])
+        home.loop.watch(self.socket.fileno(), WRITE, self._ask)
+
+    def give_up(self) -> None:
+        """Close without the object, unless it has come."""
+        if not self.closed:
+            self._end(whole=False)
+
+    def _ask(self, _events: int) -> None:
+        request = f"GET /o HTTP/1.0\r\nRange: bytes=0-{self.size - 1}\r\n\r\n"
+        try:
+            self.socket.send(request.encode())
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        self.began = self.home.loop.now()
+        self.home.loop.watch(self.socket.fileno(), READ, self._answer)
+
+    def _answer(self, _events: int) -> None:
+        try:
+            data = self.socket.recv(65536 if self.rate is None else PIECE)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        if not data:
+            self._fail(OSError(0, "the server closed early"))
+            return
+        self.read += len(data)
+        if self.head is not None:
+            self.head += data
+            begin = self.head.find(b"\r\n\r\n")
+            if begin < 0:
+                return
+            if not self.head.startswith((b"HTTP/1.1 206", b"HTTP/1.0 206")):
+                self._fail(OSError(0, f"the server said {self.head[:30]!r}"))
+                return
+            data, self.head = self.head[begin + 4 :], None
+        self.left -= len(data)
+        if self.home.counting:
+            self.home.got[self.session] = self.home.got.get(self.session, 0) + len(data)
+        if self.left <= 0:
+            self._end(whole=True)
+        elif self.rate is not None:
+            self._pace()
+
+    def _pace(self) -> None:
+        """Read on when the rate allows it."""
+        loop = self.home.loop
+        due = self.began + round(self.read / self.rate * 1e9)
+        if due > loop.now():
+            loop.forget(self.socket.fileno())
+            loop.at(due, self._resume)
+
+    def _resume(self) -> None:
+        if not self.closed:
+            self.home.loop.watch(self.socket.fileno(), READ, self._answer)
+
+    def _fail(self, error: OSError) -> None:
+        self.home.faults.append(f"object of session {self.session}: {error.strerror or error}")
+        self._end(whole=False)
+
+    def _end(self, *, whole: bool) -> None:
+        self.closed = True
+        self.home.loop.forget(self.socket.fileno())
+        if whole:
+            self.socket.close()
+        else:
+            abort(self.socket)
+        self.ended(whole)

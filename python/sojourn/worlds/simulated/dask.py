@@ -1,0 +1,320 @@
+"""Runs on a Dask cluster: workers on any number of machines, found through one scheduler.
+
+Runs travel in chunks of a few seconds' work, sized from how long runs have taken so far, and only two chunks
+a worker are on their way at a time. A chunk whose worker is lost is given to another. The runs of one that
+has cost several workers (four by Dask's default) are tried again one by one at the end; the one that does it
+fails. Workers must have the same core: another would give other numbers. Disk stays the truth, and only this
+process writes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from sojourn import _core
+from sojourn import algorithms as own
+from sojourn.errors import InputError, RunFailed
+from sojourn.record.columns import TRACE_TABLES
+from sojourn.worlds.simulated.executors import Job, Made, News, Reduce, Running, cores, measure
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+#: Seconds of work in a chunk: enough to hide the scheduler, little enough to lose.
+WORK = 3.0
+MOST = 1000
+AHEAD = 2
+PATIENCE = 15.0
+#: A cluster may lose its last worker for so long: a nanny starts another in seconds, a batch system does not.
+WITHOUT = 60.0
+#: How much the latest chunk moves the estimate of a run's seconds.
+WEIGHT = 0.5
+
+
+class Dask:
+    """A Dask cluster.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, like ``tcp://head:8786``; or ``local``: processes of this machine.
+    workers : int, optional
+        With ``local``: how many processes; as many as there are cores if None.
+
+    Raises
+    ------
+    InputError
+        When jobs start: if Dask is not installed, nobody answers, or a worker has another version.
+
+    Notes
+    -----
+    The connection lasts from the first jobs to `close`, or to the end of a ``with``, or of the process.
+    """
+
+    def __init__(self, address: str, workers: int | None = None) -> None:
+        self.address, self.workers = address, workers
+        self._client: Client | None = None
+
+    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+        """Start the jobs."""
+        names = sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
+        sources = own.shipped(names)
+        if sources is None:
+            raise InputError(
+                "dask", "cannot carry an algorithm that only this process knows", "one in a file"
+            )
+        if self._client is None:
+            self._client = self._connect()
+        return _Chunks(self._client, jobs, reduce, samples, sources)
+
+    def close(self) -> None:
+        """Leave the cluster; one of our own ends."""
+        client, self._client = self._client, None
+        if client is not None:
+            _leave(client)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _connect(self) -> Client:
+        try:
+            from distributed import LocalCluster
+        except ImportError:
+            raise InputError("dask", "is not installed", "pip install 'sojourn[dask]'") from None
+        connect = _client()
+        if self.address == "local":
+            cluster = LocalCluster(
+                n_workers=self.workers or cores(),
+                threads_per_worker=1,
+                dashboard_address=":0",
+                silence_logs=50,
+            )
+            return _checked(connect(cluster))
+        try:
+            client = connect(self.address, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                "dask", f"= {self.address!r}: nobody answers ({reason})", "tcp://HOST:PORT, or local"
+            ) from None
+        try:
+            client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            client.close()
+            raise InputError("dask", f"= {self.address!r} has no workers", "dask worker ADDRESS") from None
+        return _checked(client)
+
+
+@functools.cache
+def _client() -> type[Client]:
+    """Return Dask's client without its finalizer.
+
+    The garbage collector may call one in the very thread that another client is waiting for, and to close a
+    client takes the lock that this other one holds: neither goes on. Even one that could not be made has it.
+    """
+    from distributed import Client
+
+    class Lasting(Client):  # type: ignore[misc]
+        def __del__(self) -> None:
+            pass
+
+    return Lasting
+
+
+def version() -> dict[str, str]:
+    """Return what must be the same on every worker."""
+    from sojourn.runner.execute import metrics_version
+
+    return {"core": _core.CORE_VERSION, "metrics": metrics_version()}
+
+
+def _version_there() -> dict[str, str] | str:
+    """Return the version on a worker, or what is wrong there."""
+    try:
+        from sojourn.worlds.simulated.dask import version
+
+        return version()
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+        return f"{type(error).__name__}: {error}"
+
+
+def _checked(client: Client) -> Client:
+    """Refuse a cluster with a worker of another version."""
+    for worker, found in client.run(_version_there).items():
+        if found != version():
+            _leave(client)
+            raise InputError(f"dask: worker {worker}", _other(found), f"core {_core.CORE_VERSION}, as here")
+    return client
+
+
+def _other(found: object) -> str:
+    if not isinstance(found, dict):
+        return f"has no sojourn that works ({found})"
+    if found["core"] != _core.CORE_VERSION:
+        return f"has another core, {found['core']}"
+    return "has another version of the metrics"
+
+
+def _leave(client: Client) -> None:
+    cluster = client.cluster
+    with contextlib.suppress(Exception):
+        client.close()
+    if cluster is not None:
+        with contextlib.suppress(Exception):
+            cluster.close()
+
+
+def work(
+    jobs: list[Job],
+    expected: dict[str, str],
+    sources: list[tuple[str, bytes]],
+    reduce: Reduce | None,
+    samples: bool,
+) -> tuple[list[Made | Exception], float]:
+    """Make the runs of a chunk, on a worker; return what came of each, and the seconds that it took."""
+    if version() != expected:  # a worker that came later
+        raise RuntimeError(_other(version()))
+    for name, source in sources:
+        own.adopt(name, source)
+    begun = time.perf_counter()
+    found: list[Made | Exception] = []
+    for plan, seed in jobs:
+        batch = _core.Batch([(plan, seed)], 1)
+        while not (news := batch.poll(1.0)):
+            pass
+        result = news[0][1]
+        if not isinstance(result, Exception):
+            metrics = measure(plan, result, reduce)
+            result = Made(result if samples else _without_samples(result), metrics)
+        found.append(result)
+    return found, time.perf_counter() - begun
+
+
+def _without_samples(data: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if key not in ("series", *TRACE_TABLES)}
+
+
+class _Chunks:
+    """Jobs that go out in chunks and come back."""
+
+    def __init__(
+        self,
+        client: Client,
+        jobs: Sequence[Job],
+        reduce: Reduce | None,
+        samples: bool,
+        sources: list[tuple[str, bytes]],
+    ) -> None:
+        from distributed import as_completed
+
+        self._client, self._jobs = client, jobs
+        self._with = (version(), sources, reduce, samples)
+        self._todo = deque(range(len(jobs)))
+        #: Runs of chunks that cost several workers. Others may have been with the one that did it: at the end
+        #: each is tried again with nothing beside it.
+        self._suspects: deque[int] = deque()
+        self._alone = False
+        self._out: dict[Future, list[int]] = {}
+        self._back = as_completed()
+        self._done = 0
+        #: Seconds a run; unknown until the first chunks, of one run each, are back.
+        self._seconds: float | None = None
+        #: Since when nobody works.
+        self._deserted: float | None = None
+        self._feed()
+
+    def _size(self) -> int:
+        if self._seconds is None:
+            return 1
+        return max(1, min(MOST, math.floor(WORK / max(self._seconds, 1e-9))))
+
+    def _threads(self) -> int:
+        """Return how many there are now; fail if there have been none for long."""
+        found: int = sum(self._client.nthreads().values())
+        now = time.monotonic()
+        if found:
+            self._deserted = None
+        elif self._deserted is None:
+            self._deserted = now
+        elif now - self._deserted > WITHOUT:
+            raise RunFailed(
+                f"the Dask cluster has had no worker for {WITHOUT:g} s; "
+                "what is done is kept: type the same again when it has"
+            )
+        return found
+
+    def _feed(self) -> None:
+        """Keep every worker busy, and no more: results come in before new work goes out."""
+        threads = max(1, self._threads())
+        ahead = threads * (1 if self._seconds is None else AHEAD)
+        while self._todo and len(self._out) < ahead:
+            # The end is shared evenly.
+            size = min(self._size(), math.ceil(len(self._todo) / threads))
+            self._send([self._todo.popleft() for _ in range(min(size, len(self._todo)))])
+        if self._suspects and not self._out:
+            self._alone = True
+            self._send([self._suspects.popleft()])
+
+    def _send(self, indices: list[int]) -> None:
+        jobs = [self._jobs[index] for index in indices]
+        future = self._client.submit(work, jobs, *self._with, pure=False)
+        self._out[future] = indices
+        self._back.add(future)
+
+    def poll(self, timeout: float) -> News:
+        if not self._out:
+            return []
+        news: News = []
+        deadline = time.monotonic() + timeout
+        while not news and time.monotonic() < deadline:
+            if self._back.queue.empty():
+                time.sleep(0.005)
+            for future in self._back.next_batch(block=False):
+                news += self._take(future)
+        self._feed()
+        return news
+
+    def _take(self, future: Future) -> News:
+        from distributed import CancelledError, KilledWorker
+
+        indices = self._out.pop(future)
+        try:
+            error = future.exception()
+        except CancelledError:
+            raise RunFailed("the Dask cluster is gone; what is done is kept: type the same again") from None
+        if error is None:
+            results, seconds = future.result()
+            self._learn(seconds / len(indices))
+        elif not isinstance(error, KilledWorker):
+            raise error
+        elif not self._alone:
+            self._suspects.extend(indices)
+            return []
+        else:
+            results = [RuntimeError("every worker that tried it died")]
+        future.release()
+        self._done += len(indices)
+        return list(zip(indices, results, strict=True))
+
+    def _learn(self, seconds: float) -> None:
+        before = self._seconds
+        self._seconds = seconds if before is None else (1 - WEIGHT) * before + WEIGHT * seconds
+
+    def progress(self) -> float:
+        return self._done / len(self._jobs)
+
+    def cancel(self) -> None:
+        self._todo.clear()
+        self._suspects.clear()
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(self._out))
+        self._out.clear()

@@ -1,0 +1,191 @@
+"""Where runs are made: one small interface, so a study does not know whether it is here or on a cluster.
+
+An executor is given jobs and returns something to ask for news: finished runs, in any order, till all are in.
+``Serial`` makes one run after the other, ``Local`` uses all cores of this machine, and
+``sojourn.worlds.simulated.dask.Dask`` any number of machines. What a job gives never depends on who made it.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from sojourn import _core
+from sojourn.record import Record
+from sojourn.runner.store import Metrics
+from sojourn.worlds.simulated.processes import start
+
+#: A plan as the core reads it, and a seed.
+Job = tuple[str, int]
+#: Further numbers from a record, kept with its metrics. A function that only reads the record's counters
+#: or series; give it an attribute ``version`` (text) if its values may be reused without the series.
+Reduce = Callable[[Record], Mapping[str, float | None]]
+
+#: Jobs that the core is given at once: each holds its plan.
+AT_ONCE = 256
+
+
+class Made(NamedTuple):
+    """What a job gave: the record as the core returns it, and its metrics."""
+
+    data: Mapping[str, Any]
+    metrics: Metrics
+
+
+#: Place of the job in the list, and what came of it.
+News = list[tuple[int, Made | Exception]]
+
+
+class Running(Protocol):
+    """Jobs that go on until all are finished, or cancelled."""
+
+    def poll(self, timeout: float) -> News:
+        """Return what finished since the last call; wait at most `timeout` seconds for the first."""
+
+    def progress(self) -> float:
+        """Return the share of all virtual time that is done, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Start no further job and stop those under way."""
+
+
+class Executor(Protocol):
+    """Makes runs."""
+
+    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+        """Start the jobs.
+
+        Parameters
+        ----------
+        jobs : sequence of Job
+            At least one.
+        reduce : callable or None
+            Record to further metrics.
+        samples : bool
+            Whether anybody wants the samples over time; if not they need not travel.
+        """
+
+    def close(self) -> None:
+        """Let go of what was started for the jobs."""
+
+
+def measure(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
+    """Return the metrics of a record as the core gave it."""
+    from sojourn.metrics import compute
+
+    record = Record(data, parsed(plan_json))
+    values = compute(record)
+    if reduce is not None:
+        values.update(reduce(record))
+    return values
+
+
+@functools.lru_cache(maxsize=64)
+def parsed(plan_json: str) -> dict[str, Any]:
+    """Return a plan as data."""
+    return dict(json.loads(plan_json))
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+class Local:
+    """All cores of this machine: native threads, or processes for algorithms in Python.
+
+    Parameters
+    ----------
+    workers : int, optional
+        How many runs at once; as many as there are cores if None.
+    """
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.workers = workers or cores()
+
+    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+        """Start the jobs."""
+        return _Slices(jobs, self.workers, reduce)
+
+    def close(self) -> None:
+        """Nothing is left to let go of."""
+
+
+class _Slices:
+    """Jobs given to the core slice by slice."""
+
+    def __init__(self, jobs: Sequence[Job], workers: int, reduce: Reduce | None) -> None:
+        self._jobs, self._workers, self._reduce = jobs, workers, reduce
+        self._begin, self._left = 0, 0
+        self._next()
+
+    def _next(self) -> None:
+        slice_ = self._jobs[self._begin : self._begin + AT_ONCE]
+        self._left = len(slice_)
+        self._batch = start(slice_, self._workers)
+
+    def poll(self, timeout: float) -> News:
+        news: News = []
+        for i, result in self._batch.poll(timeout):
+            index = self._begin + i
+            if not isinstance(result, Exception):
+                result = Made(result, measure(self._jobs[index][0], result, self._reduce))
+            news.append((index, result))
+        self._left -= len(news)
+        if self._left == 0 and self._begin + AT_ONCE < len(self._jobs):
+            self._begin += AT_ONCE
+            self._next()
+        return news
+
+    def progress(self) -> float:
+        size = min(AT_ONCE, len(self._jobs) - self._begin)
+        return (self._begin + self._batch.progress() * size) / len(self._jobs)
+
+    def cancel(self) -> None:
+        self._batch.cancel()
+
+
+class Serial:
+    """One run after the other, in this thread: the plainest way, for looking at what happens."""
+
+    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+        """Start the jobs."""
+        return _InTurn(jobs, reduce)
+
+    def close(self) -> None:
+        """Nothing is left to let go of."""
+
+
+class _InTurn:
+    """The next run is made when there is a `poll`."""
+
+    def __init__(self, jobs: Sequence[Job], reduce: Reduce | None) -> None:
+        self._reduce, self._count = reduce, len(jobs)
+        self._todo = deque(enumerate(jobs))
+
+    def poll(self, timeout: float) -> News:
+        deadline = time.monotonic() + timeout
+        news: News = []
+        while self._todo and (not news or time.monotonic() < deadline):
+            index, (plan, seed) = self._todo.popleft()
+            try:
+                data = _core.run(plan, seed)
+            except Exception as error:  # noqa: BLE001 - a failed run is a result
+                news.append((index, error))
+            else:
+                news.append((index, Made(data, measure(plan, data, self._reduce))))
+        return news
+
+    def progress(self) -> float:
+        return 1 - len(self._todo) / self._count
+
+    def cancel(self) -> None:
+        self._todo.clear()
