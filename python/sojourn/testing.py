@@ -1,7 +1,7 @@
 """What every algorithm must hold, checked on any of them: built-in, or the user's own.
 
-``check_aqm`` drives the real handlers through random worlds (the core's ``Harness``) and a small simulation. The
-project runs it over its whole registry; run it on yours before you believe its results.
+``check_aqm`` drives the real handlers through random inputs (the core's ``Harness``) and a small simulation.
+The project runs it over its whole registry; run it on your own algorithm before you trust its results.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.algorithms import Aqm
+from sojourn.algorithms import spec_of as canonical
 from sojourn.spec.scenario import Scenario
 
 WEEK = 7 * 24 * 3600 * 10**9
@@ -128,8 +129,6 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
     >>> print(report.lines[0])
     ok      schema: every parameter has meaning, unit, range and source
     """
-    from sojourn.api import canonical
-
     spec = canonical(aqm)
     report = Report(spec)
     exams = _Exams(spec)

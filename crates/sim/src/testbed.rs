@@ -1,7 +1,8 @@
-//! QueueSet and their links without a network around them: for a world that has senders and a clock of its own.
+//! QueueSet and their links without a network around them: for a world that has senders and a clock of its
+//! own.
 //!
-//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is virtual
-//! here as everywhere: whoever comes late serves what was due in the order in which it was due.
+//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is
+//! virtual here as everywhere: whoever comes late serves what was due in the order in which it was due.
 
 pub use crate::queue::Outcome;
 use crate::{
@@ -9,7 +10,7 @@ use crate::{
     link::{Link, LinkKind, RateTrace, TxTime},
     packet::{Carries, Packet},
     plan,
-    queue::{Port, QueueContext},
+    queue::{Port, QueueContext, QueueOps},
     record::{Record, Recorder},
 };
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn};
@@ -165,8 +166,8 @@ impl QueueSet {
         self.tell(link, on_outcome);
     }
 
-    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`: it is
-    /// idle from now on.
+    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`:
+    /// it is idle from now on.
     pub fn serve(
         &mut self,
         link: usize,
@@ -175,14 +176,15 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.note_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let sent = self.ports[link].dequeue(now).copied();
+        let slot = self.ports[link].dequeue(now);
         self.tell(link, on_outcome);
-        let Some(packet) = sent else {
+        let Some(slot) = slot else {
             if was_busy {
                 self.ports[link].on_idle(now);
             }
             return None;
         };
+        let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
         let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
         let packet = PacketDesc {

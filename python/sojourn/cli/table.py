@@ -5,61 +5,40 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-if TYPE_CHECKING:
-    from sojourn.results import Results
-    from sojourn.stats import Estimate
-    from sojourn.study.compare import Comparison, Difference
-    from sojourn.study.sweep.run import Swept
+from sojourn import worlds
+from sojourn.errors import InputError
+from sojourn.metrics import display, heading, shown
+from sojourn.results import Results
+from sojourn.stats import Estimate
+from sojourn.study.compare import NO_DIFFERENCE, Comparison, Difference
+from sojourn.study.sweep.model import Swept
 
-#: Metric, heading, factor.
-ROWS = (
-    ("utilization", "utilization %", 100.0),
-    ("goodput_bps", "goodput Mbit/s", 1e-6),
-    ("mean_queue_packets", "queue packets", 1.0),
-    ("std_queue_packets", "queue std packets", 1.0),
-    ("mean_delay_s", "delay ms", 1e3),
-    ("p99_delay_s", "delay p99 ms", 1e3),
-    ("drop_ratio", "dropped %", 100.0),
-    ("mark_ratio", "marked %", 100.0),
-    ("jain_index", "fairness (Jain)", 1.0),
-)
-PER_TRAFFIC = (
-    ("goodput_bps", "goodput Mbit/s", 1e-6),
-    ("completion_time_mean_s", "completion s", 1.0),
-)
-PER_CLASS = (
-    ("throughput_bps", "throughput Mbit/s", 1e-6),
-    ("mean_delay_s", "delay ms", 1e3),
-    ("drop_ratio", "dropped %", 100.0),
-    ("mark_ratio", "marked %", 100.0),
-)
 WIDE = 4
 
 
 def show(results: Results) -> None:
     """Print mean and 95 % half-width of the main metrics; many algorithms are rows, few are columns."""
     names = [traffic.name for traffic in results.scenario.traffic]
-    rows = list(ROWS)
-    for name in names if len(names) > 1 else []:
-        rows += [(f"{name}.{metric}", f"{name} {title}", factor) for metric, title, factor in PER_TRAFFIC]
+    rows = shown("summary")
+    rows += [f"{name}.{one}" for name in (names if len(names) > 1 else []) for one in shown("traffic")]
     classes = [name.split(".")[1] for name in results.metric_names if name.startswith("classes.")]
-    for one in dict.fromkeys(classes):
-        rows += [(f"classes.{one}.{metric}", f"class {one} {title}", x) for metric, title, x in PER_CLASS]
-    rows = [row for row in rows if row[0] in results.metric_names]
-    rows = [row for row in rows if any(results.estimate(aqm, row[0]).n for aqm in results.aqms)]
+    rows += [f"classes.{number}.{one}" for number in dict.fromkeys(classes) for one in shown("class")]
+    rows = [name for name in rows if name in results.metric_names]
+    rows = [name for name in rows if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     count = len(results.seeds)
     title = f"{results.scenario.name}: mean ± 95 % over {count} seed{'s' if count > 1 else ''}"
-    if all(one.point.world == "fluid" for one in results.outcomes):
+    if not any(worlds.find(one.point.world).seeded for one in results.outcomes):
         title = f"{results.scenario.name}: fluid equations, which have no seeds"
-    heads = [title for _, title, _ in rows]
-    cells = [[cell(results.estimate(aqm, name), factor) for name, _, factor in rows] for aqm in results.aqms]
+    heads = [heading(name) for name in rows]
+    cells = [
+        [cell(results.estimate(aqm, name), display(name).factor) for name in rows] for aqm in results.aqms
+    ]
     if len(results.aqms) >= WIDE:
         print_table(
             title, ["", *heads], [(aqm, *line) for aqm, line in zip(results.aqms, cells, strict=True)]
@@ -71,8 +50,7 @@ def show(results: Results) -> None:
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the algorithms, best first, and under each metric how far they are from the baseline."""
-    known = {name: (title, factor) for name, title, factor in ROWS}
-    columns = [(name, *known.get(name, (name, 1.0))) for name in comparison.metrics]
+    columns = [(name, heading(name), display(name).factor) for name in comparison.metrics]
     count, percent = len(comparison.results.seeds), 100 * comparison.level
     name = comparison.results.scenario.name
     seeds = f"{count} seed{'s' if count > 1 else ''}"
@@ -95,22 +73,19 @@ def show_comparison(comparison: Comparison) -> None:
 
 #: Rows of a sweep's table; the rest is in its folder.
 MOST_ROWS = 60
-SWEEP_ROWS = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
 
 
 def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
     """Print mean and 95 % half-width of some metrics, one row a combination and algorithm."""
-    from sojourn.errors import InputError
-    from sojourn.stats import Estimate
-
     summary = swept.summary()
     names = summary["metric"].unique(maintain_order=True).to_list()
     for name in metrics or []:
         if name not in names:
             raise InputError("metric", f"= {name!r} was not measured", ", ".join(names[:12]))
     keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
-    known = {name: (title, factor) for name, title, factor in ROWS}
-    columns = [(name, *known.get(name, (name, 1.0))) for name in metrics or SWEEP_ROWS if name in names]
+    columns = [
+        (name, heading(name), display(name).factor) for name in metrics or shown("sweep") if name in names
+    ]
     sweep = swept.sweep
     title = f"{sweep.scenario.name}: mean ± 95 % over {sweep.seeds} seed{'s' if sweep.seeds > 1 else ''}"
     groups = summary.partition_by(keys, maintain_order=True)
@@ -125,9 +100,6 @@ def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
 
 def difference(one: Difference, factor: float) -> str:
     """Return the effect with its half-width, or ``=`` where no difference is shown."""
-    from sojourn.stats import Estimate
-    from sojourn.study.compare import NO_DIFFERENCE
-
     effect = one.effect
     if effect.mean is None:
         return "-"

@@ -1,5 +1,40 @@
-"""Metrics: formulas from a record to numbers, their names and units, and doubts about a run."""
+"""Metrics: formulas from a record to numbers, with label and unit of each, and diagnostics of a run."""
 
-from sojourn.metrics.registry import METRICS, PER_CLASS, Metric, compute, find, percentile
+from sojourn.metrics.evaluation import compute, metrics_version
+from sojourn.metrics.queue import percentile
+from sojourn.metrics.registry import (
+    METRICS,
+    WORLDS,
+    Metric,
+    Metrics,
+    Value,
+    View,
+    display,
+    find,
+    heading,
+    label,
+    metric,
+    per_class,
+    shown,
+    text,
+)
 
-__all__ = ["METRICS", "PER_CLASS", "Metric", "compute", "find", "percentile"]
+__all__ = [
+    "METRICS",
+    "WORLDS",
+    "Metric",
+    "Metrics",
+    "Value",
+    "View",
+    "compute",
+    "display",
+    "find",
+    "heading",
+    "label",
+    "metric",
+    "metrics_version",
+    "per_class",
+    "percentile",
+    "shown",
+    "text",
+]

@@ -13,13 +13,13 @@ from os import PathLike
 
 import polars as pl
 
-from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
+from sojourn.papers.experiment import Arm, ModelArm, Observations, Solve
 from sojourn.papers.terms import Source
 from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.units import number
-from sojourn.worlds.simulated.executors import Reduce
+from sojourn.worlds import Reduce
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class Campaign:
         self._batch(traced, self.tracing, shared.part(0, len(traced)))
         self._batch(others, self.plain, shared.part(len(traced), len(others)))
 
-    def calculate(self, cells: Iterable[tuple[str, str, Modelled, range]]) -> None:
+    def calculate(self, cells: Iterable[tuple[str, str, ModelArm, range]]) -> None:
         """Solve the equations of (reading, experiment, arm, seeds), all of one kind at once."""
-        groups: dict[tuple[Solve, range], list[tuple[str, str, Modelled]]] = {}
+        groups: dict[tuple[Solve, range], list[tuple[str, str, ModelArm]]] = {}
         for reading, experiment, model, seeds in cells:
             groups.setdefault((model.solve, seeds), []).append((reading, experiment, model))
         for (solve, seeds), group in groups.items():
@@ -124,7 +124,7 @@ class Campaign:
                     self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
                     self.solved += 1
 
-    def lasted(self, sources: Iterable[Source]) -> tuple[float, ...]:
+    def durations(self, sources: Iterable[Source]) -> tuple[float, ...]:
         """Return how long the runs of some arms lasted, in seconds, each length once, in order."""
         return tuple(sorted({self._lengths[one] for one in sources if one in self._lengths}))
 
@@ -149,13 +149,13 @@ class Campaign:
                     self._lengths[job.source] = number("span", job.arm.scenario.duration) / 1e9
 
     def _outcomes(self, points: list[Point], store: Store, on_progress: Progress | None) -> Iterator[Outcome]:
-        if not self.real:
-            yield from execute(points, store, self.workers, on_progress, self.measure)
-            return
-        from sojourn.worlds.real.world import run_points
-
-        for outcome, doubts in run_points(points, store, on_progress, self.measure):
-            self.doubts += [f"{outcome.point.spec}, repetition {outcome.point.seed}: {d}" for d in doubts]
+        for outcome in execute(points, store, self.workers, on_progress, self.measure):
+            if self.real:
+                warnings = [
+                    f"{outcome.point.spec}, repetition {outcome.point.seed}: " + one
+                    for one in outcome.warnings
+                ]
+                self.doubts += warnings
             yield outcome
 
 

@@ -5,14 +5,10 @@ It is made of the same verdicts as the report, and small enough to be kept under
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sojourn import _core
-from sojourn.papers.claims import Judged
-from sojourn.papers.learned import learned
-
-if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.answers import answers
+from sojourn.papers.claims import ClaimResult
+from sojourn.papers.result import Reproduction
 
 
 def summary(result: Reproduction) -> str:
@@ -33,7 +29,7 @@ def summary(result: Reproduction) -> str:
         *(_hosts(result) if result.selection.real else ()),
         "## What was learned",
         "",
-        learned(result),
+        answers(result),
         "",
         "## Claims",
         "",
@@ -67,7 +63,7 @@ def _hosts(result: Reproduction) -> list[str]:
     return lines + [f"- {doubt}" for doubt in (*late, *others)] + [""] * bool(late or others)
 
 
-def _row(item: Judged) -> str:
+def _row(item: ClaimResult) -> str:
     finding = item.finding
     effect = "" if finding.effect is None else f"{finding.effect:.4g}"
     if finding.low is not None and finding.high is not None:

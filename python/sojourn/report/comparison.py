@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn.metrics.names import metric_title
+from sojourn import plots
+from sojourn.format import capitalized
+from sojourn.metrics import label
 from sojourn.report.document import Block, Column, Document, Figure, Section, Table
-from sojourn.report.results import for_results
-
-if TYPE_CHECKING:
-    from sojourn.study.compare import Comparison
+from sojourn.report.results import for_results, metric_column
+from sojourn.study.compare import Comparison
 
 
 def for_comparison(comparison: Comparison) -> Document:
@@ -52,7 +51,6 @@ def _lead(comparison: Comparison) -> str:
 
 
 def _blocks(comparison: Comparison) -> list[Block]:
-    from sojourn import plots
 
     found: list[Block] = []
     runs = comparison.results.runs
@@ -70,13 +68,12 @@ def _blocks(comparison: Comparison) -> list[Block]:
     for metric in comparison.metrics:
         rows = table.filter((pl.col("metric") == metric) & (pl.col("aqm") != comparison.baseline))
         half = (pl.col("high") - pl.col("difference")).alias("difference_ci")
-        unit = str(table.filter(pl.col("metric") == metric)["unit"][0])
         columns = {
             "aqm": Column("algorithm", kind="spec"),
-            "mean": Column(metric_title(metric), unit, "ci95"),
-            "difference": Column("minus baseline", unit, "difference_ci"),
+            "mean": metric_column(metric, "ci95"),
+            "difference": metric_column(metric, "difference_ci", "difference from baseline"),
             "p_holm": Column("p (Holm)", kind="probability"),
             "verdict": Column("", kind="text"),
         }
-        found.append(Table(rows.with_columns(half), metric_title(metric).capitalize(), columns))
+        found.append(Table(rows.with_columns(half), capitalized(label(metric)), columns))
     return found

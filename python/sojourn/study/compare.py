@@ -13,32 +13,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
+from sojourn.algorithms import Aqm
+from sojourn.algorithms import spec_of as canonical
+from sojourn.api import plan
+from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, find
+from sojourn.metrics import METRICS, find, shown
 from sojourn.results import Results
+from sojourn.runner.execute import Progress
+from sojourn.runner.manifest import write_manifest
 from sojourn.runner.point import MOST_SEEDS
+from sojourn.runner.store import Store
+from sojourn.spec.scenario import Scenario
 from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
 from sojourn.stats.sequential import level, looks, narrow
+from sojourn.worlds import Executor
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.algorithms import Aqm
-    from sojourn.runner.execute import Progress
-    from sojourn.spec.scenario import Scenario
-    from sojourn.worlds.simulated.executors import Executor
 
-#: The metrics that are compared if none are named, as far as they are known.
-COMPARED = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "mean_delay_s",
-    "p99_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-)
 SORT = "mean_delay_s"
 NO_DIFFERENCE = "no difference shown"
 ONE_SEED = "one seed"
@@ -99,7 +93,7 @@ class Comparison:
         """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
-        wanted = dict.fromkeys((self.sort, *COMPARED))
+        wanted = dict.fromkeys((self.sort, *shown("comparison")))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
         ]
@@ -226,8 +220,8 @@ def compare(
     workers, out, progress, command, executor
         As for ``sojourn.run``.
     metrics : sequence of str
-        What is compared, with that of `sort`; `COMPARED` if empty. Holm's correction is for these: choose
-        them before you look.
+        What is compared, with that of `sort`; those of the view ``comparison`` if empty. Holm's correction
+        is for these: choose them before you look.
 
     Raises
     ------
@@ -244,9 +238,6 @@ def compare(
     >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
     'better'
     """
-    from sojourn.api import plan
-    from sojourn.api import run as run_scenario
-
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
     if len(specs) < 2:
         raise InputError("aqms", "is one algorithm: nothing to compare", "two or more")
@@ -299,9 +290,6 @@ def compare(
 
 def keep(comparison: Comparison) -> Comparison:
     """Write into the folder what the comparison was about."""
-    from sojourn.api import write_manifest
-    from sojourn.runner.store import Store
-
     results = comparison.results
     if results.directory is not None:
         results.manifest["comparison"] = comparison.facts()
@@ -314,8 +302,6 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
         return specs[0]
     matches = [spec for spec in specs if wanted in (spec, spec.split()[0])]
     if not matches:
-        from sojourn.api import canonical
-
         matches = [spec for spec in specs if spec == canonical(wanted)]
     if len(matches) != 1:
         problem = "is not unambiguous" if matches else "is not one of the algorithms"

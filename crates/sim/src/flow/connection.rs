@@ -5,7 +5,7 @@ use crate::{
     path::Route,
     plan::validate::MAX_PACKET_BYTES,
     plan::{Draw, Tcp},
-    tcp::{self, ColdStatePool, ReassemblyPool, Receiver, Segment, Sender},
+    tcp::{self, ColdStatePool, EcnBits, ReassemblyPool, Received, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Span, Stream, Time};
@@ -49,14 +49,6 @@ struct LastPacket {
 pub(crate) struct FlowRoute {
     pub(crate) flow: u32,
     pub(crate) route: Route,
-}
-
-/// The size of an ACK, and where its blocks are stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct AckSize {
-    pub(crate) bytes: u32,
-    /// Index in [`Sacks`]; 0: it has no blocks.
-    pub(crate) sack: u64,
 }
 
 /// State that endpoints have returned, for other endpoints of the run.
@@ -127,6 +119,41 @@ impl Connection {
     #[inline]
     pub(crate) fn marker(&mut self) -> Option<&mut EdgeMarker> {
         self.receiver.app_mut()?.marker.as_deref_mut()
+    }
+
+    /// Receive a packet at a receiver that delays no ACKs. If the cumulative ACK is the only content of the
+    /// ACK to send, returns it; otherwise the receiver has more to report.
+    #[inline(always)]
+    pub(crate) fn receive<const SACK: bool>(
+        &mut self,
+        tcp: &Tcp,
+        packet: &Packet,
+        in_window: bool,
+        pool: &mut ReassemblyPool<Box<AppState>>,
+    ) -> Option<u32> {
+        let ce = packet.is_marked();
+        let next = self.receiver.receive_fast_path::<SACK>(packet.number, ce, pool);
+        if next.is_none() && !(SACK && self.receiver.extend_latest_block(&tcp.options, packet.number, ce)) {
+            self.receive_any(tcp, packet, in_window, pool);
+        }
+        next
+    }
+
+    /// Receive any packet.
+    #[inline(never)]
+    pub(crate) fn receive_any(
+        &mut self,
+        tcp: &Tcp,
+        packet: &Packet,
+        in_window: bool,
+        pool: &mut ReassemblyPool<Box<AppState>>,
+    ) -> Received {
+        let ecn = EcnBits { ce: packet.is_marked(), cwr: packet.flag };
+        let received = self.receiver.receive(&tcp.options, packet.number, ecn, pool);
+        if in_window {
+            self.count(tcp, packet.number, received.is_new);
+        }
+        received
     }
 
     /// Count the payload of packet `sequence`, received in the measurement window.
@@ -214,26 +241,10 @@ impl Connection {
         }
     }
 
-    /// The packet of `segment`, sent at `now`. `full`: see [`Connection::full_packet`].
+    /// Write the packet of `segment`, sent at `now`, with the class that the marker at the edge of the
+    /// network gives it. `full`: see [`Connection::full_packet`].
     #[inline(always)]
-    pub(crate) fn packet(
-        &self,
-        forward: FlowRoute,
-        full: &Packet,
-        tcp: &Tcp,
-        segment: Segment,
-        now: Time,
-    ) -> Packet {
-        let mut packet = full_packet_of(segment, forward, full, now);
-        if self.may_differ_from_full(segment) {
-            self.adapt(&mut packet, tcp, segment);
-        }
-        packet
-    }
-
-    /// The same in place, with the class that the marker at the edge of the network gives it.
-    #[inline(always)]
-    pub(crate) fn write_marked(
+    pub(crate) fn write_packet(
         &mut self,
         packet: &mut Packet,
         forward: FlowRoute,
@@ -274,28 +285,10 @@ impl Connection {
     /// The ACK of what has been received so far.
     #[inline(always)]
     pub(crate) fn ack(&self, backward: FlowRoute, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
+        let FlowRoute { flow, route } = backward;
         let (bytes, sack) = self.ack_bytes_and_sack(tcp);
-        self.ack_of_size(AckSize { bytes, sack: sacks.put(sack) }, backward, class, tcp)
-    }
-
-    /// The bytes of that ACK, and its blocks.
-    #[inline(always)]
-    pub(crate) fn ack_bytes_and_sack(&self, tcp: &Tcp) -> (u32, Sack) {
-        let blocks = if tcp.options.sack { self.receiver.sack_blocks() } else { None };
-        let bytes = tcp.ack + tcp.options.sack_bytes * blocks.map_or(0, block_count);
-        (bytes, blocks.copied().unwrap_or_default())
-    }
-
-    /// That ACK, if its size is known and its blocks are stored.
-    pub(crate) fn ack_of_size(
-        &self,
-        AckSize { bytes, sack }: AckSize,
-        FlowRoute { flow, route }: FlowRoute,
-        class: Class,
-        tcp: &Tcp,
-    ) -> Packet {
         Packet {
-            stamp: sack,
+            stamp: sacks.put(sack),
             flow,
             step: route.first,
             host: route.host,
@@ -306,6 +299,14 @@ impl Connection {
             ecn: Ecn::NotEct,
             class,
         }
+    }
+
+    /// The bytes of that ACK, and its blocks.
+    #[inline(always)]
+    pub(crate) fn ack_bytes_and_sack(&self, tcp: &Tcp) -> (u32, Sack) {
+        let blocks = if tcp.options.sack { self.receiver.sack_blocks() } else { None };
+        let bytes = tcp.ack + tcp.options.sack_bytes * blocks.map_or(0, block_count);
+        (bytes, blocks.copied().unwrap_or_default())
     }
 }
 
@@ -414,7 +415,9 @@ mod tests {
         let segment = Segment { sequence, is_retransmission, cwr: false };
         let full = Connection::full_packet(tcp, Class(2));
         let forward = FlowRoute { flow: 7, route: Route { first: 3, host: 5 } };
-        connection(tcp, Some(5000)).packet(forward, &full, tcp, segment, Time::ZERO)
+        let mut packet = Packet::default();
+        connection(tcp, Some(5000)).write_packet(&mut packet, forward, &full, tcp, segment, Time::ZERO);
+        packet
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, after a SYN without payload.

@@ -2,10 +2,12 @@
 
 mod connection;
 mod group;
+mod hosts;
 mod index;
 
-pub(crate) use connection::{AckSize, AppState, Connection, FlowRoute, Pools, Task};
+pub(crate) use connection::{Connection, FlowRoute, Pools, Task};
 pub(crate) use group::Group;
+pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
 
 use crate::{
@@ -60,15 +62,9 @@ impl Flow {
         }
     }
 
-    /// Set the class of a packet that the source sends, if there is a marker at the edge.
-    pub(crate) fn mark(&mut self, now: Time, packet: &mut Packet) {
-        let marker = match &mut self.endpoint {
-            Endpoint::Tcp(connection) => connection.marker(),
-            Endpoint::Udp(udp) => udp.marker.as_deref_mut(),
-        };
-        if let Some(marker) = marker {
-            packet.class = marker.mark(now.0, packet.bytes, packet.class);
-        }
+    /// The counters at the start of the measurement window, with `offered` packets at the measured queue.
+    pub(crate) fn snapshot(&self, offered: u32) -> WarmupSnapshot {
+        WarmupSnapshot { offered, dropped: self.losses.dropped, tally: self.tally() }
     }
 }
 
@@ -94,6 +90,15 @@ pub(crate) struct Udp {
     /// Bytes received in the measurement window.
     pub(crate) goodput: u64,
     pub(crate) marker: Option<Box<EdgeMarker>>,
+}
+
+impl Udp {
+    /// Set the class of a datagram that is sent, if there is a marker at the edge of the network.
+    pub(crate) fn mark(&mut self, now: Time, packet: &mut Packet) {
+        if let Some(marker) = &mut self.marker {
+            packet.class = marker.mark(now.0, packet.bytes, packet.class);
+        }
+    }
 }
 
 /// The counters of a flow at the start of the measurement window.

@@ -56,8 +56,7 @@ impl PacketRing {
     /// What an algorithm may know of it.
     #[inline(always)]
     pub(super) fn view(&self) -> QueueView<'_> {
-        let (packets, bytes, limit, link_rate) = (self.len, self.bytes, self.limit, self.link_rate);
-        QueueView { packets, bytes, limit, link_rate, contents: self }
+        QueueView::new(self.len, self.bytes, self.limit, self.link_rate, self)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedPacket> {
@@ -103,7 +102,12 @@ impl PacketRing {
 
     /// What was taken last: it lies there until the next is pushed.
     #[inline(always)]
-    pub(super) fn popped(&mut self, place: usize) -> &mut QueuedPacket {
+    pub(super) fn popped(&self, place: usize) -> &QueuedPacket {
+        &self.places[place]
+    }
+
+    #[inline(always)]
+    pub(super) fn popped_mut(&mut self, place: usize) -> &mut QueuedPacket {
         &mut self.places[place]
     }
 

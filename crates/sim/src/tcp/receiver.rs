@@ -211,21 +211,6 @@ impl<K> Receiver<K> {
         &mut self,
         o: &TcpOptions,
         sequence: u32,
-        ecn: EcnBits,
-        pool: &mut ReassemblyPool<K>,
-    ) -> Received {
-        if sequence == self.next && !ecn.ce && self.reassembly.is_none() {
-            self.next += 1;
-            return Received { is_new: true, in_order: true };
-        }
-        self.receive_slow_path(o, sequence, ecn, pool)
-    }
-
-    #[inline(always)]
-    pub(crate) fn receive_slow_path(
-        &mut self,
-        o: &TcpOptions,
-        sequence: u32,
         EcnBits { ce, cwr }: EcnBits,
         pool: &mut ReassemblyPool<K>,
     ) -> Received {

@@ -4,7 +4,7 @@
 //! transmission of new data, and change nothing if an ACK is not of these kinds. [`Sender::on_ack`] handles
 //! any.
 
-use super::{Ack, ColdStatePool, CongestionEvent, Flags, NEVER, Segment, Sender};
+use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, NEVER, Segment, Sender};
 use crate::tcp::{
     congestion,
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -12,7 +12,8 @@ use crate::tcp::{
 use sojourn_aqm::Time;
 
 impl Sender {
-    /// Process an ACK. `initial_window` is called if the ACK opens the connection.
+    /// Process an ACK; what it allows to send is appended to `out`. `initial_window` is called if the ACK may
+    /// open the connection.
     #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
@@ -23,15 +24,55 @@ impl Sender {
         out: &mut Vec<Segment>,
         pool: &mut ColdStatePool,
     ) {
-        let is_bare = !ack.ece && ack.sack[0].1 == 0;
-        if let Some(limit) = is_bare.then(|| self.ack_fast_path(o, ack.next, now)).flatten() {
+        let sack = (ack.sack[0].1 > 0).then_some(&ack.sack);
+        let view = AckView { next: ack.next, ece: ack.ece, sack };
+        if let Some(limit) = self.react(o, initial_window, view, now, out, pool) {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
-        } else if self.is_sack_dupack(&ack) {
+        }
+    }
+
+    /// Process an ACK. If it allows nothing but new data: the limit up to which [`Sender::emit_next`] sends
+    /// them. Otherwise the segments are appended to `out`.
+    #[inline(always)]
+    pub(crate) fn react(
+        &mut self,
+        o: &TcpOptions,
+        initial_window: impl FnOnce() -> u32,
+        ack: AckView,
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
+    ) -> Option<u32> {
+        let limit = match ack.sack {
+            _ if ack.ece => None,
+            None => self.ack_fast_path(o, ack.next, now),
+            Some(sack) => self.sack_fast_path(o, ack.next, sack, pool),
+        };
+        if limit.is_none() {
+            let sack = ack.sack.copied().unwrap_or_default();
+            let ack = Ack { next: ack.next, ece: ack.ece, sack };
+            self.ack_general(o, initial_window(), ack, now, out, pool);
+        }
+        limit
+    }
+
+    /// Process an ACK that no fast path has handled.
+    #[inline(never)]
+    fn ack_general(
+        &mut self,
+        o: &TcpOptions,
+        initial_window: u32,
+        ack: Ack,
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
+    ) {
+        if self.is_sack_dupack(&ack) {
             self.on_sack_dupack(o, &ack, now, out, pool);
         } else {
-            self.ack_slow_path(o, initial_window(), ack, now, out, pool);
+            self.ack_slow_path(o, initial_window, ack, now, out, pool);
         }
     }
 

@@ -53,6 +53,14 @@ pub(crate) struct Ack {
     pub(crate) sack: Sack,
 }
 
+/// An acknowledgement whose blocks are borrowed from the receiver.
+#[derive(Clone, Copy)]
+pub(crate) struct AckView<'a> {
+    pub(crate) next: u32,
+    pub(crate) ece: bool,
+    pub(crate) sack: Option<&'a Sack>,
+}
+
 /// Counters of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tally {
