@@ -19,6 +19,6 @@ pub(crate) trait QueueOps {
     fn len(&self) -> u32;
     /// Whether packets may be dropped or marked when they leave.
     fn drops_at_dequeue(&self) -> bool;
-    /// Take a sample of the only queue, and file the next one.
+    /// Take a sample of this queue, which is the only one, and schedule the next.
     fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>);
 }

@@ -1,8 +1,8 @@
-//! The packet cycle, each step written once: a packet is enqueued, transmitted, received and acknowledged, and the
-//! sender that reacts to the acknowledgement transmits the next.
+//! The steps of the packet cycle that both engines call; the others are methods of links, connections and senders
+//! (see [`super`]).
 //!
-//! [`super::dispatch`] calls these steps one by one, as events ask for them, with any queue. [`super::fast_path`] calls
-//! the same steps in a row, with a queue whose algorithm is known when it is compiled. So all of them are inlined.
+//! [`super::dispatch`] calls a step for each event, with any queue. [`super::fast_path`] calls all of them in a row, with a
+//! queue whose algorithm is known at compile time, so they are inlined.
 
 use crate::{
     engine::{CalendarQueue, Event},
@@ -10,7 +10,8 @@ use crate::{
     packet::{Packet, Sacks},
     path::{Hop, Links, Route},
     plan::Tcp,
-    queue::{LossContext, LossLog, QueueOps},
+    queue::QueueOps,
+    record::{LossContext, LossLog},
     tcp::{Segment, Sender},
 };
 

@@ -76,7 +76,7 @@ impl Simulation {
             EventKind::Retransmit => self.on_retransmission_event(now, number),
             EventKind::RtoScan => {
                 let World { clock, hosts, .. } = &mut self.world;
-                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows, now);
+                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], now);
             }
             EventKind::DelayedAck => self.on_delayed_ack(now, number),
             EventKind::Release => self.on_release(now, number),
@@ -179,9 +179,9 @@ impl Simulation {
         let slot = dequeue(queue, now, is_measured, &mut log.losses, &mut hosts.flows, &mut hosts.sacks);
         let Some(slot) = slot else { return };
         let packet = *queue.packet(slot);
-        let tx_time = &mut network.steps[packet.step as usize].hop.tx_time;
-        let end = network.each[queue.link as usize].transmit(tx_time, &mut network.kinds, now, packet.bytes);
-        let arrival = tx_time.arrival(end);
+        let Network { each, kinds, fixed_path, steps, .. } = network;
+        let (mut links, hop) = (Links { each, kinds, fixed_path }, &mut steps[packet.step as usize].hop);
+        let (end, arrival) = links.transmit(queue.link, hop, now, packet.bytes);
         if is_measured {
             clock.service = Service { time: end, since: now };
             hosts.flows[packet.flow as usize].counts.queue_left += 1;

@@ -3,6 +3,7 @@
 use super::{
     Simulation, World,
     cycle::{self, ActiveFlow},
+    web,
 };
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
@@ -11,7 +12,7 @@ use crate::{
     path::{Links, Network},
     plan::{self, validate::MAX_PACKET_BYTES},
     tcp::{self, Ack, ColdStatePool, Segment},
-    traffic::{exponential, web},
+    traffic::exponential,
 };
 use std::num::NonZero;
 

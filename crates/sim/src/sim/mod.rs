@@ -7,36 +7,39 @@
 //! arrives at the queue, its transmission ends, its acknowledgement reaches the sender.
 //!
 //! ```text
-//! step                   general engine                 fast path              where
-//! enqueue                an event: Arrival              an event: Arrival      cycle::enqueue
-//! dequeue and transmit   an event: Departure            an event: Departure    cycle::transmit_next
-//! cross the links        forward: step by step,         RoundTrip: all of      Links::cross, FixedPath
-//!   to the receiver      with events where feeds meet   them at once
-//! receive                receive                        in line                cycle::receive
-//! acknowledge            an event: Arrival, or ahead    in line                Sender::react
-//! transmit               send: step by step             in line                cycle::transmit
+//! step                      general engine            fast path              the step itself
+//! arrive at the queue       event, enqueue_at         event, in the loop     cycle::enqueue
+//! leave the queue           event, transmit_from      event, in the loop     cycle::dequeue
+//! transmit over its link    transmit_from             in the loop            Links::transmit
+//! cross the next links      forward, link by link     RoundTrip, at once     Links::cross, FixedPath
+//! reach the receiver        receive                   in the loop            Connection::receive
+//! acknowledgement returns   forward, link by link     RoundTrip, at once     Links::cross, FixedPath
+//! sender reacts             event or react            in the loop            Sender::react
+//! next packet leaves        send                      in the loop            cycle::transmit
 //! ```
 //!
-//! [`dispatch`] takes the next event and calls what it is about; what hosts do is in [`endpoints`]. [`fast_path`] is a
-//! loop that calls the same steps in a row for the flows that qualify, and leaves everything else to `dispatch`.
+//! [`dispatch`] takes the next event and handles it; what hosts do is in [`endpoints`]. [`fast_path`] is a loop that calls
+//! the same steps in a row for flows that qualify ([`eligibility`]), and leaves everything else to `dispatch`.
+//! [`Simulation::plain`] uses neither the fast path nor lookahead: tests compare its records with those of both.
 
 mod cycle;
 mod dispatch;
 mod endpoints;
 mod fast_path;
+mod web;
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, Service},
     error::{PlanError, RunError},
-    flow::{Endpoint, Group, Hosts, WarmupSnapshot, offered},
+    flow::{Endpoint, Group, Hosts, WarmupSnapshot},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
-    queue::{LossLog, Port},
-    record::{CwndColumns, DropColumns, Record, Recorder, RunResult},
-    traffic::WebSessions,
+    queue::Port,
+    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, offered},
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use web::WebSessions;
 
 /// How the outside watches and stops a run.
 #[derive(Debug, Default)]
@@ -49,8 +52,8 @@ pub struct Control {
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
-/// At least so many events lie between two adaptations of the calendar, but for the first ones, when the number of
-/// pending events changes most.
+/// At least so many events lie between two adaptations of the calendar, except at the start, when the number of
+/// pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
 
 /// A run that has not started.

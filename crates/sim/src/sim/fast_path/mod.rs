@@ -115,7 +115,7 @@ fn run_any_cycles<const SACK: bool>(port: &mut Port, world: &mut World) -> SlowP
 #[inline(always)]
 fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -> SlowPathExit {
     let World { clock, network, hosts, log, measured, measured_link } = world;
-    let (measured, link) = (*measured, *measured_link as usize);
+    let (measured, link) = (*measured, *measured_link);
     let Network { each, kinds, fixed_path, steps, round_trips } = network;
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
@@ -152,9 +152,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
         let packet = queue.packet(slot);
         let step = &mut steps[packet.step as usize];
-        let tx_time = &mut step.hop.tx_time;
-        let end = links.each[link].transmit(tx_time, links.kinds, now, packet.bytes);
-        let at = tx_time.arrival(end);
+        let (end, at) = links.transmit(link, &mut step.hop, now, packet.bytes);
         clock.service = Service { time: end, since: now };
         let (number, host) = (packet.flow, packet.host);
         let flow = &mut flows[number as usize];

@@ -12,13 +12,13 @@
 //! What a session wants (when, which server, how many objects, how large) is drawn by its number, the page's
 //! and the object's; only *when* it wants the next page depends on how fast the last one came.
 
-use super::Demand;
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},
     flow::{Endpoint, Hosts, Task},
     packet::Packet,
     plan::{self, validate::MAX_FLOWS},
     record::PageColumns,
+    traffic::Demand,
 };
 use sojourn_aqm::{Random, Stream};
 
@@ -59,13 +59,13 @@ struct Object {
 
 /// All sessions, pages and objects of a run.
 #[derive(Default)]
-pub(crate) struct WebSessions {
+pub(super) struct WebSessions {
     sessions: Vec<Session>,
     pages: Vec<Page>,
     objects: Vec<Object>,
-    pub(crate) columns: PageColumns,
+    pub(super) columns: PageColumns,
     /// Connections were refused because there were too many.
-    pub(crate) is_full: bool,
+    pub(super) is_full: bool,
 }
 
 /// The stream of `purpose` for the `number`-th page or object of a session.
@@ -80,7 +80,7 @@ fn one_of(among: u32, mut stream: Stream) -> u32 {
 
 impl WebSessions {
     /// A session of web group `group`, whose first page is asked for at `start`.
-    pub(crate) fn add_session(
+    pub(super) fn add_session(
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -99,7 +99,7 @@ impl WebSessions {
 
     /// The time of a session's next page, or (`OF_GROUP`) of a page's next object: the flow that starts with the
     /// request.
-    pub(crate) fn on_page(
+    pub(super) fn on_page(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -219,7 +219,7 @@ impl WebSessions {
     }
 
     /// An object has arrived.
-    pub(crate) fn on_object(
+    pub(super) fn on_object(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -235,7 +235,7 @@ impl WebSessions {
 
     /// The session gives up the object of `request`: whether it still waited for it. Then both ends fall silent at
     /// once.
-    pub(crate) fn give_up(
+    pub(super) fn give_up(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -281,7 +281,7 @@ impl WebSessions {
 
 /// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the clock: the server
 /// has the request, or the client the object.
-pub(crate) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
+pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
     match connection.task() {
@@ -293,6 +293,6 @@ pub(crate) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at:
 }
 
 /// The server begins to answer `request` at `at`.
-pub(crate) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
+pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
     calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
 }
