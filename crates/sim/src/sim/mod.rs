@@ -54,7 +54,7 @@ pub struct Control {
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
-/// At least so many events lie between two adaptations of the calendar, except at the start, when the number
+/// The least number of events between two adaptations of the calendar, except at the start, when the number
 /// of pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
 
