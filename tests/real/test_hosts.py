@@ -145,7 +145,7 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
     for protocol, _, peer, source, count, _ in received:
         behind = seen[protocol, peer, source] - count
         assert behind >= 0
-        # Sinks count 1.5 s after the last packet was sent, unless a host stood still. What TCP has
+        # Sinks count 1.5 s after the last packet was sent, unless a host stalled. What TCP has
         # received behind a hole when the sender is cut off is never read.
         allowed = 0 if protocol == "udp" else 100 * 1448
         assert behind <= allowed or run.standstill > 1_000_000_000
@@ -270,7 +270,7 @@ def test_a_host_that_gets_no_processor_is_a_doubt() -> None:
     hosts = results.records[0].hosts.filter(pl.col("counter") == "standstill_ns", pl.col("host") != "gateway")
     assert len(hosts) == 4
     assert hosts["value"].min() >= held[0] - 20_000_000, "a host looks at the time every 20 ms"
-    doubt = re.compile(r"the machine stood still: the host (left|right)[01] could not run for ")
+    doubt = re.compile(r"the machine stalled: the host (left|right)[01] could not run for ")
     assert sum(doubt.search(one) is not None for one in results.warnings) == 1
 
 
