@@ -173,6 +173,9 @@ class Scale:
     unit: str
 
 
+UNSCALED = Scale(1.0, "")
+"""Of pure numbers."""
+
 _STEPS: dict[str, tuple[tuple[float, Scale], ...]] = {
     "s": ((1.0, Scale(1.0, "s")), (1e-3, Scale(1e3, "ms")), (0.0, Scale(1e6, "µs"))),
     "bit/s": (
@@ -205,7 +208,7 @@ def scale(values: Iterable[float | None], unit: str) -> Scale:
     """
     unit = _SAME_UNIT.get(unit, unit)
     if unit in _NO_UNIT:
-        return Scale(1.0, "")
+        return UNSCALED
     if unit not in _STEPS:
         return Scale(1.0, _PLURAL.get(unit, unit))
     finite = [abs(v) for v in values if v is not None and math.isfinite(v)]
@@ -233,7 +236,7 @@ def quantity(value: float | None, unit: str, half_width: float | None = None, di
         For instance ``9.58 Mbit/s`` or ``38.2 ± 0.4 ms``.
     """
     known = value is not None and not math.isnan(value)
-    return scaled(value, scale([value], unit) if known else Scale(1.0, ""), half_width, digits)
+    return scaled(value, scale([value], unit) if known else UNSCALED, half_width, digits)
 
 
 def scaled(value: float | None, unit: Scale, half_width: float | None = None, digits: int = 3) -> str:

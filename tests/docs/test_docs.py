@@ -122,7 +122,7 @@ def test_the_commands_of_how_sure_run(tmp_path: Path):
         words = [program, *line.split()[1:]]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert "minus droptail, paired by seed" in done.stdout
+        assert "Difference from droptail (baseline), paired by seed" in done.stdout
     assert "narrow enough" in done.stderr
 
 

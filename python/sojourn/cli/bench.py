@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import Json, print_json, scenario_file
+from sojourn.cli.options import Aqm, Export, Json, scenario_file
 
 if TYPE_CHECKING:
     from sojourn.spec.scenario import Scenario
@@ -47,19 +47,19 @@ def bench(
             parser=scenario_file,
         ),
     ] = None,
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option("--aqm", metavar="SPEC", help="As in 'sojourn run'.", show_default=False),
-    ] = None,
+    aqm: Aqm = None,
     json: Json = False,
+    export: Export = None,
 ) -> None:
     """Measure bottleneck packets per CPU second, or with 'aqm' what each algorithm and scheduler costs."""
     if file == Path("aqm"):
         from sojourn.cli.bench_aqm import bench_aqm
 
-        bench_aqm(aqm, json)
+        bench_aqm(aqm, json, export)
         return
     from sojourn.api import plan
+    from sojourn.cli.common import print_json
+    from sojourn.cli.output import Column, Output, Table, write_exports
     from sojourn.runner.execute import check
     from sojourn.spec.scenario import Scenario, load
 
@@ -74,8 +74,16 @@ def bench(
         if not json:
             name = f"{scenario.name}-{point.spec.split()[0]}"
             print(f"{name} packets_per_cpu_s={speed:.0f} instructions_per_packet=- ratio_ns2=-", flush=True)
+    columns = [
+        Column("scenario", "scenario"),
+        Column("aqm", "algorithm"),
+        Column("packets_per_cpu_s", "packets per CPU second"),
+    ]
+    rows = [tuple(one.values()) for one in found]
+    output = Output("Speed", [Table("speed", "Speed", columns, rows, keys=2)], {"cases": found})
     if json:
-        print_json({"cases": found})
+        print_json(output.data)
+    write_exports(output, export)
 
 
 def _speed(scenario: Scenario, spec: str) -> float:

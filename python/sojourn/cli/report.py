@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import path_of
+from sojourn.cli.options import Export, path_of
 
 
 def report(
@@ -20,23 +20,38 @@ def report(
             parser=path_of("DIR", "a folder of results"),
         ),
     ],
+    export: Export = None,
 ) -> None:
     """Write report.html of a folder again, from what is stored; nothing is run."""
+    from sojourn.cli.output import write_exports
     from sojourn.cli.run import write_report
+    from sojourn.cli.summaries import of_comparison, of_results, of_sweep
     from sojourn.results import Results
+    from sojourn.study.compare import Comparison
     from sojourn.study.sweep import folder
     from sojourn.study.tune import folder as tune_folder
     from sojourn.worlds.real import session
 
     if (directory / tune_folder.MANIFEST).exists():
-        from sojourn.cli.tune import write_tuned
+        from sojourn.cli.tune import of_tuned, write_tuned
 
-        print(write_tuned(tune_folder.reopen(directory)))
+        tuned = tune_folder.reopen(directory)
+        print(write_tuned(tuned))
+        output = of_tuned(tuned)
     elif (directory / folder.PLAN).exists():
         from sojourn.cli.sweep import write_swept
 
-        print(write_swept(folder.reopen(directory)))
+        swept = folder.reopen(directory)
+        print(write_swept(swept))
+        output = of_sweep(swept)
     elif (directory / session.LINK).exists():
+        from sojourn.cli.shell import of_session
+
         print(session.redraw(directory))
+        output = of_session(session.reopen(directory)[0])
     else:
-        print(write_report(Results.open(directory)))
+        results = Results.open(directory)
+        print(write_report(results))
+        comparison = Comparison.of(results)
+        output = of_comparison(comparison) if comparison else of_results(results)
+    write_exports(output, export)

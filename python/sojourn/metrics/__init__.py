@@ -4,6 +4,7 @@ from sojourn.metrics.compute import compute
 from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
+    PERCENT,
     WORLDS,
     Metric,
     Value,
@@ -20,6 +21,7 @@ from sojourn.metrics.registry import (
 
 __all__ = [
     "METRICS",
+    "PERCENT",
     "WORLDS",
     "Metric",
     "Value",

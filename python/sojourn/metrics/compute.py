@@ -11,8 +11,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-# Each of these modules registers its formulas; their order is that of the registry.
-from sojourn.metrics import flows, queue, transfers  # noqa: F401
+# isort: off
+# Each of these modules registers its formulas; the order of the imports is that of the registry.
+from sojourn.metrics import queue  # noqa: F401
+from sojourn.metrics import flows  # noqa: F401
+from sojourn.metrics import transfers  # noqa: F401
+
+# isort: on
 from sojourn.metrics.registry import METRICS, Value, per_class
 from sojourn.metrics.tables import Table, classes, groups, ratio, whole
 from sojourn.record import Record

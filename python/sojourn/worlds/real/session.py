@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -116,26 +116,19 @@ class Session:
             "warnings": self.warnings,
         }
 
-    def table(self) -> Iterator[str]:
-        """Yield the lines of a table: one column a queue."""
+    def by_queue(self) -> dict[str, Metrics]:
+        """Return the metrics of the link's view for each queue, by its name."""
         from dataclasses import replace
 
-        from sojourn.format import number
         from sojourn.metrics import METRICS, shown
         from sojourn.metrics.tables import whole
 
         every = whole(self.record)
         queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
-        tables = [replace(every, queue=queue) for queue in queues]
-        heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
-        yield f"{'':28}" + "".join(f"{head:>20}" for head in heads)
-        for name in shown("link"):
-            one = METRICS[name]
-            values = [one.read(table) for table in tables]
-            cells = [
-                number(None if value is None else value * one.display.factor, one.digits) for value in values
-            ]
-            yield f"{one.heading:28}" + "".join(f"{cell:>20}" for cell in cells)
+        tables = {str(queue["name"]): replace(every, queue=queue) for queue in queues}
+        return {
+            name: {one: METRICS[one].read(table) for one in shown("link")} for name, table in tables.items()
+        }
 
     def write(self, out: Path | None, with_report: bool = True) -> Path:
         """Write record, manifest and report into a folder; returns the report's file, or the folder."""
@@ -184,12 +177,18 @@ class Session:
 
 
 def redraw(folder: Path) -> Path:
-    """Write the report of a shell's folder again, from what is stored; returns its file.
+    """Write the report of a shell's folder again, from what is stored; returns its file."""
+    session, manifest = reopen(folder)
+    return session._report(Store(folder), manifest)
+
+
+def reopen(folder: Path) -> tuple[Session, dict[str, Any]]:
+    """Return the session of a shell's folder and its manifest.
 
     Raises
     ------
     InputError
-        If the folder is not what a shell leaves behind, or not all of it is there.
+        If the folder is not that of a shell, or not all of it is there.
     """
     from sojourn.worlds.real.shell import Request
 
@@ -202,9 +201,8 @@ def redraw(folder: Path) -> Path:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
     except (OSError, ValueError, TypeError) as error:
         raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
-    store = Store(folder)
-    stored = store.read(name)
+    stored = Store(folder).read(name)
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
     request = Request(**json.loads(stored.plan)["link"])
-    return Session(request, stored.record, command, 0.0, name)._report(store, manifest)
+    return Session(request, stored.record, command, 0.0, name), manifest
