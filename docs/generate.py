@@ -1,6 +1,6 @@
 """Write the parts of the documentation that are made from the code (``make docs``).
 
-``python docs/generate.py`` writes them; ``--check`` says which are stale and exits 1.
+``python docs/generate.py`` writes them; ``--check`` lists the stale ones and exits with 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 def conventions() -> str:
-    """Lay out what differs between the presets of conventions."""
+    """Tabulate the options that differ between the presets of conventions."""
     names = _core.CONVENTIONS
     tcp = [
         [f"`{o['name']}`", *(o["presets"][name] for name in names), o["doc"], o["source"]]
@@ -57,13 +57,13 @@ def conventions() -> str:
 
 
 def metrics() -> str:
-    """Every metric with label, units, formula, source and worlds."""
+    """Tabulate every metric with label, units, formula, source and worlds."""
     return (
         NOTE
-        + "# Metrics\n\nOver [warm-up, end] at the measured queue. Unknown is null, never 0.\n"
-        + "Where there are traffic classes, "
+        + "# Metrics\n\nAll metrics, over [warm-up, end] at the measured queue. Unknown is null, never 0.\n"
+        + "With several traffic classes, "
         + ", ".join(f"`{name}`" for name in per_class())
-        + " exist for each as `classes.NUMBER.NAME`.\n\n"
+        + " exist for each class as `classes.NUMBER.NAME`.\n\n"
         + table(
             ["metric", "label", "unit", "displayed in", "formula", "source", "better", "worlds"],
             [
@@ -89,9 +89,9 @@ def schema() -> str:
 
 
 def scenario() -> str:
-    """Every key of a scenario file."""
+    """Tabulate every key of a scenario file."""
     root = json_schema()
-    text = NOTE + "# Scenario keys\n\nWhat each table of a [scenario file](../scenarios.md) may hold.\n"
+    text = NOTE + "# Scenario keys\n\nThe keys of each table of a [scenario file](../scenarios.md).\n"
     for title, part in [("Top level", root), *root["$defs"].items()]:
         required = part.get("required", [])
         rows = [
@@ -122,7 +122,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Write every page, or with ``--check`` only compare."""
+    """Write every page, or only compare with ``--check``."""
     stale = []
     for name, text in {**pages(), **{name: make() for name, make in PAGES.items()}}.items():
         path = HERE / name

@@ -21,11 +21,11 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 TESTS = ROOT / "crates/aqm/tests"
 VECTORS = {"gred": "gentle", "dualpi2": "pi2"}
-"""Whose vectors have another name."""
+"""Algorithms whose vector files have another name."""
 
 
 def pages() -> dict[str, str]:
-    """Every page by its place below ``docs``."""
+    """Return every page by its path below ``docs``."""
     measured = json.loads((HERE / "algorithms/costs.json").read_text(encoding="utf-8"))
     everything = costs.subjects()
     made = {f"algorithms/{one['name']}.md": page(one, measured) for one in everything}
@@ -34,13 +34,13 @@ def pages() -> dict[str, str]:
 
 
 def index() -> str:
-    """List what there is."""
+    """List algorithms and schedulers."""
     text = NOTE + "# Algorithms and schedulers\n\n"
-    text += "Each page is made from the code: the text is the head of its file (`sojourn explain NAME` shows "
-    text += "it, too), the tables are its schema, the pictures are runs.\n\n"
+    text += "Each page is generated from the code: the text is the head of the algorithm's file (see "
+    text += "`sojourn explain NAME`), the tables are its schema, the figures are runs.\n\n"
     for title, entries in (("Algorithms", _core.algorithms()), ("Schedulers", _core.schedulers())):
         rows = [[f"[`{one['name']}`]({one['name']}.md)", one["title"], one["source"]] for one in entries]
-        text += f"## {title}\n\n" + table(["name", "what", "source"], rows) + "\n"
+        text += f"## {title}\n\n" + table(["name", "title", "source"], rows) + "\n"
     text += "At the edge of the network: [markers](markers.md).\n\n"
     return text + (HERE / "parts/algorithms-tail.md").read_text(encoding="utf-8")
 
@@ -61,7 +61,7 @@ def page(one: dict[str, Any], measured: dict[str, Any]) -> str:
         "Example": example(name),
     }
     if said:
-        raise ValueError(f"{name}: what is {', '.join(said)}?")
+        raise ValueError(f"{name}: unknown section {', '.join(said)}")
     text = f"{NOTE}# {style(name).title}: {one['title']}\n\n`{name}`, {one['source']}"
     text += f"; short for `{one['alias_of']}`" if one["alias_of"] else ""
     return text + ".\n" + "".join(f"\n## {title}\n\n{body.strip()}\n" for title, body in sections.items())
@@ -73,14 +73,14 @@ def markers() -> str:
     text = NOTE + "# Markers\n\n" + readable(entries[0]["doc"]).replace("\n# ", "\n## ").strip() + "\n"
     for one in entries:
         text += f"\n## `{one['name']}`\n\n{one['title']} ({one['source']}).\n\n" + schema(one)
-    return text + "\nWhere they stand in a scenario: [classes and markers](../scenarios.md).\n"
+    return text + "\nHow to use them in a scenario: [classes and markers](../scenarios.md).\n"
 
 
 def pictures(name: str) -> str:
-    """Show what has been drawn of it."""
+    """Show the figures of an algorithm."""
     shown = {
-        f"{name}-function": "Its base probability over the average queue, as the code has it.",
-        name: "What it does about a step in load: 20 TCP flows, 60 from 50 s on, over 10 Mbit/s "
+        f"{name}-function": "Base probability over the average queue, calculated by the code.",
+        name: "Response to a step in load: 20 TCP flows, 60 from 50 s on, over 10 Mbit/s "
         "([`step.toml`](step.toml), seed 1).",
     }
     return "".join(
@@ -92,11 +92,11 @@ def pictures(name: str) -> str:
 
 def parameters(one: dict[str, Any]) -> str:
     """Lay out the schema."""
-    text = schema(one) if one["params"] else "None of its own.\n"
+    text = schema(one) if one["params"] else "None.\n"
     words = "`limit` (packets or bytes)"
     if _runs_alone(one["name"]):
         words += ", `overflow` (tail, head, random)"
-    text += f"\nThe queue's own words go with it: {words}.\n"
+    text += f"\nParameters of the queue itself: {words}.\n"
     if one["probes"]:
         text += "\nTraced state:\n\n"
         rows = [[f"`{p['name']}`", p["unit"], p["doc"]] for p in one["probes"]]
@@ -112,32 +112,31 @@ def schema(one: dict[str, Any]) -> str:
 
 
 def cost(name: str, measured: dict[str, Any]) -> str:
-    """Show what was measured of it."""
+    """Show the measured cost."""
     head, rows = costs.table(measured)
     for row in rows:
         if row[0] == name:
             shown = [[what, value] for what, value in zip(head[1:], row[1:], strict=True) if value != "-"]
             return (
-                table(["at 1,000 flows, unless it says otherwise", ""], shown)
-                + "\nMore: [costs](costs.md).\n"
+                table(["at 1,000 flows, unless stated otherwise", ""], shown) + "\nMore: [costs](costs.md).\n"
             )
     return "Not measured yet: `make costs`.\n"
 
 
 def validation(name: str) -> str:
-    """List what holds it to its sources."""
+    """List the tests against its sources."""
     suite = "contract.rs" if _runs_alone(name) else "schedulers.rs"
-    lines = [f"- The contract that all of them keep: {_test(suite)}."]
+    lines = [f"- The contract of all algorithms: {_test(suite)}."]
     vectors = sorted(TESTS.glob(f"vectors/{VECTORS.get(name, name)}_v*.csv"))
     if vectors:
         links = ", ".join(f"[{v.stem}](../../crates/aqm/tests/vectors/{v.name})" for v in vectors)
-        lines.append(f"- Vectors of a reference model that shares no code with it: {links}.")
+        lines.append(f"- Vectors of an independent reference model: {links}.")
     if (TESTS / f"{name}.rs").exists():
-        lines.append(f"- Tests of its rules, worked out by hand: {_test(f'{name}.rs')}.")
+        lines.append(f"- Tests of its rules, calculated by hand: {_test(f'{name}.rs')}.")
     if (TESTS / f"oracle_{name}.rs").exists():
-        lines.append(f"- Its pseudo-code transcribed, decision for decision: {_test(f'oracle_{name}.rs')}.")
+        lines.append(f"- A transcription of its pseudo-code as an oracle: {_test(f'oracle_{name}.rs')}.")
     if f"\n## `{name}.rs`\n" in (TESTS / "mutants.md").read_text(encoding="utf-8"):
-        lines.append(f"- Mistakes made on purpose, each caught by a test: {_test('mutants.md')}.")
+        lines.append(f"- Deliberate mistakes, each detected by a test: {_test('mutants.md')}.")
     if any(_holds(s, rf'aqm = "{name}\b') for s in (ROOT / "validation/ns2/scenarios").glob("*.toml")):
         lines.append("- Recorded runs of ns-2: [report](../../validation/REPORT.md).")
     return "\n".join(lines) + "\n"
@@ -156,9 +155,9 @@ def _holds(file: Path, pattern: str) -> bool:
 
 
 def example(name: str) -> str:
-    """Write a run of it that a test executes."""
+    """Write an example that a test executes."""
     if not can_run(name):
-        return f"No scenario can use it yet; {_test('schedulers.rs')} shows it at work.\n"
+        return f"No scenario can use it yet; {_test('schedulers.rs')} does.\n"
     return f"""```python
 import sojourn
 
@@ -171,7 +170,7 @@ The same in a shell: `sojourn run docs/algorithms/step.toml --aqm {name}`.
 
 
 def can_run(name: str) -> bool:
-    """Whether a scenario's queue may be this."""
+    """Return whether a scenario accepts this queue."""
     try:
         _core.canonical(name)
     except _core.SpecError:
@@ -187,17 +186,15 @@ TABLE_6 = {
     "rem": ("low", "constant", "+ - × ÷, exponent, random, timer"),
     "ldc": ("low", "constant", "+ - × ÷, exponent, random, timer"),
 }
-"""Kwon and Fahmy 2002, Table 6: how often the queue is sampled, space, operations; where it says
-nothing about space, it is constant."""
+"""Kwon and Fahmy 2002, Table 6: how often the queue is sampled, space, operations; space that it
+does not state is constant."""
 
 
 def cost_page(measured: dict[str, Any]) -> str:
-    """Show everything that was measured, and six of them beside the published table."""
+    """Show all measured costs, and six of them beside the published table."""
     head, rows = costs.table(measured)
     text = NOTE + (HERE / "parts/costs-head.md").read_text(encoding="utf-8")
-    text += (
-        f"\nMeasured on {measured['machine']}, version {measured['core']}; `make costs` does it again.\n\n"
-    )
+    text += f"\nMeasured on {measured['machine']}, version {measured['core']}; `make costs` repeats it.\n\n"
     links = [[f"[`{row[0]}`]({row[0]}.md)", *row[1:]] for row in rows]
     text += table(head, links) + "\n" + (HERE / "parts/costs-tail.md").read_text(encoding="utf-8") + "\n"
     ours = {row[0]: row for row in rows}

@@ -1,4 +1,4 @@
-"""Draw the pictures of the documentation by running the code (``make docs``).
+"""Draw the figures of the documentation by running the code (``make docs``).
 
 ``docs/images/queues.svg`` for the README; for every algorithm and scheduler its reaction to a step in
 load and, where it has one, its drop function (``docs/algorithms/images``). A picture ends with a hash of what
@@ -34,21 +34,21 @@ FUNCTIONS = {
     "choke": "choke w_q 1",
     "rio": "rio w_q 1",
 }
-"""Who has a probability that is a function of an average queue, with the average of one packet."""
+"""Algorithms whose probability is a function of an average queue, with the average of one packet."""
 
 Drawn = tuple[Mapping[str, np.ndarray], Callable[[], str]]
-"""What a picture shows, by its names, and how it is drawn."""
+"""Data of a figure, by name, and the function that draws it."""
 
 
 def three_algorithms() -> Drawn:
-    """Show what three algorithms make of the same 40 TCP flows: seed 1 of Fig. 5(a) of the RAQM paper."""
+    """Show the queue of 40 TCP flows under three algorithms: seed 1 of Fig. 5(a) of the RAQM paper."""
     results = sojourn.run(sojourn.load(FIGURE), aqms=["pi", "rem b_star 50p", "raqm q_0 50p"], seeds=1)
     frame = results.trace("queue")
     return {"queue": frame["queue_packets"].to_numpy()}, lambda: queue_traces(frame, reference=50, limit=100)
 
 
 def reaction(spec: str) -> Drawn:
-    """Show the queue, the probability and the share that is dropped when 20 flows become 60."""
+    """Show the queue, the probability and the drop ratio when 20 flows become 60."""
     frame = sojourn.run(sojourn.load(STEP), aqms=[spec], seeds=1).trace("queue")
     second = round(1 / frame["time_s"][0])
     sums = (
@@ -88,7 +88,7 @@ def drop_function(spec: str) -> Drawn:
 
 
 def pictures() -> dict[Path, Callable[[], Drawn]]:
-    """Every picture."""
+    """Return every figure by its path."""
     made: dict[Path, Callable[[], Drawn]] = {HERE / "images/queues.svg": three_algorithms}
     folder = HERE / "algorithms/images"
     for name in (one["name"] for one in subjects() if can_run(one["name"])):
@@ -99,7 +99,7 @@ def pictures() -> dict[Path, Callable[[], Drawn]]:
 
 
 def digest(shown: Mapping[str, np.ndarray]) -> str:
-    """Hash what a picture shows."""
+    """Hash the data of a figure."""
     hashed = hashlib.sha256()
     for name, column in shown.items():
         hashed.update(name.encode())
@@ -108,7 +108,7 @@ def digest(shown: Mapping[str, np.ndarray]) -> str:
 
 
 def main() -> int:
-    """Draw what is stale, or with ``--check`` only name it."""
+    """Draw stale figures, or with ``--check`` only list them."""
     stale = []
     for path, make in pictures().items():
         shown, draw = make()

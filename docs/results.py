@@ -1,9 +1,9 @@
-"""Keep what is small of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
+"""Keep the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
 
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary, verdicts and published numbers
-are copied; the list in ``docs/results/README.md`` is written anew from all that are there. A paper may have
-two runs, one with real hosts: ``claims.csv`` takes from each the rows of its world, the rest stands side by
-side.
+are copied; the list in ``docs/results/README.md`` is written again from all papers in the folder. A paper may
+have two runs, one with real hosts: ``claims.csv`` combines the rows of both worlds, the other files are kept
+for each.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ HEAD = """<!-- Written by docs/results.py; do not edit. -->
 # Results of the papers, re-run
 
 Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and
-the verdict under each other reading; `published.csv` has every number that the paper prints with ours beside
-it; the summary names version and command, and where it ran in one piece its time.
+the verdict under each alternative interpretation (column `sensitivity`); `published.csv`
+compares every number that the paper prints with ours; the summary states version and command, and the time of
+uninterrupted runs.
 
 `sojourn reproduce all --quick` takes four and a half minutes on two cores for all five papers (256 s of wall
-time, 397 s of processor time, 1,692 runs); a claim that needs more seeds says what it leans to. Full runs can
-be taken in pieces: interrupt them, and the same command goes on. In minutes of processor time they took:
-ldc2002 7, raqm2005 24, bio2002 16, avqred2007 31, taildrop2001 54; together an hour and more on two cores.
+time, 397 s of processor time, 1,692 runs); claims that need more seeds are left undecided, with their current
+tendency. Full runs can be interrupted and resumed with the same command. They took, in minutes of processor
+time: ldc2002 7, raqm2005 24, bio2002 16, avqred2007 31, taildrop2001 54; together more than an hour on two
+cores.
 
-Rows with *real hosts* are of shorter runs, three repetitions of some arms, on one machine; claims about arms
-that were not run are counted as such.
+Rows with *real hosts* are shorter runs, three repetitions of some arms on one machine; claims about arms that
+were not run are counted as "not run".
 
 | paper | reproduced | not reproduced | undecided | not run | summary |
 |---|---|---|---|---|---|
@@ -45,7 +47,7 @@ that were not run are counted as such.
 
 
 def keep(folder: Path, here: Path = HERE) -> None:
-    """Keep what is small of one re-run paper in ``here``."""
+    """Copy the summaries of one re-run paper to ``here``."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     if manifest["quick"] or manifest["experiment"] or manifest["status"] != "complete":
         sys.exit(f"{folder}: not a full run of a whole paper")
@@ -75,12 +77,12 @@ def merged(simulated: pl.DataFrame, real: pl.DataFrame) -> pl.DataFrame:
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Return a table as it was written: every value a word."""
+    """Return a table with every value as text."""
     return pl.read_csv(path, infer_schema=False)
 
 
 def listing(here: Path = HERE) -> str:
-    """Return the list of all papers that are kept."""
+    """Return the list of all papers in ``here``."""
     rows = []
     for place in sorted(path for path in here.iterdir() if path.is_dir()):
         claims = read(place / CLAIMS)
@@ -94,7 +96,7 @@ def listing(here: Path = HERE) -> str:
 
 
 def verdict(row: dict[str, str]) -> str:
-    """Return the verdict on a claim, or that nothing was run for it."""
+    """Return the verdict on a claim, or "not run"."""
     return "not run" if row["verdict"] == "undecided" and row["n"] == "0" else row["verdict"]
 
 

@@ -1,7 +1,9 @@
-"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, what runs alone."""
+"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, marks."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -20,18 +22,20 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 IN_CI = os.environ.get("CI") == "true"
-#: Real packets are judged by their lateness: what moves them has the machine for itself.
+#: Fixtures of tests that move real packets.
 REAL = {"places", "namespaces"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs alone; tests with a fixture of their module go to one process, which makes it once."""
+    """Mark tests with real packets, which share a worker; so do those with a fixture of their module."""
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
         if REAL.intersection(item.fixturenames):
-            item.add_marker("alone")
+            item.add_marker("real")
+            item.add_marker(pytest.mark.xdist_group("real"))
+            continue
         fixtures = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)
         if any(one.scope == "module" for one in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
@@ -53,9 +57,30 @@ def small_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
-    """Run the real command line in a folder of its own."""
+    """Run the command line in this process, in `tmp_path`; return exit code and output."""
+    from sojourn.cli import call
 
-    def call(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def run(*words: object) -> subprocess.CompletedProcess[str]:
+        arguments = [str(word) for word in words]
+        out, err = io.StringIO(), io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            patch.chdir(tmp_path)
+            patch.setattr(sys, "argv", ["sojourn", *arguments])
+            code = call(arguments)
+        return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Cli:
+    """Run the command line in a process of its own, in `tmp_path`."""
+
+    def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "sojourn", *map(str, words)],
             cwd=tmp_path,
@@ -66,7 +91,7 @@ def cli(tmp_path: Path) -> Cli:
             check=False,
         )
 
-    return call
+    return run
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Constants that several tests share."""
 
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,3 +37,11 @@ kind = "udp-cbr"
 rate = "200kbit/s"
 size = "500B"
 """
+
+
+def until(done: Callable[[], object]) -> None:
+    """Wait until `done` returns something true; the limit is for what never happens."""
+    end = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)

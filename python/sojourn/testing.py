@@ -1,7 +1,7 @@
 """What every algorithm must hold, checked on any of them: built-in, or the user's own.
 
-``check_aqm`` drives the real handlers through random worlds (the core's ``Harness``) and a small simulation. The
-project runs it over its whole registry; run it on yours before you believe its results.
+``check_aqm`` drives the real handlers through random inputs (the core's ``Harness``) and a small simulation.
+The project runs it over its whole registry; run it on your own algorithm before you trust its results.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ def run_id(scenario: sojourn.Scenario, spec: str) -> str:
     return Point(scenario, spec, 1).run_id
 
 
-def test_the_command_line_runs_it_and_finds_it_again(cli: Cli, mine: Path, small_file: Path) -> None:
+def test_the_command_line_runs_it_and_finds_it_again(process: Cli, mine: Path, small_file: Path) -> None:
     words = ("run", small_file, "--aqm", "mine.py:Mine mode loud target 10ms", "--aqm", "codel")
-    done = cli(*words, "--seeds", 2, "--out", "out", "--json")
+    done = process(*words, "--seeds", 2, "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert "mine.py:Mine target 10ms mode loud" in json.dumps(found)
@@ -75,7 +75,7 @@ def test_the_command_line_runs_it_and_finds_it_again(cli: Cli, mine: Path, small
     assert "mine.py:Mine" in (mine.parent / "out/report.html").read_text()
     assert json.loads((mine.parent / "out/manifest.json").read_text())["own"][0].startswith("mine.py:Mine ")
     stamps = {path: path.stat().st_mtime_ns for path in (mine.parent / "out/runs").iterdir()}
-    assert cli(*words, "--seeds", 2, "--out", "out").returncode == 0
+    assert process(*words, "--seeds", 2, "--out", "out").returncode == 0
     assert stamps == {path: path.stat().st_mtime_ns for path in (mine.parent / "out/runs").iterdir()}
     assert sojourn.Results.open("out").trace("late", aqm="mine.py:Mine target 10ms mode loud").height
 

@@ -1,4 +1,7 @@
-"""The command line as a person meets it: real processes, exit codes, what stands on which stream.
+"""The command line: exit codes, and what is written to which stream.
+
+Most commands run in the process of the tests. A few start the program: those about start-up, signals, closed
+streams and limits of the system, and those that compare both ways.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
 of a file left out; polars imported before it is needed.
@@ -10,6 +13,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -252,6 +256,36 @@ def test_bad_usage_is_one_line_and_code_2(
     assert done.stderr.count("\n") == 1, done.stderr
     assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
     assert small_file.read_text() == SMALL
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["run", "small.toml", "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--json"], 0),
+        (["run", "small.toml", "--seeds", 2], 0),
+        (["list"], 0),
+        (["run", "--help"], 0),
+        (["run", "small.toml", "--aqm", "red targte 3"], 2),
+        (["run", "small.toml", "--sedes", "3"], 2),
+        (["rnu"], 2),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)
+@pytest.mark.usefixtures("small_file")
+def test_a_process_of_its_own_makes_no_difference(
+    cli: Cli, process: Cli, tmp_path: Path, words: list[object], code: int
+) -> None:
+    """Exit code, both streams and the manifest's command; other tests run commands in one process only."""
+    said = []
+    for run in (process, cli):
+        done = run(*words)
+        commands = [
+            json.loads(one.read_text())["command"] for one in tmp_path.glob("results/*/manifest.json")
+        ]
+        said.append((done.returncode, done.stdout, done.stderr, commands))
+        shutil.rmtree(tmp_path / "results", ignore_errors=True)
+    assert said[0] == said[1]
+    assert said[0][0] == code
 
 
 @pytest.mark.parametrize(("closed", "words", "code"), [("1", "list", 0), ("2", "run none.toml", 2)])
@@ -507,19 +541,24 @@ def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
     assert done.stdout.strip() == "", done.stdout
 
 
-@pytest.mark.alone  # a core that does other work beside it takes longer
-def test_help_starts_quickly() -> None:
-    def cpu() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([sys.executable, "-m", "sojourn", "--help"], capture_output=True, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+@pytest.mark.parametrize("words", ["--help", "run --help", "list --json"])
+def test_help_imports_only_what_the_command_line_needs(words: str) -> None:
+    """Start-up is mostly imports: each package that is missing here takes tenths of a second."""
+    code = (
+        "import sys\n"
+        "from sojourn.cli import call\n"
+        "call(sys.argv[1:])\n"
+        "print(*{name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names, file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", code, *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    packages = {name for name in done.stderr.split() if not name.startswith("_")}
+    typer = {"typer", "annotated_doc", "shellingham"}
+    pydantic = {"pydantic", "pydantic_core", "annotated_types", "typing_extensions", "typing_inspection"}
+    assert packages <= {"sojourn", *typer, *pydantic}
 
-    cpu()
-    assert any(cpu() < 0.6 for _ in range(10))  # about 0.25 on an idle machine
 
-
-def test_no_colour_where_none_is_wanted(cli: Cli, small_file: Path) -> None:
+def test_no_colour_where_none_is_wanted(process: Cli, small_file: Path) -> None:
     for env in ({"NO_COLOR": "1", "FORCE_COLOR": ""}, {"TERM": "dumb"}):
-        done = cli("run", small_file, "--seeds", 1, env=env)
+        done = process("run", small_file, "--seeds", 1, env=env)
         assert "\x1b" not in done.stdout + done.stderr

@@ -17,7 +17,7 @@ from sojourn.papers.bio2002 import checks, curves, diffserv, measures
 from sojourn.papers.bio2002.experiments import CASES, SIZES, red, scenario
 from sojourn.papers.claims import Verdict
 from sojourn.papers.experiment import Arm
-from sojourn.papers.judge import Noted
+from sojourn.papers.judge import WithRemark
 from sojourn.papers.paper import Paper
 from sojourn.record import Record
 from sojourn.runner.execute import execute
@@ -163,6 +163,6 @@ def test_computed_claims_need_no_run(paper: Paper, tmp_path: Path):
 
 
 def test_every_verdict_on_red_names_whether_it_waits():
-    named = {name for name, check in find("bio2002").checks.items() if isinstance(check, Noted)}
+    named = {name for name, check in find("bio2002").checks.items() if isinstance(check, WithRemark)}
     assert {"BIO-01", "BIO-14", "BIO-27", "BIO-35"} <= named
     assert not {"BIO-02", "BIO-08", "BIO-42"} & named

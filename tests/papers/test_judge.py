@@ -19,9 +19,9 @@ from collections.abc import Mapping
 import pytest
 
 from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
-from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
+from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, claims_frame
 from sojourn.papers.experiment import Observations, Reading
-from sojourn.papers.judge import All, Beside, judge_all, settle, touches
+from sojourn.papers.judge import All, WithSecondary, judge_all, judge_claim, touches
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -182,7 +182,7 @@ def test_of_many_margins_the_tightest_is_shown_and_the_others_are_counted():
 
 def test_a_check_beside_does_not_decide():
     samples = made(a=column(100), b=column(103, wave=-1))
-    finding = Beside(Below(q("a"), q("b")), also=Below(q("b"), q("a"))).judge(samples)
+    finding = WithSecondary(Below(q("a"), q("b")), also=Below(q("b"), q("a"))).judge(samples)
     assert finding.verdict is R
     assert "not reproduced" in finding.reason
 
@@ -190,23 +190,23 @@ def test_a_check_beside_does_not_decide():
 def test_more_seeds_are_wanted_for_undecided_inequalities_only():
     samples = made(a=column(100), b=column(103, wave=-1), c=column(97, wave=-1), d=column(100, wave=-1))
     better, worse, same = (Below(q("a"), q(arm)) for arm in "bcd")
-    assert same.wanting(samples) == {(E, "a"), (E, "d")}
-    assert not better.wanting(samples)
-    assert not worse.wanting(samples)
-    assert All((same, better)).wanting(samples) == {(E, "a"), (E, "d")}
-    assert not All((same, worse)).wanting(samples)
-    assert not Within(q("a"), -0.1, 0.1, q("d")).wanting(samples)
+    assert same.undecided_sources(samples) == {(E, "a"), (E, "d")}
+    assert not better.undecided_sources(samples)
+    assert not worse.undecided_sources(samples)
+    assert All((same, better)).undecided_sources(samples) == {(E, "a"), (E, "d")}
+    assert not All((same, worse)).undecided_sources(samples)
+    assert not Within(q("a"), -0.1, 0.1, q("d")).undecided_sources(samples)
 
 
 def test_too_few_seeds_leave_a_claim_undecided_with_the_reason():
     samples = made(a=column(100, seeds=range(1, 4)), b=column(130, seeds=range(1, 4)))
-    quick = settle(Below(q("a"), q("b")), samples, quick=True)
+    quick = judge_claim(Below(q("a"), q("b")), samples, quick=True)
     assert quick.verdict is U
     assert quick.reason.startswith("quick")
     assert "reproduced" in quick.reason
     assert quick.p is None
     assert quick.n == 3
-    missing = settle(Below(q("a"), q("z")), samples, quick=True)
+    missing = judge_claim(Below(q("a"), q("z")), samples, quick=True)
     assert missing.verdict is U
     assert missing.reason == "not run"
 
@@ -225,11 +225,11 @@ def test_a_margin_with_one_end_is_an_inequality_and_gets_more_seeds():
     least = Within(q("a"), 0.99, math.inf)
     assert least.judge(samples).claimed == ">= 0.99"
     assert least.judge(samples).verdict is U
-    assert least.wanting(samples) == {(E, "a")}
-    assert not Within(q("a"), 0.99, 2).wanting(samples)
+    assert least.undecided_sources(samples) == {(E, "a")}
+    assert not Within(q("a"), 0.99, 2).undecided_sources(samples)
     assert Within(q("a"), 0.5, math.inf).judge(samples).verdict is R
     assert Within(q("a"), -math.inf, 0.5).judge(samples).verdict is N
-    assert not Within(q("a"), 0.5, math.inf).wanting(samples)
+    assert not Within(q("a"), 0.5, math.inf).undecided_sources(samples)
 
 
 def test_a_trend_tolerates_reversals_within_the_interval():
@@ -264,21 +264,21 @@ def test_one_failure_among_many_parts_counts_as_often_as_there_are_parts():
 def test_a_check_of_what_never_was_shows_the_number_beside_it():
     never = Derived("x", (q("a"),), lambda _x: None, unknown="x never was")
     samples = made(a=column(5, 0.1, common=False))
-    found = Beside(Within(never, 0, 1), also=Within(q("a"), 0, 1)).judge(samples)
+    found = WithSecondary(Within(never, 0, 1), also=Within(q("a"), 0, 1)).judge(samples)
     assert (found.verdict, found.effect, found.p) == (U, pytest.approx(5, abs=0.1), None)
     assert found.reason.startswith("unknown in 10 of 10 seeds; x never was; std of a, p: 4.995 [")
     assert All((Within(never, 0, 1), Within(q("a"), 5, 6))).judge(samples).effect is not None
     stands_in = All((Within(never, 0, 1), Within(q("a"), 0, 9))).judge(samples)
     assert (stands_in.verdict, stands_in.p) == (U, None)
     assert stands_in.effect == found.effect
-    assert Beside(Within(never, 0, 1), also=Within(q("b"), 0, 1)).judge(samples).n == 0
+    assert WithSecondary(Within(never, 0, 1), also=Within(q("b"), 0, 1)).judge(samples).n == 0
 
 
 def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_its_ends():
     flat = made(a=column(1), b=column(1, -1), c=column(1, 0.5), d=column(1, -1))
     trend = Trend("std along x", tuple(q(arm) for arm in "abcd"))
     assert trend.judge(flat).verdict is U
-    assert trend.wanting(flat) == {(E, "a"), (E, "d")}
+    assert trend.undecided_sources(flat) == {(E, "a"), (E, "d")}
     assert trend.judge(made()).reason == "not run"
 
 
@@ -304,7 +304,7 @@ def test_a_computed_claim_is_judged_under_the_readings_that_it_is_calculated_und
     views = {name: seen.under(Reading(name, "")) for name in names}
     computed = Computed(lambda: Finding(R), under={"other": lambda: Finding(N)})
     (row,) = judge_all(
-        [claim("X-1")], {"X-1": computed}, seen.under(), views, lambda c, f: Judged(c, f, "analytic")
+        [claim("X-1")], {"X-1": computed}, seen.under(), views, lambda c, f: ClaimResult(c, f, "analytic")
     )
     assert row.finding.verdict is R
     assert row.sensitivity == {"other": N}
@@ -329,7 +329,7 @@ def test_every_claim_gets_a_row_with_holm_and_sensitivity():
         checks,
         samples,
         {"other": other},
-        lambda c, f: Judged(c, f, "simulated"),
+        lambda c, f: ClaimResult(c, f, "simulated"),
     )
     assert [row.finding.verdict for row in rows] == [R, R, R, U]
     assert rows[0].flips == ("other",)
@@ -345,7 +345,7 @@ def test_every_claim_gets_a_row_with_holm_and_sensitivity():
 
 
 def test_a_verdict_that_holm_would_take_back_is_marked():
-    weak = Judged(claim("X-1"), Finding(R, p=0.03, n=10), "simulated", p_holm=0.3)
-    strong = Judged(claim("X-1"), Finding(R, p=0.0003, n=10), "simulated", p_holm=0.003)
+    weak = ClaimResult(claim("X-1"), Finding(R, p=0.03, n=10), "simulated", p_holm=0.3)
+    strong = ClaimResult(claim("X-1"), Finding(R, p=0.0003, n=10), "simulated", p_holm=0.003)
     assert weak.holm_changes
     assert not strong.holm_changes

@@ -1,8 +1,8 @@
-"""What all papers share, on a made-up paper: worlds, seeds, published numbers, lessons, the index page.
+"""What all papers share, on a made-up paper: worlds, seeds, published numbers, questions, the index page.
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
 counted twice; a deviation where the mean stands; an experiment's own number of seeds ignored; the quick run
-not shortened; a lesson that answers "holds" where one claim fails, or at length where one is open; lengths
+not shortened; a question that answers "holds" where one claim fails, or at length where one is open; lengths
 of runs in rows that await theirs.
 """
 
@@ -16,13 +16,13 @@ import pytest
 
 from sojourn import _core, stats
 from sojourn.papers import PAPERS, find, index
+from sojourn.papers.answers import Question, answers
 from sojourn.papers.checks import Below, Computed
-from sojourn.papers.claims import Finding, Judged, Verdict
+from sojourn.papers.claims import ClaimResult, Finding, Verdict
 from sojourn.papers.experiment import Arm, Experiment, Observations
 from sojourn.papers.judge import touches
-from sojourn.papers.learned import Lesson, learned
 from sojourn.papers.paper import BUILT, Paper
-from sojourn.papers.published import Beside, Cell, beside
+from sojourn.papers.published import Cell, Counterpart, beside
 from sojourn.papers.reproduction import Reproduction, reproduce
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
@@ -70,7 +70,7 @@ def queue(arm: str) -> Quantity:
     return Quantity("mean_queue_packets", arm, "testbed", "packets", "mean queue")
 
 
-def cell(row: object) -> Beside:
+def cell(row: object) -> Counterpart:
     over = {"mean": "mean", "std": "deviation"}.get(row["statistic"])  # type: ignore[index]
     return Cell(queue("RED"), over) if over else "a setting"  # type: ignore[arg-type]
 
@@ -123,7 +123,7 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
         measure=measure,
         sections=lambda _result: [],
         cell=cell,
-        lessons=(Lesson("Is RED's queue shorter?", ("X-1", "X-3"), "Yes.", "No."),),
+        questions=(Question("Is RED's queue shorter?", ("X-1", "X-3"), "Yes.", "No."),),
     )
 
 
@@ -213,29 +213,31 @@ def test_a_published_number_without_ours_says_why(result: Reproduction):
 
 
 def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
-    assert learned(result).startswith("**Is RED's queue shorter?** Yes.\n- X-1: *reproduced*: mean queue")
+    assert answers(result).startswith("**Is RED's queue shorter?** Yes.\n- X-1: *reproduced*: mean queue")
     blank = [dataclasses.replace(one, finding=Finding(Verdict.UNDECIDED)) for one in result.judged]
-    assert learned(dataclasses.replace(result, judged=blank)) == ""
+    assert answers(dataclasses.replace(result, judged=blank)) == ""
     first = result.judged[0]
-    lesson = dataclasses.replace(result.paper.lessons[0], claims=("X-1",))
+    question = dataclasses.replace(result.paper.questions[0], claims=("X-1",))
 
     def answer(*verdicts: Verdict) -> str:
-        return lesson.answer([Judged(first.claim, Finding(verdict), "simulated") for verdict in verdicts])
+        return question.answer(
+            [ClaimResult(first.claim, Finding(verdict), "simulated") for verdict in verdicts]
+        )
 
     assert answer(R, R) == "Yes."
     assert answer(N) == "No."
     assert answer(R, N) == "In part: 1 of 2 claims hold."
     assert answer(R, U) == "As far as it is decided (1 of 2 claims are not): Yes."
     assert answer(U) == "Not decided."
-    more = dataclasses.replace(lesson, holds="Yes: by far, at all loads.", mixed="One of the two.")
-    rows = [Judged(first.claim, Finding(verdict), "simulated") for verdict in (R, U, N)]
+    more = dataclasses.replace(question, holds="Yes: by far, at all loads.", mixed="One of the two.")
+    rows = [ClaimResult(first.claim, Finding(verdict), "simulated") for verdict in (R, U, N)]
     assert more.answer(rows[:1]) == "Yes: by far, at all loads."
     assert more.answer(rows[:2]) == "As far as it is decided (1 of 2 claims are not): Yes."
     assert more.answer(rows[::2]) == "One of the two."
     assert (
         more.answer(rows) == "As far as it is decided (1 of 3 claims are not): In part: 1 of 2 claims hold."
     )
-    few = Judged(first.claim, Finding(U, leans=R), "simulated")
+    few = ClaimResult(first.claim, Finding(U, leans=R), "simulated")
     assert more.answer([few, rows[1]]) == "Not decided; few seeds say: Yes."
 
 
@@ -262,8 +264,8 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
     assert set(paper.checks) == {claim.id for claim in paper.claims}
     for claim, check in paper.checks.items():
         assert check.sources <= arms, claim
-    for lesson in paper.lessons:
-        assert set(lesson.claims) <= set(paper.checks), lesson.question
+    for question in paper.questions:
+        assert set(question.claims) <= set(paper.checks), question.question
     known = {row["id"] for row in paper.table("assumptions")}
     for experiment in paper.experiments:
         assert set(experiment.assumptions) <= known, experiment.id
@@ -312,15 +314,15 @@ def test_other_algorithms_run_beside_the_papers_own(tmp_path):
         find("ldc2002"), out=tmp_path / "joined", aqms=["codel", "examples/own/red.py:RED"], **options
     )
     assert joined.claims.equals(alone.claims)
-    guests = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
-    assert set(guests["arm"]) == {"codel", "examples/own/red.py:RED"}
-    assert guests["drop_ratio"].min() > 0
+    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
+    assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}
+    assert extra_aqms["drop_ratio"].min() > 0
     assert "other algorithms in the scenarios of ldc-tab5-ftp-weights" in joined.report.read_text()
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
 
 
 def test_guests_get_the_buffer_of_the_place_that_they_visit():
-    experiment = find("bio2002").experiment("bio-case1").guests(["codel", "pie limit 7p"])
+    experiment = find("bio2002").experiment("bio-case1").extra_aqms(["codel", "pie limit 7p"])
     limits = {_core.spec_info(arm.spec)["limit"] for arm in find("bio2002").experiment("bio-case1").arms}
     assert len(limits) > 3
     assert {_core.spec_info(arm.spec)["limit"] for arm in experiment.arms} == {*limits, "7p"}

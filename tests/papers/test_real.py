@@ -86,5 +86,5 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     assert "The machine kept up in 8 of 12 runs.\n\n- " in text, "the second repetitions of four did not"
     assert "| TD-04 | real | reproduced |" in text
     assert "| simulated |" not in text
-    assert "- TD-08: *" in text, "lessons are answered"
+    assert "- TD-08: *" in text, "questions are answered"
     assert "- TD-08: *undecided* (not run)" not in text, "by the real rows"

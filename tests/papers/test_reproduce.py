@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from sojourn.errors import InputError
-from sojourn.papers import find, needs
+from sojourn.papers import find, required_runs
 from sojourn.papers.claims import CLAIM_COLUMNS, Finding, Verdict
 from sojourn.papers.paper import Paper
 from sojourn.papers.reproduction import Reproduction, reproduce
@@ -117,7 +117,7 @@ def test_computed_experiments_need_no_run(paper: Paper, tmp_path: Path):
 
 def test_a_claim_over_two_experiments_gets_the_arms_of_both(paper: Paper):
     claims = frozenset({"RAQM-36"})
-    sources = needs.sources(paper, claims)
+    sources = required_runs.sources(paper, claims)
     assert ("raqm-fig5a", "PI") in sources
     assert {("raqm-fig5b", name) for name in ("PI", "REM", "RAQM")} <= sources
     assert ("raqm-fig5a", "RAQM") not in sources
@@ -135,7 +135,7 @@ def test_a_claim_may_stand_in_two_experiments(paper: Paper):
         for name in ("raqm-fig8", "raqm-fig9"):
             assert chosen(paper, Selection(name)) == {"RAQM-39"}
         arms = {(name, arm.name) for name in both.experiments for arm in paper.experiment(name).arms}
-        assert needs.sources(paper, frozenset({"RAQM-39"})) == arms
+        assert required_runs.sources(paper, frozenset({"RAQM-39"})) == arms
     finally:
         del vars(paper)["claims"]
 

@@ -232,7 +232,7 @@ def test_at_least_four_of_five():
     assert check(-1, -1, -1, -1, 1).judge(samples).verdict is R
     assert check(-1, -1, -1, 1, 1).judge(samples).verdict is N
     assert check(-1, -1, -1, -1, 1).judge(samples).effect == 4
-    assert check(-1, -1, -1, 1, 1).wanting(same) == frozenset()
+    assert check(-1, -1, -1, 1, 1).undecided_sources(same) == frozenset()
     assert check(-1, -1, -1, -1, 1).seeds == 10
 
 

@@ -1,26 +1,33 @@
 """Hosts around the gateway: what it counts the kernel counts too, and nothing is left behind."""
 
+import dataclasses
 import itertools
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import sojourn
+from real.hold import hold
+from real.wire import settle
 from sojourn.record import Record, numbers
+from sojourn.worlds.real.counters import namespace as namespace_counters
 from sojourn.worlds.real.counters import over
 from sojourn.worlds.real.gateway import lateness
+from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.web import PREFIX, sweep
-from sojourn.worlds.real.world import measure
+from sojourn.worlds.real.world import gateway as gateway_of
+from support import until
 
 HEAD = """
 name = "wire"
@@ -82,57 +89,98 @@ def laid(text: str) -> Layout:
     return layout(scenario, scenario.queue.aqm, 1)
 
 
+@dataclasses.dataclass
+class Quiet:
+    """A run after which no packet moves any more, so that all counters are final."""
+
+    gateway: dict[str, Any]
+    hosts: dict[Any, dict[str, Any]]
+    #: What the kernel counted in all namespaces since they were made.
+    kernel: Counter[str]
+    #: For how long the hosts and the gateway could not run, together, ns.
+    standstill: int
+
+
+def run_quiet(found: Layout) -> Quiet:
+    """Run a layout as `measure` does, but let the gateway run on until nothing moves."""
+    endless = dataclasses.replace(found, scenario=found.scenario.with_(duration="1000s"))
+    with Network(endless) as network, gateway_of(endless, network.hosts) as gateway:
+        network.start(time.monotonic_ns())
+        hosts = network.results()
+        settle(gateway)
+        kernel: Counter[str] = Counter()
+        for place in {one.device.namespace for one in network.hosts}:
+            kernel.update(place.within(namespace_counters))
+        gateway.stop()
+        data = gateway.finish().data
+    standstill = data["standstill_ns"] + sum(one["standstill_ns"] for one in hosts.values())
+    return Quiet(data, hosts, kernel, standstill)
+
+
 @pytest.mark.usefixtures("namespaces")
 def test_the_kernel_counts_what_the_gateway_counts() -> None:
-    found = laid(FTP)
-    record, hosts = measure(found)
-    gateway = record.data
+    run = run_quiet(laid(FTP.replace('"2s"', '"1s"').replace('"100p"', '"25p"')))
+    gateway, hosts = run.gateway, run.hosts
     assert [one["fault_count"] for one in hosts.values()] == [0] * 4
     tally = gateway["tally"]
     assert tally["malformed"] == tally["undelivered"] == tally["odd"] == 0
+    assert sum(gateway["kernel_drops"].values()) == 0
+    assert run.kernel["IpInReceives"] == tally["delivered"]
     queue = gateway["queues"][0]
-    assert sum(queue["marks"]) > 0
-    assert sum(one["counters"].get("IpExtInCEPkts", 0) for one in hosts.values()) == sum(queue["marks"])
+    assert run.kernel["IpExtInCEPkts"] == sum(queue["marks"]) > 0
+    again = sum(numbers(gateway["flows"]["retransmitted_packets"], "Q"))
+    assert again == run.kernel["TcpRetransSegs"] - run.kernel["TcpExtTCPSynRetrans"] > 0
+    counted: Counter[str] = Counter()
+    for one in hosts.values():
+        counted.update(one["counters"])
+    assert counted["TcpActiveOpens"] == run.kernel["TcpActiveOpens"] == 4
+    for name in ("IpInReceives", "IpExtInCEPkts", "TcpRetransSegs"):
+        assert 0 < counted[name] <= run.kernel[name], "hosts count until they end"
     goodput = numbers(gateway["flows"]["goodput_bytes"], "Q")
     seen = {tuple(ends[:3]): count for ends, count in zip(gateway["ends"], goodput, strict=True)}
     received = [row for one in hosts.values() for row in one["received"]]
-    for protocol, _, peer, source, count, _ in received:
-        # What of TCP waits behind a hole when a sender is cut off has arrived and is never read.
-        behind = seen[protocol, peer, source] - count
-        assert behind == 0 if protocol == "udp" else 0 <= behind < 100 * 1448
     sent = [one["sent"] for part in hosts.values() for one in part["udp"]]
-    assert sent == [200, 200]  # datagrams of 500 bytes on the wire, 100 a second, for two seconds
+    assert sent == [100, 100]  # datagrams of 500 bytes on the wire, 100 a second, for one second
     assert len(received) == 6
-    again = sum(numbers(gateway["flows"]["retransmitted_packets"], "Q"))
-    counters = [one["counters"] for one in hosts.values()]
-    segments, syns = (
-        sum(one.get(name, 0) for one in counters) for name in ("TcpRetransSegs", "TcpExtTCPSynRetrans")
-    )
-    assert again == segments - syns
+    for protocol, _, peer, source, count, _ in received:
+        behind = seen[protocol, peer, source] - count
+        assert behind >= 0
+        # Sinks count 1.5 s after the last packet was sent, unless a host stood still. What TCP has
+        # received behind a hole when the sender is cut off is never read.
+        allowed = 0 if protocol == "udp" else 100 * 1448
+        assert behind <= allowed or run.standstill > 1_000_000_000
 
 
 @pytest.mark.usefixtures("namespaces")
 def test_objects_come_one_after_the_other_and_no_faster_than_the_cap() -> None:
     found = laid(WEB)
-    record, hosts = measure(found)
-    gateway = record.data
+    run = run_quiet(found)
+    hosts = run.hosts
+    goodput = numbers(run.gateway["flows"]["goodput_bytes"], "Q")
+    seen = {tuple(ends): count for ends, count in zip(run.gateway["ends"], goodput, strict=True)}
+    flows = {flow: ends for ends, flow in found.tuples.items()}
     short = [one for part in hosts.values() for one in part["tcp"]]
     assert len(short) == len(found.tuples)
-    done = [one for one in short if one["ended"] is not None]
-    assert len(done) >= len(short) - 2
-    assert all(one["ended"] - one["began"] >= 2 * 6_000_000 for one in done)  # two round trips at least
+    for one in short:
+        if one["ended"] is not None:
+            assert one["ended"] - one["began"] >= 2 * 6_000_000, "two round trips at least"
+            assert seen[flows[tuple(one["flow"])]] == 10_000
+        else:
+            assert one["began"] is None or one["began"] > 2e9 - run.standstill, "half a second is enough"
     web = [one for part in hosts.values() for one in part["web"]]
     objects = [row for one in web for row in one["objects"]]
     whole = [row for row in objects if row[2] < 2**63]
     assert sorted({row[0] for row in objects}) == list(range(10))
+    assert len(whole) >= 10 * int((2.5e9 - run.standstill) / 1e9), "50 kB take 0.8 s"
     assert all(20e3 <= row[3] <= 50e3 for row in whole)
-    assert len(whole) > 10
     assert max(8e9 * row[3] / (row[2] - row[1]) for row in whole) < 600e3
     for session in range(10):
         mine = sorted(row for row in objects if row[0] == session)
         assert all(a[2] <= b[1] for a, b in itertools.pairwise(mine))
-    rates = gateway["queues"][0]["departed_bytes"] * 8 / 2.5
-    assert 3e6 < rates < 7e6  # ten sessions of 0.5 Mbit/s, short flows of 1.6 Mbit/s
+    # What clients have not read when they end is in their buffers; each answer has a head.
+    got = sum(count for one in web for _, count in one["got"])
+    carried = sum(seen.values()) - sum(seen.get(ends, 0) for ends in found.tuples)
+    assert got <= carried <= got + 10 * 65536 + 400 * len(objects)
 
 
 @pytest.mark.usefixtures("namespaces")
@@ -155,33 +203,36 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
         "--out",
         tmp_path / "out",
     ]
-    for _ in range(3):
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-        assert done.returncode == 0, done.stderr
-        assert "1 run in real time" in done.stderr
-        if "the machine stood still" not in done.stderr:
-            break
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 run in real time" in done.stderr
     results = sojourn.Results.open(tmp_path / "out")
     (metrics,) = [one.metrics for one in results.outcomes]
     assert results.manifest["world"] == "real"
-    assert metrics["utilization"] == pytest.approx(0.95, abs=0.1)
-    assert metrics["marks"]
-    lost = metrics["cbr.drop_ratio"]
-    assert lost
-    assert metrics["cbr.goodput_bps"] == pytest.approx(800e3 * (1 - lost), rel=0.05)
     record = results.records[0]
+    queue, flows = record.queues[0], record.flows
+    assert record.seconds == 1.0
+    assert metrics["utilization"] == pytest.approx(queue["departed_bytes"] * 8 / 10e6)
+    assert metrics["marks"] == sum(queue["marks"]) > 0
+    still = record.hosts.filter(counter="standstill_ns")["value"].sum() / 1e9
+    assert metrics["utilization"] > 0.85 - still
+    cbr = flows.filter(traffic="cbr")
+    assert metrics["cbr.drop_ratio"] == cbr["queue_drops"].sum() / cbr["queue_arrivals"].sum() > 0
+    assert metrics["cbr.goodput_bps"] == pytest.approx(cbr["received_packets"].sum() * 500 * 8)
+    # 100 a second from each of two sources; one that could not run sends later what it did not send.
+    assert cbr["sent_packets"].sum() == pytest.approx(200, abs=4 + 200 * still)
     names = record.hosts["host"].unique().sort().to_list()
     sockets = [f"ftp.{number}" for number in range(4)]
     assert names == [*sockets, "gateway", "left0", "left1", "right0", "right1"]
     for name in sockets:
         of = dict(record.hosts.filter(host=name).select("counter", "value").rows())
-        assert 2 <= of["cwnd"] <= of["data_segs_out"] < record.flows["sent_packets"].sum()
+        assert of["cwnd"] >= 1
+        assert 0 < of["data_segs_out"] < flows["sent_packets"].sum()
         assert of["rtt_us"] >= of["min_rtt_us"] >= 6000
-    assert record.flows["window_cuts"].null_count() == 6
+    assert flows["window_cuts"].null_count() == 6
     late = sojourn.Results.open(tmp_path / "out").distribution("lateness")
     delivered = dict(record.hosts.filter(host="gateway").select("counter", "value").rows())["delivered"]
-    assert delivered / 2 < late["count"].sum() < delivered, "two thirds of the time are counted"
+    assert flows["received_packets"].sum() < late["count"].sum() < delivered, "without the warm-up"
     assert lateness(record) == pytest.approx(
         late.filter(late["count"].cum_sum() >= 0.99 * late["count"].sum())["late_s"][0], rel=0.1
     )
@@ -207,22 +258,18 @@ def agents() -> list[int]:
 
 @pytest.mark.usefixtures("namespaces")
 def test_a_host_that_gets_no_processor_is_a_doubt() -> None:
-    stopped: list[int] = []
+    held: list[int] = []
 
     def stop(share: float, _done: int, _all: int) -> None:
-        if share > 0.6 and not stopped:
-            stopped.extend(agents())
-            for agent in stopped:
-                os.kill(agent, signal.SIGSTOP)
-            time.sleep(0.3)
-            for agent in stopped:
-                os.kill(agent, signal.SIGCONT)
+        if share > 0.2 and not held:
+            pids = agents()
+            assert len(pids) == 4
+            held.append(hold(*pids))
 
     results = sojourn.run(sojourn.Scenario.from_toml(HEAD + FTP), seeds=1, world="real", progress=stop)
-    assert len(stopped) == 4
     hosts = results.records[0].hosts.filter(pl.col("counter") == "standstill_ns", pl.col("host") != "gateway")
     assert len(hosts) == 4
-    assert hosts["value"].min() >= 270e6
+    assert hosts["value"].min() >= held[0] - 20_000_000, "a host looks at the time every 20 ms"
     doubt = re.compile(r"the machine stood still: the host (left|right)[01] could not run for ")
     assert sum(doubt.search(one) is not None for one in results.warnings) == 1
 
@@ -274,7 +321,7 @@ def test_nothing_outlives_a_killed_parent() -> None:
         [sys.executable, "-c", code, str(Path(__file__).parent)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
@@ -284,10 +331,7 @@ def test_nothing_outlives_a_killed_parent() -> None:
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     parent.stdout.close()
-    until = time.monotonic() + 20
-    while any(map(_alive, pids + nginx)) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not [pid for pid in pids + nginx if _alive(pid)]
+    until(lambda: not any(map(_alive, pids + nginx)))
 
 
 def _all() -> list[int]:

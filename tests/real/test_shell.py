@@ -14,7 +14,6 @@ import signal
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import pytest
 
 from sojourn.worlds.real.addresses import blocks
 from sojourn.worlds.real.namespace import Namespace
-from support import Cli
+from support import Cli, until
 
 #: Does nothing, longer than any test; and can be told apart from every other process.
 IDLE = f"sleep 10{os.getpid()}"
@@ -98,14 +97,6 @@ def devices() -> set[str]:
     return {one.name for one in Path("/sys/class/net").iterdir() if one.name.startswith("sojourn")}
 
 
-def until(done: Callable[[], bool]) -> None:
-    """Wait for something that must come; half a minute is for a machine that is busy."""
-    end = time.monotonic() + 30
-    while not done():
-        assert time.monotonic() < end, "it never came"
-        time.sleep(0.02)
-
-
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
     """Return the JSON behind what the command itself printed."""
     assert done.returncode == 0, done.stderr
@@ -114,10 +105,12 @@ def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("places")
-def test_a_command_is_behind_the_link_and_leaves_a_record(cli: Cli, scripts: tuple[str, str], tmp_path: Path):
+def test_a_command_is_behind_the_link_and_leaves_a_record(
+    process: Cli, cli: Cli, scripts: tuple[str, str], tmp_path: Path
+):
     peer, echo = scripts
     words = ["--aqm", "pie target 15ms", "--json", "--out", "out", "--peer", peer]
-    done = cli("shell", *LINK, *words, "--", *echo.split())
+    done = process("shell", *LINK, *words, "--", *echo.split())
     assert float(done.stdout.split()[0]) >= 0.02
     found = result(done)
     assert found["metrics"]["arrivals"] >= 1
@@ -166,7 +159,7 @@ def test_a_shell_without_its_manifest_is_not_drawn(
 
 
 @pytest.mark.usefixtures("places")
-def test_a_shell_within_a_shell_is_two_hops_away(cli: Cli, scripts: tuple[str, str]):
+def test_a_shell_within_a_shell_is_two_hops_away(process: Cli, scripts: tuple[str, str]):
     peer, echo = scripts
     inner = [
         sys.executable,
@@ -181,7 +174,7 @@ def test_a_shell_within_a_shell_is_two_hops_away(cli: Cli, scripts: tuple[str, s
         "--",
     ]
     far = "FAR=$SOJOURN_OUTSIDE exec " + " ".join([*inner, *echo.split()])
-    done = cli("shell", *BARE, "--peer", peer, "--", "sh", "-c", far)
+    done = process("shell", *BARE, "--peer", peer, "--", "sh", "-c", far)
     assert done.returncode == 0, done.stderr
     assert float(done.stdout.split()[0]) >= 0.05
     assert done.stderr.count("record:") == 2
@@ -235,7 +228,7 @@ def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
 
 
 @pytest.mark.usefixtures("places")
-def test_what_is_missing_is_said(cli: Cli, tmp_path: Path):
+def test_what_is_missing_is_said(process: Cli, tmp_path: Path):
     none = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "
     shell = f"{sys.executable} -m sojourn shell --rate 1mbit -- true"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", none + shell]
@@ -243,16 +236,16 @@ def test_what_is_missing_is_said(cli: Cli, tmp_path: Path):
     assert (done.returncode, "sysctl -w user.max_user_namespaces=10000" in done.stderr) == (2, True), (
         done.stderr
     )
-    done = cli("shell", "--rate", "1mbit", "--", "true", env={"PATH": "/nowhere"})
+    done = process("shell", "--rate", "1mbit", "--", "true", env={"PATH": "/nowhere"})
     assert (done.returncode, "Debian: iproute2" in done.stderr) == (2, True), done.stderr
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.usefixtures("places")
-def test_the_exit_code_is_the_commands(cli: Cli):
-    assert cli("shell", *BARE, "--", "sh", "-c", "exit 7").returncode == 7
-    assert cli("shell", *BARE, "--", "sh", "-c", "kill -9 $$").returncode == 137
-    done = cli("shell", *BARE, "--", "no-such-program")
+def test_the_exit_code_is_the_commands(process: Cli):
+    assert process("shell", *BARE, "--", "sh", "-c", "exit 7").returncode == 7
+    assert process("shell", *BARE, "--", "sh", "-c", "kill -9 $$").returncode == 137
+    done = process("shell", *BARE, "--", "no-such-program")
     assert (done.returncode, "no-such-program: command not found" in done.stderr) == (127, True)
 
 

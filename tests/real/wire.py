@@ -12,9 +12,13 @@ from typing import Any
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.namespace import Namespace
 from sojourn.worlds.real.tun import Tun, open_tun
+from support import until
 
 LEFT, RIGHT = ("10.0.1.1", "fd01::1"), ("10.0.2.1", "fd02::1")
 PORT = 5000
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+#: What becomes of a packet that was read.
+FATES = ("delivered", "dropped", "lost", "malformed", "unroutable", "undelivered")
 
 
 @dataclass
@@ -37,12 +41,17 @@ class Wire:
         )
 
     def transfer(self, count: int, six: bool = False, port: int = PORT) -> int:
-        """Send so many bytes over TCP from left to right; return how many came."""
+        """Send `count` bytes over TCP from left to right; return how many arrived.
+
+        The kernel has room for all of them on both sides, however late this process runs.
+        """
         family = socket.AF_INET6 if six else socket.AF_INET
         listener = self.right.within(lambda: socket.create_server((RIGHT[six], port), family=family))
         sender = self.left.within(lambda: socket.socket(family))
-        listener.settimeout(30)
-        sender.settimeout(30)
+        listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 2 * count)
+        sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 2 * count)
+        listener.settimeout(60)
+        sender.settimeout(60)
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
 
         def send() -> None:
@@ -53,7 +62,7 @@ class Wire:
         thread = threading.Thread(target=send)
         thread.start()
         with listener, listener.accept()[0] as connection:
-            connection.settimeout(30)
+            connection.settimeout(60)
             came = 0
             while part := connection.recv(1 << 16):
                 came += len(part)
@@ -65,7 +74,7 @@ class Wire:
         """Return a connected sender on the left, and what it sends to on the right."""
         receiver = self.right.within(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         receiver.bind((RIGHT[0], PORT))
-        receiver.settimeout(10)
+        receiver.settimeout(60)
         sender = self.left.within(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         sender.connect((RIGHT[0], PORT))
         return sender, receiver
@@ -96,3 +105,26 @@ def wire(mtu: int = 1500) -> Iterator[Wire]:
             device.close()
         for one in (left, right):
             one.close()
+
+
+def settle(gateway: Gateway) -> None:
+    """Wait until the gateway has read all that its devices had, and nothing is inside.
+
+    It reads from all devices between two of its reports. If it has read no packet between two reports that
+    follow this call, there was none.
+    """
+    reports = [gateway.live()]
+
+    def is_quiet() -> bool:
+        now = gateway.live()
+        assert now is not None
+        if now != reports[-1]:
+            reports.append(now)
+        if len(reports) < 3:
+            return False
+        before = reports[-2]
+        assert before is not None
+        inside = now.tally["read"] - sum(now.tally[fate] for fate in FATES)
+        return now.tally["read"] == before.tally["read"] and inside == 0
+
+    until(is_quiet)

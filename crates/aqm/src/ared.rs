@@ -28,102 +28,85 @@
 //! Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::Derived,
-    DefaultValue::Value as Fixed,
-    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span,
-    SpecError, Ticks, Time, Verdict, common,
-    red::{self, Red},
-    red_family::{self, Thresholds},
-    units::Size,
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, Span, SpecError, Ticks, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    red::{self, Count, GentleEnd, GentleLine, Listing, Red},
+    red_family::{self, EcnForced, Thresholds},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Floyd, Gummadi and Shenker 2001";
 
-const TARGET_DELAY: Param = Param::new(
-    "target_delay",
-    Kind::Span,
-    Fixed("5ms"),
-    "Mean queueing delay d aimed at: min_th is half the packets that the link sends in it, at least 5",
-)
-.unit("s")
-.range(common::PERIOD)
-.source(PAPER);
-const MIN_TH: Param = Param::new(
-    "min_th",
-    Kind::Size,
-    Derived("max(5, target_delay C/2) packets"),
-    "Average queue below which nothing is dropped",
-)
-.unit("packets or bytes")
-.range(Range::POSITIVE)
-.source(PAPER)
-.tc("min");
-const W_Q: Param = Param::new(
-    "w_q",
-    Kind::Number,
-    Derived("1 - exp(-1/C), C in packets/s"),
-    "Weight of the present queue in the average",
-)
-.range(Range::SHARE)
-.source(PAPER);
-const MAX_P: Param =
-    Param::new("max_p", Kind::Number, Fixed("0.1"), "Base probability just below max_th at the start")
-        .range(Range::SHARE)
-        .source("ns-2 red.cc; Linux");
-const INTERVAL: Param =
-    Param::new("interval", Kind::Span, Fixed("500ms"), "Time between two adaptations of max_p")
-        .unit("s")
-        .range(common::PERIOD)
-        .source(PAPER);
-const ALPHA: Param =
-    Param::new("alpha", Kind::Number, Fixed("0.01"), "Largest increase of max_p, at most max_p/4")
-        .range(Range::SHARE)
-        .source(PAPER);
-const BETA: Param = Param::new(
-    "beta",
-    Kind::Number,
-    Fixed("0.9"),
-    "What a decrease multiplies max_p by; above 0.83 one step stays inside the target band",
-)
-.range(Range::FRACTION)
-.source(PAPER);
-const TOP: Param = Param::new("top", Kind::Number, Fixed("0.5"), "max_p does not rise from here on")
-    .range(Range::SHARE)
-    .source(PAPER);
-const BOTTOM: Param = Param::new(
-    "bottom",
-    Kind::Number,
-    Derived("0.01; with `adapt arrival` min(0.01, 80 kbit/s / rate)"),
-    "max_p does not fall from here on",
-)
-.range(Range::PROBABILITY)
-.source(PAPER);
-const HYSTERESIS: Param = Param::new(
-    "hysteresis",
-    Kind::Integer,
-    Fixed("1"),
-    "How many periods in a row the average must be too short before max_p falls",
-)
-.unit("periods")
-.range(Range { min: 1.0, max: 1e6, above: false, below: false })
-.source(PAPER);
-const ADAPT: Param = Param::new(
-    "adapt",
-    Kind::Choice(&["timer", "arrival"]),
-    Fixed("timer"),
-    "Adapt max_p every interval, or at the first arrival an interval after the last change",
-)
-.source(PAPER)
-.ns2("arrival");
-const GENTLE: Param = Param::new(
-    "gentle",
-    Kind::Flag,
-    Fixed("on"),
-    "Above max_th rise on a line from max_p to 1 instead of jumping to 1",
-)
-.source(PAPER);
+choice! {
+    /// When max_p may move.
+    pub enum Adapt {
+        /// Every `interval`.
+        Timer = "timer",
+        /// At the first arrival an `interval` after the last change.
+        Arrival = "arrival",
+    }
+}
+
+config! {
+    /// The parameters of ARED.
+    pub struct Config {
+        /// Mean queueing delay d aimed at: min_th is half the packets that the link sends in it, at least 5
+        target_delay: Span = Param::fixed("5ms").unit("s").range(common::PERIOD).source(PAPER);
+        /// Average queue below which nothing is dropped
+        min_th: Option<Size> = Param::derived("max(5, target_delay C/2) packets")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source(PAPER)
+            .tc("min");
+        #[doc = meaning!(max_th)]
+        max_th: Option<Size> = red_family::MAX_TH;
+        /// Base probability just below max_th at the start
+        max_p: f64 = Param::fixed("0.1").range(Range::SHARE).source("ns-2 red.cc; Linux");
+        /// Weight of the present queue in the average
+        w_q: Option<f64> = Param::derived("1 - exp(-1/C), C in packets/s").range(Range::SHARE).source(PAPER);
+        /// Time between two adaptations of max_p
+        interval: Span = Param::fixed("500ms").unit("s").range(common::PERIOD).source(PAPER);
+        /// Largest increase of max_p, at most max_p/4
+        alpha: f64 = Param::fixed("0.01").range(Range::SHARE).source(PAPER);
+        /// What a decrease multiplies max_p by; above 0.83 one step stays inside the target band
+        beta: f64 = Param::fixed("0.9").range(Range::FRACTION).source(PAPER);
+        /// max_p does not rise from here on
+        top: f64 = Param::fixed("0.5").range(Range::SHARE).source(PAPER);
+        /// max_p does not fall from here on
+        bottom: Option<f64> = Param::derived("0.01; with `adapt arrival` min(0.01, 80 kbit/s / rate)")
+            .range(Range::PROBABILITY)
+            .source(PAPER);
+        /// How many periods in a row the average must be too short before max_p falls
+        hysteresis: u32 = Param::fixed("1")
+            .unit("periods")
+            .range(Range { min: 1.0, max: 1e6, above: false, below: false })
+            .source(PAPER);
+        /// Adapt max_p every interval, or at the first arrival an interval after the last change
+        adapt: Adapt = Param::fixed("timer").source(PAPER).ns2("arrival");
+        #[doc = meaning!(gentle)]
+        gentle: bool = Param::fixed("on").source(PAPER);
+        #[doc = meaning!(gentle_end)]
+        gentle_end: GentleEnd = red::GENTLE_END;
+        #[doc = meaning!(gentle_line)]
+        gentle_line: GentleLine = red::GENTLE_LINE;
+        #[doc = meaning!(wait)]
+        wait: bool = red_family::WAIT;
+        #[doc = meaning!(count)]
+        count: Count = red::COUNT;
+        #[doc = meaning!(listing)]
+        listing: Listing = red::LISTING;
+        #[doc = meaning!(max_packet)]
+        max_packet: Bytes = red_family::MAX_PACKET;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = red_family::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+        #[doc = meaning!(ecn_forced)]
+        ecn_forced: EcnForced = red_family::ECN_FORCED;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -131,30 +114,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Adaptive RED",
     alias_of: None,
     source: PAPER,
-    params: &[
-        TARGET_DELAY,
-        MIN_TH,
-        red_family::MAX_TH,
-        MAX_P,
-        W_Q,
-        INTERVAL,
-        ALPHA,
-        BETA,
-        TOP,
-        BOTTOM,
-        HYSTERESIS,
-        ADAPT,
-        GENTLE,
-        red::GENTLE_END,
-        red::GENTLE_LINE,
-        red_family::WAIT,
-        red::COUNT,
-        red::LISTING,
-        red_family::MAX_PACKET,
-        red_family::MEAN_PACKET,
-        common::ECN,
-        red_family::ECN_FORCED,
-    ],
+    params: Config::PARAMS,
     probes: &[
         red::PROBES[0],
         red::PROBES[1],
@@ -164,12 +124,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ared.rs"),
-    build,
+    build: |s| s.build(|config| Ared::new(config, &s.context)),
 };
 
 /// When max_p may move.
 #[derive(Clone, Debug)]
-enum Adapt {
+enum Clock {
     /// At these ticks.
     Timer(Ticks),
     /// At an arrival more than `interval` after the last change.
@@ -178,49 +138,64 @@ enum Adapt {
 
 /// The state of ARED.
 #[derive(Clone, Debug)]
-struct Ared {
+pub struct Ared {
     /// The queue that is tuned; max_p lives there.
     red: Red,
-    adapt: Adapt,
+    adapt: Clock,
     alpha: f64,
     beta: f64,
     top: f64,
     bottom: f64,
-    hysteresis: i64,
+    hysteresis: u32,
     /// Periods in a row in which the average was too short.
-    below: i64,
-}
-
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let in_target =
-        settings.span("target_delay").as_secs_f64() * settings.context.link_rate as f64 / (8.0 * mean_packet);
-    let min_th = settings.size("min_th").unwrap_or(Size::Packets((in_target / 2.0).max(5.0)));
-    let at_arrival = settings.choice("adapt") == "arrival";
-    let interval = settings.span("interval");
-    let hysteresis = settings.integer("hysteresis");
-    if at_arrival && hysteresis > 1 {
-        return Err(settings.error("hysteresis", "counts periods of the timer", "adapt timer"));
-    }
-    let floor = if at_arrival { (80_000.0 / settings.context.link_rate as f64).min(0.01) } else { 0.01 };
-    Ok(Box::new(Ared {
-        red: Red::new(settings, Thresholds::above(settings, min_th)?, settings.flag("gentle"))?
-            .with_gentle_line(settings),
-        adapt: if at_arrival {
-            Adapt::Arrival { interval, changed: Time::ZERO }
-        } else {
-            Adapt::Timer(Ticks::every(interval))
-        },
-        alpha: settings.number("alpha"),
-        beta: settings.number("beta"),
-        top: settings.number("top"),
-        bottom: settings.number_or("bottom", floor),
-        hysteresis,
-        below: 0,
-    }))
+    below: u32,
 }
 
 impl Ared {
+    /// ARED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; values that do not fit together.
+    pub fn new(config: Config, link: &Context) -> Result<Ared, SpecError> {
+        config.check()?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let in_target = config.target_delay.as_secs_f64() * link.link_rate as f64 / (8.0 * mean_packet);
+        let at_arrival = config.adapt == Adapt::Arrival;
+        if at_arrival && config.hysteresis > 1 {
+            return Err(SpecError::about("hysteresis", "counts periods of the timer", "adapt timer"));
+        }
+        let floor = if at_arrival { (80_000.0 / link.link_rate as f64).min(0.01) } else { 0.01 };
+        let red = red::Config {
+            min_th: config.min_th.unwrap_or(Size::Packets((in_target / 2.0).max(5.0))),
+            max_th: config.max_th,
+            max_p: config.max_p,
+            w_q: config.w_q.unwrap_or_else(|| red_family::automatic_weight(mean_packet, link)),
+            gentle: config.gentle,
+            gentle_end: config.gentle_end,
+            wait: config.wait,
+            count: config.count,
+            listing: config.listing,
+            max_packet: config.max_packet,
+            mean_packet: config.mean_packet,
+            ecn: config.ecn,
+            ecn_forced: config.ecn_forced,
+        };
+        Ok(Ared {
+            red: Red::new(red, link)?.with_gentle_line(config.gentle_line),
+            adapt: if at_arrival {
+                Clock::Arrival { interval: config.interval, changed: Time::ZERO }
+            } else {
+                Clock::Timer(Ticks::every(config.interval))
+            },
+            alpha: config.alpha,
+            beta: config.beta,
+            top: config.top,
+            bottom: config.bottom.unwrap_or(floor),
+            hysteresis: config.hysteresis,
+            below: 0,
+        })
+    }
+
     /// One step of max_p towards an average in the middle of the thresholds; says whether it moved.
     fn adapt(&mut self, now: Time) -> bool {
         let avg = self.red.average.at(now);
@@ -253,9 +228,9 @@ impl Aqm for Ared {
 
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
         self.red.on_offered(now, packet, queue);
-        let Adapt::Arrival { interval, changed } = self.adapt else { return };
+        let Clock::Arrival { interval, changed } = self.adapt else { return };
         if now.since(changed) > interval && self.adapt(now) {
-            self.adapt = Adapt::Arrival { interval, changed: now };
+            self.adapt = Clock::Arrival { interval, changed: now };
         }
     }
 
@@ -279,14 +254,14 @@ impl Aqm for Ared {
 
     fn next_timer(&self) -> Option<Time> {
         match &self.adapt {
-            Adapt::Timer(ticks) => Some(ticks.due()),
-            Adapt::Arrival { .. } => None,
+            Clock::Timer(ticks) => Some(ticks.due()),
+            Clock::Arrival { .. } => None,
         }
     }
 
     fn on_timer(&mut self, now: Time, _: &QueueView) {
         self.adapt(now);
-        if let Adapt::Timer(ticks) = &mut self.adapt {
+        if let Clock::Timer(ticks) = &mut self.adapt {
             ticks.advance(now);
         }
     }

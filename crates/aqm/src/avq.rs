@@ -26,27 +26,41 @@
 //! Management, SIGCOMM 2001; IEEE/ACM ToN 12(2), 2004. ns-2 `queue/vq.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, SpecError, Time, Verdict,
+    common::{self, VirtualMode},
+    config::{Fields, config, meaning},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
-const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("0.98"), "Wanted utilisation of the link")
-    .range(Range::SHARE)
-    .source("Kunniyur and Srikant 2001");
-const ALPHA: Param = Param::new("alpha", Kind::Number, Fixed("0.15"), "How fast the virtual rate adapts")
-    .unit("1/s")
-    .range(Range::POSITIVE)
-    .source("Kunniyur and Srikant 2001");
-const START: Param =
-    Param::new("start", Kind::Number, Fixed("0.8"), "Virtual rate at the start, as a share of C")
-        .range(Range::PROBABILITY)
-        .source("ns-2 vq.cc");
-const BUFFER: Param =
-    Param::new("buffer", Kind::Size, Derived("the buffer limit"), "Length of the virtual queue")
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source("Kunniyur and Srikant 2001");
+config! {
+    /// The parameters of AVQ.
+    pub struct Config {
+        /// Wanted utilisation of the link
+        gamma: f64 = Param::fixed("0.98").range(Range::SHARE).source("Kunniyur and Srikant 2001");
+        /// How fast the virtual rate adapts
+        alpha: f64 = Param::fixed("0.15")
+            .unit("1/s")
+            .range(Range::POSITIVE)
+            .source("Kunniyur and Srikant 2001");
+        /// Virtual rate at the start, as a share of C
+        start: f64 = Param::fixed("0.8").range(Range::PROBABILITY).source("ns-2 vq.cc");
+        /// Length of the virtual queue
+        buffer: Option<Size> = Param::derived("the buffer limit")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source("Kunniyur and Srikant 2001");
+        #[doc = meaning!(rate)]
+        rate: Option<u64> = common::RATE;
+        #[doc = meaning!(virtual_mode)]
+        mode: VirtualMode = common::VIRTUAL_MODE;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -54,28 +68,19 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Adaptive Virtual Queue",
     alias_of: None,
     source: "Kunniyur and Srikant 2001",
-    params: &[
-        GAMMA,
-        ALPHA,
-        START,
-        BUFFER,
-        common::RATE,
-        common::VIRTUAL_MODE,
-        common::MEAN_PACKET,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
         Probe { name: "capacity", unit: "bit/s", doc: "virtual rate C~" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avq.rs"),
-    build,
+    build: |s| s.build(|config| Avq::new(config, &s.context)),
 };
 
 /// The state of the virtual queue; rates in bytes/s, lengths in bytes.
 #[derive(Clone, Debug)]
-struct Avq {
+pub struct Avq {
     gamma: f64,
     alpha: f64,
     /// Real link rate C.
@@ -97,25 +102,30 @@ struct Avq {
     verdict: Verdict,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let rate = settings.rate("rate") as f64 / 8.0;
-    Ok(Box::new(Avq {
-        gamma: settings.number("gamma"),
-        alpha: settings.number("alpha"),
-        rate,
-        buffer: common::amount(settings.size("buffer").unwrap_or(common::limit(settings)), true, mean_packet),
-        packet_mode: (settings.choice("mode") == "packet").then_some(mean_packet),
-        ecn: settings.ecn(),
-        vq: 0.0,
-        capacity: settings.number("start") * rate,
-        drained: None,
-        adapted: Time::ZERO,
-        verdict: Verdict::Pass,
-    }))
-}
-
 impl Avq {
+    /// AVQ at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<Avq, SpecError> {
+        config.check()?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let rate = config.rate.unwrap_or(link.link_rate) as f64 / 8.0;
+        Ok(Avq {
+            gamma: config.gamma,
+            alpha: config.alpha,
+            rate,
+            buffer: common::amount(config.buffer.unwrap_or(common::limit(link)), true, mean_packet),
+            packet_mode: (config.mode == VirtualMode::Packet).then_some(mean_packet),
+            ecn: config.ecn,
+            vq: 0.0,
+            capacity: config.start * rate,
+            drained: None,
+            adapted: Time::ZERO,
+            verdict: Verdict::Pass,
+        })
+    }
+
     /// What the virtual link has sent since the last look.
     fn drain(&mut self, now: Time) {
         match self.drained.replace(now) {

@@ -29,63 +29,57 @@
 //! D. J. Byun, J. S. Baras: A New Rate-based Active Queue Management: Adaptive Virtual Queue RED, CNSR 2007.
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::{Derived, Value as Fixed},
-    IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError,
-    Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
+    Span, SpecError, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
     red_family::spread,
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Byun and Baras 2007";
 
-const ALPHA: Param =
-    Param::new("alpha", Kind::Number, Fixed("0.05"), "Weight of the last measured rate in v_capacity")
-        .range(Range::SHARE)
-        .source(PAPER);
-const MIN_CAPACITY: Param =
-    Param::new("min_capacity", Kind::Rate, Derived("13/25 of max_capacity"), "Least virtual capacity")
-        .unit("bit/s")
-        .source("the ratio of Byun and Baras 2007");
-const MAX_CAPACITY: Param =
-    Param::new("max_capacity", Kind::Rate, Derived("the configured link rate"), "Largest virtual capacity")
-        .unit("bit/s")
-        .source("the scenario");
-const MIN_TH: Param =
-    Param::new("min_th", Kind::Size, Fixed("10p"), "Virtual queue up to which nothing is dropped")
-        .unit("units or bytes")
-        .range(Range::POSITIVE)
-        .source(PAPER);
-const MAX_TH: Param =
-    Param::new("max_th", Kind::Size, Fixed("21p"), "Virtual queue from which every packet is signalled")
-        .unit("units or bytes")
-        .range(Range::POSITIVE)
-        .source(PAPER);
-const UNIT: Param =
-    Param::new("unit", Kind::Size, Fixed("1500B"), "What the thresholds count the virtual queue in")
-        .unit("B")
-        .range(common::PACKET_BYTES)
-        .source(PAPER);
-const INTERVAL: Param =
-    Param::new("interval", Kind::Span, Fixed("1ms"), "A measurement takes longer than this")
-        .unit("s")
-        .range(common::PERIOD)
-        .source(PAPER);
-const GAMMA: Param = Param::new(
-    "gamma",
-    Kind::Number,
-    Fixed("1"),
-    "Desired utilisation: the virtual queue is drained at gamma v_capacity",
-)
-.range(Range::SHARE)
-.source("ours: the text names it, the listing does not");
-const LISTING: Param = Param::new(
-    "listing",
-    Kind::Choice(&["cleaned", "literal"]),
-    Fixed("cleaned"),
-    "The algorithm that is meant, or the letter of the print, which cannot work (for demonstration)",
-)
-.source("see the differences");
+choice! {
+    /// How the printed listing is read.
+    pub enum Listing {
+        /// As the algorithm that is meant.
+        Cleaned = "cleaned",
+        /// To the letter, which cannot work (for demonstration).
+        Literal = "literal",
+    }
+}
+
+config! {
+    /// The parameters of AVQRED.
+    pub struct Config {
+        /// Weight of the last measured rate in v_capacity
+        alpha: f64 = Param::fixed("0.05").range(Range::SHARE).source(PAPER);
+        /// Least virtual capacity
+        min_capacity: Option<u64> = Param::derived("13/25 of max_capacity")
+            .unit("bit/s")
+            .source("the ratio of Byun and Baras 2007");
+        /// Largest virtual capacity
+        max_capacity: Option<u64> = Param::derived("the configured link rate")
+            .unit("bit/s")
+            .source("the scenario");
+        /// Virtual queue up to which nothing is dropped
+        min_th: Size = Param::fixed("10p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
+        /// Virtual queue from which every packet is signalled
+        max_th: Size = Param::fixed("21p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
+        /// What the thresholds count the virtual queue in
+        unit: Bytes = Param::fixed("1500B").unit("B").range(common::PACKET_BYTES).source(PAPER);
+        /// A measurement takes longer than this
+        interval: Span = Param::fixed("1ms").unit("s").range(common::PERIOD).source(PAPER);
+        /// Desired utilisation: the virtual queue is drained at gamma v_capacity
+        gamma: f64 = Param::fixed("1")
+            .range(Range::SHARE)
+            .source("ours: the text names it, the listing does not");
+        /// The algorithm that is meant, or the letter of the print, which cannot work (for demonstration)
+        listing: Listing = Param::fixed("cleaned").source("see the differences");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -93,7 +87,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Adaptive Virtual Queue RED",
     alias_of: None,
     source: PAPER,
-    params: &[ALPHA, MIN_CAPACITY, MAX_CAPACITY, MIN_TH, MAX_TH, UNIT, INTERVAL, GAMMA, LISTING, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
         Probe { name: "v_capacity", unit: "bit/s", doc: "virtual capacity" },
@@ -103,12 +97,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avqred.rs"),
-    build,
+    build: |s| s.build(|config| Avqred::new(config, &s.context)),
 };
 
-/// What was configured.
+/// What stays the same.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     alpha: f64,
     /// Bounds of the virtual capacity, bit/s.
     min_capacity: f64,
@@ -125,8 +119,8 @@ struct Config {
 
 /// The state of AVQRED.
 #[derive(Clone, Debug)]
-struct Avqred {
-    config: Config,
+pub struct Avqred {
+    config: Constants,
     /// Length of the virtual queue, bytes.
     vq: f64,
     /// Its capacity, bit/s.
@@ -143,49 +137,52 @@ struct Avqred {
     p_a: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let unit = common::packet_bytes(settings, "unit")?;
-    let threshold = |name| settings.size(name).map_or(0.0, |size| common::amount(size, false, unit));
-    let (min_th, max_th) = (threshold("min_th"), threshold("max_th"));
-    if max_th <= min_th {
-        return Err(settings.error("max_th", "is not above min_th", "max_th > min_th"));
-    }
-    let max_capacity = settings.rate("max_capacity") as f64;
-    let min_capacity = match settings.get("min_capacity") {
-        Some(_) => settings.rate("min_capacity") as f64,
-        None => max_capacity * 13.0 / 25.0,
-    };
-    if min_capacity > max_capacity {
-        return Err(settings.error("min_capacity", "is above max_capacity", "min_capacity <= max_capacity"));
-    }
-    let config = Config {
-        alpha: settings.number("alpha"),
-        min_capacity,
-        max_capacity,
-        min_th,
-        max_th,
-        unit,
-        interval: settings.span("interval"),
-        gamma: settings.number("gamma"),
-        literal: settings.choice("listing") == "literal",
-        ecn: settings.ecn(),
-    };
-    Ok(Box::new(Avqred {
-        vq: 0.0,
-        v_capacity: config.min_capacity,
-        count: -1,
-        last_measure: Time::ZERO,
-        sent: 0,
-        p_b: 0.0,
-        p_a: 0.0,
-        config,
-    }))
-}
-
 impl Avqred {
+    /// AVQRED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; thresholds or capacities out of order.
+    pub fn new(config: Config, link: &Context) -> Result<Avqred, SpecError> {
+        config.check()?;
+        let unit = config.unit.0;
+        let (min_th, max_th) =
+            (common::amount(config.min_th, false, unit), common::amount(config.max_th, false, unit));
+        if max_th <= min_th {
+            return Err(SpecError::about("max_th", "is not above min_th", "max_th > min_th"));
+        }
+        let max_capacity = config.max_capacity.unwrap_or(link.link_rate) as f64;
+        let min_capacity = config.min_capacity.map_or(max_capacity * 13.0 / 25.0, |rate| rate as f64);
+        if min_capacity > max_capacity {
+            let allowed = "min_capacity <= max_capacity";
+            return Err(SpecError::about("min_capacity", "is above max_capacity", allowed));
+        }
+        let constants = Constants {
+            alpha: config.alpha,
+            min_capacity,
+            max_capacity,
+            min_th,
+            max_th,
+            unit,
+            interval: config.interval,
+            gamma: config.gamma,
+            literal: config.listing == Listing::Literal,
+            ecn: config.ecn,
+        };
+        Ok(Avqred {
+            config: constants,
+            vq: 0.0,
+            v_capacity: min_capacity,
+            count: -1,
+            last_measure: Time::ZERO,
+            sent: 0,
+            p_b: 0.0,
+            p_a: 0.0,
+        })
+    }
+
     /// The rate of the real queue sets the capacity of the virtual one, which drains it.
     fn measure(&mut self, now: Time) {
-        let Config { alpha, min_capacity, max_capacity, interval, gamma, literal, .. } = self.config;
+        let Constants { alpha, min_capacity, max_capacity, interval, gamma, literal, .. } = self.config;
         let elapsed = now.since(self.last_measure);
         if elapsed > interval {
             let seconds = elapsed.as_secs_f64();
@@ -213,7 +210,7 @@ impl Avqred {
 
     /// RED on the virtual queue `x`.
     fn decide(&mut self, packet: &PacketView, x: f64, rng: &mut dyn Random) -> Verdict {
-        let Config { min_th, max_th, ecn, .. } = self.config;
+        let Constants { min_th, max_th, ecn, .. } = self.config;
         if x <= min_th {
             (self.p_b, self.p_a, self.count) = (0.0, 0.0, -1);
             Verdict::Pass

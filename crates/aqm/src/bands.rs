@@ -5,51 +5,51 @@
 //! precedence c mod p, and that is the class which the band's algorithm sees. So AF class n with drop precedence d
 //! (RFC 2597) is number 3 (n - 1) + d - 1.
 
-use crate::{Cause, droptail::DropTail};
 use crate::{
-    Class, Context,
-    DefaultValue::Derived,
-    DefaultValue::Value as Fixed,
-    Kind, Limit, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token,
+    Cause, Class, Context, Limit, PacketView, Param, Random, Range, Scheduler, Spec, SpecError, Time, Token,
+    config::{config, meaning},
+    droptail::DropTail,
     scheduler::{Bank, End, Fate, Told, prefixed},
 };
 use alloc::{boxed::Box, format, vec::Vec};
 
-pub(crate) const CLASSES: Param =
-    Param::new("classes", Kind::Integer, Fixed("3"), "How many classes have a queue of their own")
-        .unit("classes")
-        .range(Range { min: 1.0, max: 8.0, above: false, below: false })
-        .source("Linux sch_prio.c")
-        .tc("bands");
-pub(crate) const PRECEDENCES: Param = Param::new(
-    "precedences",
-    Kind::Integer,
-    Fixed("1"),
-    "Drop precedences within a class: class number c waits in queue c / precedences, as class c mod precedences",
-)
-.range(Range { min: 1.0, max: 8.0, above: false, below: false })
-.source("RFC 2597 has 3");
-pub(crate) const AQM: Param = Param::new(
-    "aqm",
-    Kind::Spec,
-    Fixed("droptail"),
-    "What stands on every class that has nothing of its own",
-)
-.source("RFC 2475 leaves it open");
-const fn own(name: &'static str) -> Param {
-    Param::new(name, Kind::Spec, Derived("aqm"), "What stands on the class with this number")
-        .source("RFC 2475 leaves it open")
+const OWN: Param = Param::derived("aqm").source("RFC 2475 leaves it open");
+
+config! {
+    /// The parameters that the schedulers between classes share.
+    pub struct Config {
+        /// How many classes have a queue of their own
+        classes: u32 = Param::fixed("3")
+            .unit("classes")
+            .range(Range { min: 1.0, max: 8.0, above: false, below: false })
+            .source("Linux sch_prio.c")
+            .tc("bands");
+        /// Drop precedences within a class: class number c waits in queue c / precedences, as class c mod precedences
+        precedences: u32 = Param::fixed("1")
+            .range(Range { min: 1.0, max: 8.0, above: false, below: false })
+            .source("RFC 2597 has 3");
+        /// What stands on every class that has nothing of its own
+        aqm: Spec = Param::fixed("droptail").source("RFC 2475 leaves it open");
+        #[doc = meaning!(aqm_of_class)]
+        aqm_0: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_1: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_2: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_3: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_4: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_5: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_6: Option<Spec> = OWN;
+        #[doc = meaning!(aqm_of_class)]
+        aqm_7: Option<Spec> = OWN;
+        #[doc = meaning!(ecn)]
+        ecn: bool = crate::common::ECN;
+    }
 }
-pub(crate) const AQMS: [Param; 8] = [
-    own("aqm_0"),
-    own("aqm_1"),
-    own("aqm_2"),
-    own("aqm_3"),
-    own("aqm_4"),
-    own("aqm_5"),
-    own("aqm_6"),
-    own("aqm_7"),
-];
 
 /// A queue for each class.
 #[derive(Clone)]
@@ -62,25 +62,20 @@ pub(crate) struct Bands {
 }
 
 impl Bands {
-    /// As `settings` say.
-    pub(crate) fn new(settings: &Settings) -> Result<Bands, SpecError> {
-        let classes = settings.integer("classes") as usize;
-        let context = Context { ecn: settings.ecn(), ..settings.context };
-        let all = settings.nested("aqm")?;
+    /// Empty queues in front of `link`.
+    pub(crate) fn new(config: &Config, link: &Context) -> Result<Bands, SpecError> {
+        let context = Context { ecn: config.ecn, ..*link };
+        let Config { aqm_0, aqm_1, aqm_2, aqm_3, aqm_4, aqm_5, aqm_6, aqm_7, .. } = config;
         let (mut aqms, mut nested) = (Vec::new(), Vec::new());
-        for (index, param) in AQMS.iter().enumerate() {
-            let own = settings.nested(param.name)?;
-            if index >= classes {
+        for (index, own) in [aqm_0, aqm_1, aqm_2, aqm_3, aqm_4, aqm_5, aqm_6, aqm_7].into_iter().enumerate() {
+            if index >= config.classes as usize {
                 if own.is_some() {
-                    return Err(settings.error(
-                        param.name,
-                        "is for a class that is not there",
-                        "below classes",
-                    ));
+                    let (key, problem) = (format!("aqm_{index}"), "is for a class that is not there");
+                    return Err(SpecError::about(&key, problem, "below classes"));
                 }
                 continue;
             }
-            let Some(spec) = own.as_ref().or(all.as_ref()) else { continue };
+            let spec = own.as_ref().unwrap_or(&config.aqm);
             if spec.is_scheduler() {
                 aqms.push(Box::new(DropTail) as _);
                 nested.push(Some(spec.schedule(context)?));
@@ -89,9 +84,8 @@ impl Bands {
                 nested.push(None);
             }
         }
-        let bank = Bank::new(aqms, &settings.context);
-        let precedences = settings.integer("precedences") as u8;
-        Ok(Bands { bank, nested, precedences, limit: settings.context.limit })
+        let bank = Bank::new(aqms, link);
+        Ok(Bands { bank, nested, precedences: config.precedences as u8, limit: link.limit })
     }
 
     /// Where a packet waits, and how its band's algorithm sees it.

@@ -25,53 +25,67 @@
 //! Okuroglu, Oktug: BIO: an alternative to RIO, Proc. SPIE 4524, 2001.
 
 use crate::{
-    Algorithm, Aqm, Cause, Class, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView,
-    Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, classes::Classes,
-    common, units::Size,
+    Algorithm, Aqm, Cause, Class, Context, PacketView, Param, Probe, QueueView, Random, Range, Span,
+    SpecError, Time, Verdict,
+    classes::Classes,
+    common,
+    config::{Fields, choice, config, meaning},
+    units::Size,
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Okuroglu and Oktug 2001, section 4.2";
 
-const fn step(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param::new(name, Kind::Number, Fixed(default), doc).range(Range::SHARE).source(PAPER)
+const fn step(default: &'static str) -> Param {
+    Param::fixed(default).range(Range::SHARE).source(PAPER)
 }
-const fn threshold(name: &'static str, derived: &'static str, doc: &'static str) -> Param {
-    Param::new(name, Kind::Size, Derived(derived), doc)
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source(PAPER)
+const fn threshold(derived: &'static str) -> Param {
+    Param::derived(derived).unit("packets or bytes").range(Range::POSITIVE).source(PAPER)
 }
-const fn hold(name: &'static str, doc: &'static str) -> Param {
-    Param::new(name, Kind::Span, Fixed("10ms"), doc).unit("s").range(Range::NOT_NEGATIVE).source(PAPER)
+const HOLD: Param = Param::fixed("10ms").unit("s").range(Range::NOT_NEGATIVE).source(PAPER);
+
+choice! {
+    /// Whether an in backlog of just `max_in` raises the in probability.
+    pub enum AtMax {
+        /// It does.
+        Reached = "reached",
+        /// Only a longer one does.
+        Above = "above",
+    }
 }
 
-const D_I_IN: Param = step("d_i_in", "0.0005", "Step up of the in probability");
-const D_I_OUT: Param = step("d_i_out", "0.01", "Step up of the out probability");
-const D_D_IN: Param = step("d_d_in", "0.001", "Step down of the in probability");
-const D_D_OUT: Param = step("d_d_out", "0.01", "Step down of the out probability");
-const MAX_IN: Param =
-    threshold("max_in", "the buffer limit", "In backlog above which the in probability rises");
-const MIN_IN: Param = threshold("min_in", "max_in / 2", "In backlog below which the in probability falls");
-const MAX_OUT: Param = threshold("max_out", "min_in", "Queue above which the out probability rises");
-const MIN_OUT: Param = threshold("min_out", "max_out / 3", "Queue below which the out probability falls");
-const IN_HOLD: Param = hold("in_hold", "Least time between two steps up, or two down, of the in probability");
-const OUT_HOLD: Param =
-    hold("out_hold", "Least time between two steps up, or two down, of the out probability");
-const IN_AT_MAX: Param = Param::new(
-    "in_at_max",
-    Kind::Choice(&["reached", "above"]),
-    Derived("reached where max_in is the buffer limit or more, else above"),
-    "Whether an in backlog of just max_in raises the in probability",
-)
-.source("Okuroglu and Oktug 2001, figure 17: above");
-const DROP_AT_MAX: Param = Param::new(
-    "drop_at_max",
-    Kind::Flag,
-    Fixed("off"),
-    "Drop what finds its queue at its upper threshold: out packets q at max_out, in packets q_in at max_in",
-)
-.source("Okuroglu and Oktug 2001, figure 17: off");
+config! {
+    /// The parameters of BIO.
+    pub struct Config {
+        /// Step up of the in probability
+        d_i_in: f64 = step("0.0005");
+        /// Step up of the out probability
+        d_i_out: f64 = step("0.01");
+        /// Step down of the in probability
+        d_d_in: f64 = step("0.001");
+        /// Step down of the out probability
+        d_d_out: f64 = step("0.01");
+        /// In backlog above which the in probability rises
+        max_in: Option<Size> = threshold("the buffer limit");
+        /// In backlog below which the in probability falls
+        min_in: Option<Size> = threshold("max_in / 2");
+        /// Queue above which the out probability rises
+        max_out: Option<Size> = threshold("min_in");
+        /// Queue below which the out probability falls
+        min_out: Option<Size> = threshold("max_out / 3");
+        /// Least time between two steps up, or two down, of the in probability
+        in_hold: Span = HOLD;
+        /// Least time between two steps up, or two down, of the out probability
+        out_hold: Span = HOLD;
+        /// Whether an in backlog of just max_in raises the in probability
+        in_at_max: Option<AtMax> = Param::derived("reached where max_in is the buffer limit or more, else above")
+            .source("Okuroglu and Oktug 2001, figure 17: above");
+        /// Drop what finds its queue at its upper threshold: out packets q at max_out, in packets q_in at max_in
+        drop_at_max: bool = Param::fixed("off").source("Okuroglu and Oktug 2001, figure 17: off");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -79,21 +93,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "BLUE with In and Out",
     alias_of: None,
     source: "Okuroglu and Oktug 2001",
-    params: &[
-        D_I_IN,
-        D_I_OUT,
-        D_D_IN,
-        D_D_OUT,
-        MAX_IN,
-        MIN_IN,
-        MAX_OUT,
-        MIN_OUT,
-        IN_HOLD,
-        OUT_HOLD,
-        IN_AT_MAX,
-        DROP_AT_MAX,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
         Probe { name: "p_in", unit: "", doc: "signalling probability of in packets" },
@@ -101,7 +101,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("bio.rs"),
-    build,
+    build: |s| s.build(|config| Bio::new(config, &s.context)),
 };
 
 /// One of the two BLUEs.
@@ -126,7 +126,7 @@ struct Blue {
 
 /// The state of BIO.
 #[derive(Clone, Debug)]
-struct Bio {
+pub struct Bio {
     inside: Blue,
     outside: Blue,
     bytes: bool,
@@ -136,56 +136,6 @@ struct Bio {
     p: f64,
     /// It finds its queue at the upper threshold.
     is_at_max: bool,
-}
-
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let limit = common::limit(settings);
-    let bytes = matches!(settings.size("max_in").unwrap_or(limit), Size::Bytes(_));
-    let size = |name: &str, derived: f64| match settings.size(name) {
-        None => Ok(derived),
-        Some(Size::Bytes(x)) if bytes => Ok(x),
-        Some(Size::Packets(x)) if !bytes => Ok(x),
-        Some(_) => {
-            Err(settings.error(name, "is not in the unit of max_in", "all in packets, or all in bytes"))
-        }
-    };
-    let room = common::amount(limit, bytes, f64::from(settings.context.mean_packet));
-    let max_in = size("max_in", room)?;
-    let min_in = size("min_in", max_in / 2.0)?;
-    let max_out = size("max_out", min_in)?;
-    let min_out = size("min_out", max_out / 3.0)?;
-    for (name, min, max) in [("min_in", min_in, max_in), ("min_out", min_out, max_out)] {
-        if min > max {
-            return Err(settings.error(name, "is above its upper threshold", "min <= max"));
-        }
-    }
-    let at_max = match settings.choice("in_at_max") {
-        "reached" => true,
-        "above" => false,
-        _ => max_in >= room,
-    };
-    let blue = |classes, (min, max), at_max, steps: (&str, &str), hold: &str| Blue {
-        classes,
-        min,
-        max,
-        at_max,
-        up: settings.number(steps.0),
-        down: settings.number(steps.1),
-        hold: settings.span(hold),
-        p: 0.0,
-        last_inc: None,
-        last_dec: None,
-    };
-    let only_in = Classes { from: 0, to: 0 };
-    Ok(Box::new(Bio {
-        inside: blue(only_in, (min_in, max_in), at_max, ("d_i_in", "d_d_in"), "in_hold"),
-        outside: blue(Classes::ALL, (min_out, max_out), false, ("d_i_out", "d_d_out"), "out_hold"),
-        bytes,
-        drop_at_max: settings.flag("drop_at_max"),
-        ecn: settings.ecn(),
-        p: 0.0,
-        is_at_max: false,
-    }))
 }
 
 impl Blue {
@@ -209,6 +159,60 @@ impl Blue {
 }
 
 impl Bio {
+    /// BIO at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; thresholds in two units or out of order.
+    pub fn new(config: Config, link: &Context) -> Result<Bio, SpecError> {
+        config.check()?;
+        let limit = common::limit(link);
+        let bytes = matches!(config.max_in.unwrap_or(limit), Size::Bytes(_));
+        let size = |name, size, derived| match size {
+            None => Ok(derived),
+            Some(Size::Bytes(x)) if bytes => Ok(x),
+            Some(Size::Packets(x)) if !bytes => Ok(x),
+            Some(_) => {
+                let allowed = "all in packets, or all in bytes";
+                Err(SpecError::about(name, "is not in the unit of max_in", allowed))
+            }
+        };
+        let room = common::amount(limit, bytes, f64::from(link.mean_packet));
+        let max_in = size("max_in", config.max_in, room)?;
+        let min_in = size("min_in", config.min_in, max_in / 2.0)?;
+        let max_out = size("max_out", config.max_out, min_in)?;
+        let min_out = size("min_out", config.min_out, max_out / 3.0)?;
+        for (name, min, max) in [("min_in", min_in, max_in), ("min_out", min_out, max_out)] {
+            if min > max {
+                return Err(SpecError::about(name, "is above its upper threshold", "min <= max"));
+            }
+        }
+        let (p, last_inc, last_dec) = (0.0, None, None);
+        let inside = Blue {
+            classes: Classes { from: 0, to: 0 },
+            min: min_in,
+            max: max_in,
+            at_max: config.in_at_max.map_or(max_in >= room, |at| at == AtMax::Reached),
+            up: config.d_i_in,
+            down: config.d_d_in,
+            hold: config.in_hold,
+            p,
+            last_inc,
+            last_dec,
+        };
+        let outside = Blue {
+            classes: Classes::ALL,
+            min: min_out,
+            max: max_out,
+            at_max: false,
+            up: config.d_i_out,
+            down: config.d_d_out,
+            hold: config.out_hold,
+            ..inside.clone()
+        };
+        let (drop_at_max, ecn) = (config.drop_at_max, config.ecn);
+        Ok(Bio { inside, outside, bytes, drop_at_max, ecn, p: 0.0, is_at_max: false })
+    }
+
     /// The BLUE of a class.
     fn of(&self, class: Class) -> &Blue {
         if class.0 == 0 { &self.inside } else { &self.outside }

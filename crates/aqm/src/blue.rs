@@ -27,39 +27,33 @@
 //! as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,
+    SpecError, Time, Verdict, common,
+    config::{Fields, config, meaning},
     units::Size,
 };
 use alloc::boxed::Box;
 
-const D1: Param = Param::new("d1", Kind::Number, Fixed("0.0025"), "Step up of the probability")
-    .range(Range::SHARE)
-    .source("Feng et al. 1999");
-const D2: Param = Param::new("d2", Kind::Number, Fixed("0.00025"), "Step down of the probability")
-    .range(Range::SHARE)
-    .source("Feng et al. 1999");
-const FREEZE_TIME: Param =
-    Param::new("freeze_time", Kind::Span, Fixed("100ms"), "Least time between two steps, exclusive")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("Feng et al. 1999");
-const L: Param = Param::new(
-    "l",
-    Kind::Size,
-    Derived("the buffer limit: only an overflow raises the probability"),
-    "Queue above which an arrival raises the probability too",
-)
-.unit("packets or bytes")
-.range(Range::NOT_NEGATIVE)
-.source("Feng et al. 1999");
-const REPEAT_IDLE: Param = Param::new(
-    "repeat_idle",
-    Kind::Flag,
-    Fixed("off"),
-    "Step down once in a freeze time for as long as the link stays idle",
-)
-.source("Feng et al. 1999: one event");
+config! {
+    /// The parameters of BLUE.
+    pub struct Config {
+        /// Step up of the probability
+        d1: f64 = Param::fixed("0.0025").range(Range::SHARE).source("Feng et al. 1999");
+        /// Step down of the probability
+        d2: f64 = Param::fixed("0.00025").range(Range::SHARE).source("Feng et al. 1999");
+        /// Least time between two steps, exclusive
+        freeze_time: Span = Param::fixed("100ms").unit("s").range(common::PERIOD).source("Feng et al. 1999");
+        /// Queue above which an arrival raises the probability too
+        l: Option<Size> = Param::derived("the buffer limit: only an overflow raises the probability")
+            .unit("packets or bytes")
+            .range(Range::NOT_NEGATIVE)
+            .source("Feng et al. 1999");
+        /// Step down once in a freeze time for as long as the link stays idle
+        repeat_idle: bool = Param::fixed("off").source("Feng et al. 1999: one event");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -67,16 +61,16 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "BLUE",
     alias_of: None,
     source: "Feng, Kandlur, Saha and Shin 1999",
-    params: &[D1, D2, FREEZE_TIME, L, REPEAT_IDLE, common::ECN],
+    params: Config::PARAMS,
     probes: &[Probe { name: "p", unit: "", doc: "signalling probability p_m" }],
     ns2_limit_counts_service: false,
     file: include_str!("blue.rs"),
-    build,
+    build: |settings| settings.build(Blue::new),
 };
 
 /// The state of BLUE.
 #[derive(Clone, Debug)]
-struct Blue {
+pub struct Blue {
     d1: f64,
     d2: f64,
     freeze_time: Span,
@@ -93,22 +87,27 @@ struct Blue {
     look_again: Option<Time>,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let freeze_time = settings.span("freeze_time");
-    Ok(Box::new(Blue {
-        d1: settings.number("d1"),
-        d2: settings.number("d2"),
-        freeze_time,
-        l: settings.size("l"),
-        ecn: settings.ecn(),
-        p: 0.0,
-        last_update: None,
-        is_idle: false,
-        look_again: settings.flag("repeat_idle").then_some(Time::ZERO + freeze_time),
-    }))
-}
-
 impl Blue {
+    /// BLUE at an empty queue.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config) -> Result<Blue, SpecError> {
+        config.check()?;
+        let Config { d1, d2, freeze_time, l, repeat_idle, ecn } = config;
+        Ok(Blue {
+            d1,
+            d2,
+            freeze_time,
+            l,
+            ecn,
+            p: 0.0,
+            last_update: None,
+            is_idle: false,
+            look_again: repeat_idle.then_some(Time::ZERO + freeze_time),
+        })
+    }
+
     /// Move p_m, unless it has just been moved.
     fn step(&mut self, now: Time, by: f64) {
         if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {

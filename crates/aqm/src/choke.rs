@@ -25,24 +25,42 @@
 //! allocation, INFOCOM 2000. Linux `sch_choke.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::Value as Fixed,
-    Hooks, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
-    common,
-    red_family::{Average, Thresholds, spread},
-    red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
+    Algorithm, Aqm, Cause, Context, Hooks, PacketView, Param, Probe, QueueView, Random, Range, SpecError,
+    Time, Verdict, common,
+    config::{Fields, config, meaning},
+    red_family::{self, Average, EcnForced, Thresholds, spread},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
-const CANDIDATES: Param = Param::new(
-    "candidates",
-    Kind::Integer,
-    Fixed("1"),
-    "Most packets that an arrival is compared with, each picked at random",
-)
-.unit("packets")
-.range(Range { min: 1.0, max: 1000.0, above: false, below: false })
-.source("Pan, Prabhakar and Psounis 2000: m");
+config! {
+    /// The parameters of CHOKe.
+    pub struct Config {
+        #[doc = meaning!(min_th)]
+        min_th: Size = red_family::MIN_TH;
+        #[doc = meaning!(max_th)]
+        max_th: Option<Size> = red_family::MAX_TH;
+        #[doc = meaning!(max_p)]
+        max_p: f64 = red_family::MAX_P;
+        #[doc = meaning!(w_q)]
+        w_q: f64 = red_family::W_Q;
+        /// Most packets that an arrival is compared with, each picked at random
+        candidates: u32 = Param::fixed("1")
+            .unit("packets")
+            .range(Range { min: 1.0, max: 1000.0, above: false, below: false })
+            .source("Pan, Prabhakar and Psounis 2000: m");
+        #[doc = meaning!(wait)]
+        wait: bool = red_family::WAIT;
+        #[doc = meaning!(max_packet)]
+        max_packet: Bytes = red_family::MAX_PACKET;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = red_family::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+        #[doc = meaning!(ecn_forced)]
+        ecn_forced: EcnForced = red_family::ECN_FORCED;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -50,7 +68,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "CHOKe",
     alias_of: None,
     source: "Pan, Prabhakar and Psounis 2000",
-    params: &[MIN_TH, MAX_TH, MAX_P, W_Q, CANDIDATES, WAIT, MAX_PACKET, MEAN_PACKET, common::ECN, ECN_FORCED],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
         Probe { name: "p", unit: "", doc: "RED's base probability p_b that belongs to avg" },
@@ -59,15 +77,15 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("choke.rs"),
-    build,
+    build: |s| s.build(|config| Choke::new(config, &s.context)),
 };
 
 /// The state of CHOKe: RED's.
 #[derive(Clone, Debug)]
-struct Choke {
+pub struct Choke {
     thresholds: Thresholds,
     max_p: f64,
-    candidates: i64,
+    candidates: u32,
     wait: bool,
     max_packet: f64,
     ecn: bool,
@@ -80,24 +98,29 @@ struct Choke {
     p_a: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let thresholds = Thresholds::new(settings)?;
-    let average = Average::new(settings, thresholds.bytes, false)?;
-    Ok(Box::new(Choke {
-        thresholds,
-        max_p: settings.number("max_p"),
-        candidates: settings.integer("candidates"),
-        wait: settings.flag("wait"),
-        max_packet: common::packet_bytes(settings, "max_packet")?,
-        ecn: settings.ecn(),
-        mark_forced: settings.choice("ecn_forced") == "mark",
-        average,
-        count: -1,
-        p_a: 0.0,
-    }))
-}
-
 impl Choke {
+    /// CHOKe at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; thresholds in two units or out of order.
+    pub fn new(config: Config, link: &Context) -> Result<Choke, SpecError> {
+        config.check()?;
+        let thresholds = Thresholds::new(config.min_th, config.max_th)?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        Ok(Choke {
+            average: Average::new(config.w_q, mean_packet, link, thresholds.bytes, false),
+            thresholds,
+            max_p: config.max_p,
+            candidates: config.candidates,
+            wait: config.wait,
+            max_packet: config.max_packet.0,
+            ecn: config.ecn,
+            mark_forced: config.ecn_forced == EcnForced::Mark,
+            count: -1,
+            p_a: 0.0,
+        })
+    }
+
     /// The position of a packet of the same flow, if one is picked.
     fn pick(&self, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Option<u32> {
         let candidates = if queue.packets > 0 { self.candidates } else { 0 };

@@ -23,46 +23,36 @@
 //! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3 `CobaltQueueDisc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, codel,
-    common,
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, Span, SpecError, Time, Verdict, codel, common,
+    config::{Fields, config, meaning},
 };
 use alloc::boxed::Box;
 
-const TARGET: Param = Param::new("target", Kind::Span, Fixed("5ms"), "Delay that may stand")
-    .unit("s")
-    .range(Range::NOT_NEGATIVE)
-    .source("Linux sch_cake.c");
-const INTERVAL: Param =
-    Param::new("interval", Kind::Span, Fixed("100ms"), "Time to the first signal, and scale of the spacing")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("Linux sch_cake.c");
-const P_INC: Param =
-    Param::new("p_inc", Kind::Number, Fixed("0.00390625"), "BLUE: rise of p when the buffer is full (1/256)")
-        .range(Range::PROBABILITY)
-        .source("Linux sch_cake.c");
-const P_DEC: Param = Param::new(
-    "p_dec",
-    Kind::Number,
-    Fixed("0.000244140625"),
-    "BLUE: fall of p when a departure finds nothing (1/4096)",
-)
-.range(Range::PROBABILITY)
-.source("Linux sch_cake.c");
-const BLUE_DELAY: Param = Param::new(
-    "blue_delay",
-    Kind::Span,
-    Derived("at no delay"),
-    "BLUE: p also rises when a head has waited longer than this",
-)
-.unit("s")
-.range(Range::NOT_NEGATIVE)
-.source("Linux sch_cake.c has none; ns-3: 400 ms");
-const FLOOR: Param =
-    Param::new("floor", Kind::Number, Fixed("0"), "Least target, in times of a mean packet on the link")
-        .range(Range { min: 0.0, max: 1000.0, above: false, below: false })
-        .source("Linux sch_cake.c: 1.5 of the tin's rate");
+config! {
+    /// The parameters of COBALT.
+    pub struct Config {
+        /// Delay that may stand
+        target: Span = Param::fixed("5ms").unit("s").range(Range::NOT_NEGATIVE).source("Linux sch_cake.c");
+        /// Time to the first signal, and scale of the spacing
+        interval: Span = Param::fixed("100ms").unit("s").range(common::PERIOD).source("Linux sch_cake.c");
+        /// BLUE: rise of p when the buffer is full (1/256)
+        p_inc: f64 = Param::fixed("0.00390625").range(Range::PROBABILITY).source("Linux sch_cake.c");
+        /// BLUE: fall of p when a departure finds nothing (1/4096)
+        p_dec: f64 = Param::fixed("0.000244140625").range(Range::PROBABILITY).source("Linux sch_cake.c");
+        /// BLUE: p also rises when a head has waited longer than this
+        blue_delay: Option<Span> = Param::derived("at no delay")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("Linux sch_cake.c has none; ns-3: 400 ms");
+        /// Least target, in times of a mean packet on the link
+        floor: f64 = Param::fixed("0")
+            .range(Range { min: 0.0, max: 1000.0, above: false, below: false })
+            .source("Linux sch_cake.c: 1.5 of the tin's rate");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -70,7 +60,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "COBALT (CoDel and BLUE alternate)",
     alias_of: None,
     source: "Linux sch_cake.c; Høiland-Jørgensen, Täht and Morton 2018",
-    params: &[TARGET, INTERVAL, P_INC, P_DEC, BLUE_DELAY, FLOOR, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability of BLUE" },
         Probe { name: "dropping", unit: "", doc: "1 while the delay is above target" },
@@ -83,12 +73,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("cobalt.rs"),
-    build,
+    build: |s| s.build(|config| Cobalt::new(config, &s.context)),
 };
 
 /// The state of COBALT, with CAKE's names.
 #[derive(Clone, Debug)]
-struct Cobalt {
+pub struct Cobalt {
     target: Span,
     interval: Span,
     p_inc: f64,
@@ -107,24 +97,30 @@ struct Cobalt {
     drop_next: Time,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let least = settings.context.packet_time().as_secs_f64() * settings.number("floor");
-    Ok(Box::new(Cobalt {
-        target: Span(settings.span("target").0.max(Span::from_secs_f64(least).0)),
-        interval: settings.span("interval"),
-        p_inc: settings.number("p_inc"),
-        p_dec: settings.number("p_dec"),
-        blue_delay: settings.get("blue_delay").map(|_| settings.span("blue_delay")),
-        ecn: settings.ecn(),
-        p: 0.0,
-        blue_timer: None,
-        dropping: false,
-        count: 0,
-        drop_next: Time::ZERO,
-    }))
-}
-
 impl Cobalt {
+    /// COBALT at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<Cobalt, SpecError> {
+        config.check()?;
+        let Config { target, interval, p_inc, p_dec, blue_delay, floor, ecn } = config;
+        let least = link.packet_time().as_secs_f64() * floor;
+        Ok(Cobalt {
+            target: target.max(Span::from_secs_f64(least)),
+            interval,
+            p_inc,
+            p_dec,
+            blue_delay,
+            ecn,
+            p: 0.0,
+            blue_timer: None,
+            dropping: false,
+            count: 0,
+            drop_next: Time::ZERO,
+        })
+    }
+
     /// BLUE moves, unless it has just moved.
     fn blue(&mut self, now: Time, step: f64) {
         if self.blue_timer.is_none_or(|last| now.since(last) > self.target) {

@@ -24,52 +24,62 @@
 //! K. Nichols, V. Jacobson: Controlling Queue Delay, ACM Queue 10(5), 2012. RFC 8289. Linux `codel_impl.h`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,
+    SpecError, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    units::Bytes,
 };
 use alloc::boxed::Box;
 
-pub(crate) const TARGET: Param =
-    Param::new("target", Kind::Span, Fixed("5ms"), "Delay that may stand: 5 to 10 % of the interval")
-        .unit("s")
-        .range(Range::NOT_NEGATIVE)
-        .source("RFC 8289, 4.4")
-        .tc("target");
-pub(crate) const INTERVAL: Param = Param::new(
-    "interval",
-    Kind::Span,
-    Fixed("100ms"),
-    "How long the delay must stand before the first drop: about the largest RTT",
-)
-.unit("s")
-.range(common::PERIOD)
-.source("RFC 8289, 4.3")
-.tc("interval");
-pub(crate) const MAX_PACKET: Param = Param::new(
-    "max_packet",
-    Kind::Size,
-    Fixed("1500B"),
-    "With so many bytes or fewer behind the head nothing is dropped",
-)
-.unit("B")
-.range(common::PACKET_BYTES)
-.source("RFC 8289, 5.2; Ethernet's largest packet")
-.linux("1514B");
-pub(crate) const RESTART: Param = Param::new(
-    "restart",
-    Kind::Choice(&["difference", "less_two"]),
-    Fixed("difference"),
-    "Count on coming back within 16 intervals: the drops of the last cycle, or count - 2",
-)
-.source("RFC 8289, 5.5");
-pub(crate) const SQRT: Param = Param::new(
-    "sqrt",
-    Kind::Choice(&["exact", "newton"]),
-    Fixed("exact"),
-    "How interval / sqrt(count) is computed: exactly, or as Linux does",
-)
-.source("RFC 8289, 5.6")
-.linux("newton");
+choice! {
+    /// The count on coming back to dropping within 16 intervals.
+    pub enum Restart {
+        /// The drops of the last dropping state (RFC 8289).
+        Difference = "difference",
+        /// `count - 2` (ns-2's patch, early Linux).
+        LessTwo = "less_two",
+    }
+}
+
+choice! {
+    /// How interval / sqrt(count) is computed.
+    pub enum Sqrt {
+        /// Exactly, rounded down.
+        Exact = "exact",
+        /// As Linux: 16 bits after the point, one Newton step a change of count.
+        Newton = "newton",
+    }
+}
+
+config! {
+    /// The parameters of CoDel.
+    pub struct Config {
+        /// Delay that may stand: 5 to 10 % of the interval
+        target: Span = Param::fixed("5ms")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 8289, 4.4")
+            .tc("target");
+        /// How long the delay must stand before the first drop: about the largest RTT
+        interval: Span = Param::fixed("100ms")
+            .unit("s")
+            .range(common::PERIOD)
+            .source("RFC 8289, 4.3")
+            .tc("interval");
+        /// With so many bytes or fewer behind the head nothing is dropped
+        max_packet: Bytes = Param::fixed("1500B")
+            .unit("B")
+            .range(common::PACKET_BYTES)
+            .source("RFC 8289, 5.2; Ethernet's largest packet")
+            .linux("1514B");
+        /// Count on coming back within 16 intervals: the drops of the last cycle, or count - 2
+        restart: Restart = Param::fixed("difference").source("RFC 8289, 5.5");
+        /// How interval / sqrt(count) is computed: exactly, or as Linux does
+        sqrt: Sqrt = Param::fixed("exact").source("RFC 8289, 5.6").linux("newton");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "dropping", unit: "", doc: "1 while it drops" },
@@ -89,11 +99,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Controlled Delay",
     alias_of: None,
     source: "RFC 8289",
-    params: &[TARGET, INTERVAL, MAX_PACKET, RESTART, SQRT, common::ECN],
+    params: Config::PARAMS,
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("codel.rs"),
-    build: |settings| Ok(Box::new(CoDel::new(settings)?)),
+    build: |settings| settings.build(CoDel::new),
 };
 
 /// interval / sqrt(count), rounded down; for count 0 as for 1.
@@ -156,14 +166,19 @@ pub struct CoDel {
 }
 
 impl CoDel {
-    pub(crate) fn new(settings: &Settings) -> Result<CoDel, SpecError> {
+    /// CoDel at an empty queue.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config) -> Result<CoDel, SpecError> {
+        config.check()?;
         Ok(CoDel {
-            target: settings.span("target"),
-            interval: settings.span("interval"),
-            max_packet: common::packet_bytes(settings, "max_packet")? as u64,
-            less_two: settings.choice("restart") == "less_two",
-            ecn: settings.ecn(),
-            newton: (settings.choice("sqrt") == "newton").then_some(Newton(u16::MAX)),
+            target: config.target,
+            interval: config.interval,
+            max_packet: config.max_packet.0 as u64,
+            less_two: config.restart == Restart::LessTwo,
+            ecn: config.ecn,
+            newton: (config.sqrt == Sqrt::Newton).then_some(Newton(u16::MAX)),
             first_above_time: None,
             drop_next: Time::ZERO,
             count: 0,

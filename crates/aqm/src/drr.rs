@@ -23,26 +23,59 @@
 //! M. Shreedhar, G. Varghese: Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996. Linux `sch_drr.c`.
 
 use crate::{
-    DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Random, Range, Scheduler, Settings, SpecError, Time, Token,
-    bands::{AQM, AQMS, Bands, CLASSES, PRECEDENCES},
+    Context, PacketView, Param, Random, Range, Scheduler, SpecError, Time, Token,
+    bands::{self, Bands},
     common,
+    config::{Fields, config, meaning},
     scheduler::{Discipline, Told, is_a_scheduler},
+    schema,
+    units::Bytes,
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
-const QUANTUM: Param =
-    Param::new("quantum", Kind::Size, Fixed("1500B"), "Bytes that weight 1 earns at a turn")
-        .unit("B")
-        .range(common::PACKET_BYTES)
-        .source("Shreedhar and Varghese 1996: a largest packet")
-        .tc("quantum");
-const fn weight(name: &'static str) -> Param {
-    Param::new(name, Kind::Number, Fixed("1"), "Weight of the class with this number")
-        .range(Range { min: 0.001, max: 1000.0, above: false, below: false })
-        .source("Shreedhar and Varghese 1996")
+const WEIGHT: Param = Param::fixed("1")
+    .range(Range { min: 0.001, max: 1000.0, above: false, below: false })
+    .source("Shreedhar and Varghese 1996");
+
+config! {
+    /// The parameters of DRR.
+    pub struct Config {
+        [
+            /// The classes.
+            bands: bands::Config;
+        ]
+        /// Bytes that weight 1 earns at a turn
+        quantum: Bytes = Param::fixed("1500B")
+            .unit("B")
+            .range(common::PACKET_BYTES)
+            .source("Shreedhar and Varghese 1996: a largest packet")
+            .tc("quantum");
+        #[doc = meaning!(weight)]
+        w_0: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_1: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_2: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_3: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_4: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_5: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_6: f64 = WEIGHT;
+        #[doc = meaning!(weight)]
+        w_7: f64 = WEIGHT;
+    }
 }
-const WEIGHTS: [&str; 8] = ["w_0", "w_1", "w_2", "w_3", "w_4", "w_5", "w_6", "w_7"];
+
+const fn own(name: &str) -> Param {
+    schema::entry(Config::PARAMS, name)
+}
+
+const fn of_bands(name: &str) -> Param {
+    schema::entry(bands::Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
@@ -52,39 +85,39 @@ pub static DISCIPLINE: Discipline = Discipline {
         alias_of: None,
         source: "Shreedhar and Varghese 1996",
         params: &[
-            CLASSES,
-            QUANTUM,
-            weight(WEIGHTS[0]),
-            weight(WEIGHTS[1]),
-            weight(WEIGHTS[2]),
-            weight(WEIGHTS[3]),
-            weight(WEIGHTS[4]),
-            weight(WEIGHTS[5]),
-            weight(WEIGHTS[6]),
-            weight(WEIGHTS[7]),
-            PRECEDENCES,
-            AQM,
-            AQMS[0],
-            AQMS[1],
-            AQMS[2],
-            AQMS[3],
-            AQMS[4],
-            AQMS[5],
-            AQMS[6],
-            AQMS[7],
-            common::ECN,
+            of_bands("classes"),
+            own("quantum"),
+            own("w_0"),
+            own("w_1"),
+            own("w_2"),
+            own("w_3"),
+            own("w_4"),
+            own("w_5"),
+            own("w_6"),
+            own("w_7"),
+            of_bands("precedences"),
+            of_bands("aqm"),
+            of_bands("aqm_0"),
+            of_bands("aqm_1"),
+            of_bands("aqm_2"),
+            of_bands("aqm_3"),
+            of_bands("aqm_4"),
+            of_bands("aqm_5"),
+            of_bands("aqm_6"),
+            of_bands("aqm_7"),
+            of_bands("ecn"),
         ],
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("drr.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| Ok(Box::new(Drr::new(settings)?)),
+    build: |s| s.schedule(|config| Drr::new(config, &s.context)),
 };
 
 /// Deficit round robin between queues.
 #[derive(Clone)]
-struct Drr {
+pub struct Drr {
     bands: Bands,
     /// What each class earns at a turn, in bytes.
     quanta: Vec<i64>,
@@ -97,13 +130,18 @@ struct Drr {
 }
 
 impl Drr {
-    fn new(settings: &Settings) -> Result<Drr, SpecError> {
-        let bands = Bands::new(settings)?;
-        let quantum = common::packet_bytes(settings, "quantum")?;
+    /// DRR with empty queues in front of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the link.
+    pub fn new(config: Config, link: &Context) -> Result<Drr, SpecError> {
+        config.check()?;
+        let bands = Bands::new(&config.bands, link)?;
+        let Config { quantum: Bytes(quantum), w_0, w_1, w_2, w_3, w_4, w_5, w_6, w_7, .. } = config;
         Ok(Drr {
-            quanta: WEIGHTS[..bands.count()]
+            quanta: [w_0, w_1, w_2, w_3, w_4, w_5, w_6, w_7][..bands.count()]
                 .iter()
-                .map(|weight| ((quantum * settings.number(weight)) as i64).max(1))
+                .map(|weight| ((quantum * weight) as i64).max(1))
                 .collect(),
             deficit: vec![0; bands.count()],
             circle: VecDeque::with_capacity(bands.count()),

@@ -26,57 +26,77 @@
 //! RFC 9332. RFC 9331. Linux `sch_dualpi2.c`.
 
 use crate::{
-    Cause,
-    DefaultValue::Value as Fixed,
-    Ecn, Kind, PacketView, Param, Probe, Random, Range, Scheduler, Settings, Time, Token,
+    Cause, Context, Ecn, PacketView, Param, Probe, Random, Range, Scheduler, Span, SpecError, Time, Token,
+    config::{Fields, choice, config},
     droptail::DropTail,
-    pi2::{self, Controller, Draw},
+    pi2::{Control, Controller, Decision, of_control},
     scheduler::{Bank, Discipline, End, Fate, Told, is_a_scheduler},
+    schema,
+    units::Size,
 };
 use alloc::{boxed::Box, vec};
 
-const MIN_TH: Param = Param::new("min_th", Kind::Span, Fixed("800us"), "Delay of L at which its ramp begins")
-    .unit("s")
-    .range(Range::NOT_NEGATIVE)
-    .source("RFC 9332, appendix A.1")
-    .linux("1ms")
-    .tc("step_thresh");
-const RANGE: Param =
-    Param::new("range", Kind::Span, Fixed("400us"), "Delay from the beginning of the ramp to its end")
-        .unit("s")
-        .range(Range::NOT_NEGATIVE)
-        .source("RFC 9332, appendix A.1")
-        .linux("0s");
-const TH_LEN: Param = Param::new(
-    "th_len",
-    Kind::Size,
-    Fixed("1p"),
-    "With so many packets behind it, or fewer, the ramp is not asked",
-)
-.unit("packets")
-.range(Range::NOT_NEGATIVE)
-.source("RFC 9332, appendix A.1");
-const W_C: Param =
-    Param::new("w_c", Kind::Number, Fixed("0.0625"), "Share of the bytes that C gets while both wait")
-        .range(Range::FRACTION)
-        .source("RFC 9332, appendix A.1: 1/16")
-        .linux("0.1")
-        .tc("classic_protection");
-const FOLLOWS: Param = Param::new(
-    "follows",
-    Kind::Choice(&["both", "classic"]),
-    Fixed("both"),
-    "Whose delay the controller follows: the longer, or that of C",
-)
-.source("RFC 9332, figure 8");
-const OVERLOAD: Param = Param::new(
-    "overload",
-    Kind::Choice(&["drop", "cap"]),
-    Fixed("drop"),
-    "Where k p' reaches 1: drop from L too, or let p' go no further",
-)
-.source("RFC 9332, 4.2.3")
-.tc("drop_on_overload");
+choice! {
+    /// Whose delay the controller follows.
+    pub enum Follows {
+        /// The longer of both.
+        Both = "both",
+        /// That of C.
+        Classic = "classic",
+    }
+}
+
+choice! {
+    /// What happens where k p' reaches 1.
+    pub enum Overload {
+        /// L is dropped too.
+        Drop = "drop",
+        /// p' goes no further.
+        Cap = "cap",
+    }
+}
+
+config! {
+    /// The parameters of DualPI2.
+    pub struct Config {
+        [
+            /// The controller.
+            control: Control;
+        ]
+        /// Delay of L at which its ramp begins
+        min_th: Span = Param::fixed("800us")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 9332, appendix A.1")
+            .linux("1ms")
+            .tc("step_thresh");
+        /// Delay from the beginning of the ramp to its end
+        range: Span = Param::fixed("400us")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 9332, appendix A.1")
+            .linux("0s");
+        /// With so many packets behind it, or fewer, the ramp is not asked
+        th_len: Size = Param::fixed("1p")
+            .unit("packets")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 9332, appendix A.1");
+        /// Share of the bytes that C gets while both wait
+        w_c: f64 = Param::fixed("0.0625")
+            .range(Range::FRACTION)
+            .source("RFC 9332, appendix A.1: 1/16")
+            .linux("0.1")
+            .tc("classic_protection");
+        /// Whose delay the controller follows: the longer, or that of C
+        follows: Follows = Param::fixed("both").source("RFC 9332, figure 8");
+        /// Where k p' reaches 1: drop from L too, or let p' go no further
+        overload: Overload = Param::fixed("drop").source("RFC 9332, 4.2.3").tc("drop_on_overload");
+    }
+}
+
+const fn own(name: &str) -> Param {
+    schema::entry(Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
@@ -86,20 +106,20 @@ pub static DISCIPLINE: Discipline = Discipline {
         alias_of: None,
         source: "RFC 9332",
         params: &[
-            pi2::TARGET,
-            pi2::RTT_MAX,
-            pi2::T_UPDATE,
-            pi2::ALPHA,
-            pi2::BETA,
-            pi2::K,
-            pi2::P_C_MAX,
-            pi2::DRAW,
-            MIN_TH,
-            RANGE,
-            TH_LEN,
-            W_C,
-            FOLLOWS,
-            OVERLOAD,
+            of_control("target"),
+            of_control("rtt_max"),
+            of_control("t_update"),
+            of_control("alpha"),
+            of_control("beta"),
+            of_control("k"),
+            of_control("p_c_max"),
+            of_control("draw"),
+            own("min_th"),
+            own("range"),
+            own("th_len"),
+            own("w_c"),
+            own("follows"),
+            own("overload"),
         ],
         probes: &[
             Probe { name: "p_prime", unit: "", doc: "the controller's probability p'" },
@@ -112,7 +132,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         file: include_str!("dualpi2.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| Ok(Box::new(DualPi2::new(settings))),
+    build: |s| s.schedule(|config| DualPi2::new(config, &s.context)),
 };
 
 const L: usize = 0;
@@ -120,11 +140,11 @@ const C: usize = 1;
 
 /// The state of DualPI2; times in seconds.
 #[derive(Clone)]
-struct DualPi2 {
+pub struct DualPi2 {
     bank: Bank,
     controller: Controller,
     /// The draws of each queue.
-    draws: [Draw; 2],
+    draws: [Decision; 2],
     k: f64,
     p_c_max: f64,
     min_th: f64,
@@ -138,21 +158,27 @@ struct DualPi2 {
 }
 
 impl DualPi2 {
-    fn new(settings: &Settings) -> DualPi2 {
-        DualPi2 {
-            bank: Bank::new(vec![Box::new(DropTail), Box::new(DropTail)], &settings.context),
-            controller: Controller::new(settings),
-            draws: [Draw::new(settings), Draw::new(settings)],
-            k: settings.number("k"),
-            p_c_max: pi2::p_c_max(settings),
-            min_th: settings.span("min_th").as_secs_f64(),
-            range: settings.span("range").as_secs_f64(),
-            th_len: settings.size("th_len").map_or(0.0, |size| size.packets(settings.context.mean_packet)),
-            w_c: settings.number("w_c"),
-            both: settings.choice("follows") == "both",
-            cap: settings.choice("overload") == "cap",
+    /// DualPI2 with two empty queues in front of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<DualPi2, SpecError> {
+        config.check()?;
+        let control = &config.control;
+        Ok(DualPi2 {
+            bank: Bank::new(vec![Box::new(DropTail), Box::new(DropTail)], link),
+            controller: Controller::new(control),
+            draws: [Decision::new(control.draw), Decision::new(control.draw)],
+            k: control.k,
+            p_c_max: control.p_c_max(),
+            min_th: config.min_th.as_secs_f64(),
+            range: config.range.as_secs_f64(),
+            th_len: config.th_len.packets(link.mean_packet),
+            w_c: config.w_c,
+            both: config.follows == Follows::Both,
+            cap: config.overload == Overload::Cap,
             credit: 0.0,
-        }
+        })
     }
 
     /// The coupled probability k p', up to 1.

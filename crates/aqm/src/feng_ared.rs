@@ -26,41 +26,71 @@
 //! (`feng_adaptive_`).
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::Value as Fixed,
-    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError,
-    Time, Verdict, common,
-    red::{self, Red},
-    red_family::{self, Thresholds},
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, SpecError, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    red::{self, Count, GentleEnd, GentleLine, Listing, Red},
+    red_family::{self, EcnForced, Thresholds},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Feng, Kandlur, Saha and Shin 1999";
 const FACTOR: Range = Range { min: 1.0, max: 1e6, above: true, below: false };
 
-const TRIGGER: Param = Param::new(
-    "trigger",
-    Kind::Choice(&["thresholds", "overflow_idle"]),
-    Fixed("thresholds"),
-    "What moves max_p: the average crossing a threshold, or overflows and idle periods",
-)
-.source(PAPER);
-const MAX_P: Param =
-    Param::new("max_p", Kind::Number, Fixed("0.1"), "Base probability just below max_th at the start")
-        .range(Range::SHARE)
-        .source("Floyd 1997");
-const ALPHA: Param = Param::new("alpha", Kind::Number, Fixed("3"), "What a decrease divides max_p by")
-    .range(FACTOR)
-    .source(PAPER);
-const BETA: Param = Param::new("beta", Kind::Number, Fixed("2"), "What an increase multiplies max_p by")
-    .range(FACTOR)
-    .source(PAPER);
-const BOTTOM: Param = Param::new("bottom", Kind::Number, Fixed("0.0001"), "Floor of max_p")
-    .range(Range::PROBABILITY)
-    .source("ours: the paper has none");
-const TOP: Param = Param::new("top", Kind::Number, Fixed("1"), "Cap of max_p")
-    .range(Range::SHARE)
-    .source("ours: a probability");
+choice! {
+    /// What moves max_p.
+    pub enum Trigger {
+        /// The average crossing a threshold.
+        Thresholds = "thresholds",
+        /// Overflows and idle periods.
+        OverflowIdle = "overflow_idle",
+    }
+}
+
+config! {
+    /// The parameters of Feng's self-configuring RED.
+    pub struct Config {
+        #[doc = meaning!(min_th)]
+        min_th: Size = red_family::MIN_TH;
+        #[doc = meaning!(max_th)]
+        max_th: Option<Size> = red_family::MAX_TH;
+        /// Base probability just below max_th at the start
+        max_p: f64 = Param::fixed("0.1").range(Range::SHARE).source("Floyd 1997");
+        #[doc = meaning!(w_q)]
+        w_q: f64 = red_family::W_Q;
+        /// What moves max_p: the average crossing a threshold, or overflows and idle periods
+        trigger: Trigger = Param::fixed("thresholds").source(PAPER);
+        /// What a decrease divides max_p by
+        alpha: f64 = Param::fixed("3").range(FACTOR).source(PAPER);
+        /// What an increase multiplies max_p by
+        beta: f64 = Param::fixed("2").range(FACTOR).source(PAPER);
+        /// Floor of max_p
+        bottom: f64 = Param::fixed("0.0001").range(Range::PROBABILITY).source("ours: the paper has none");
+        /// Cap of max_p
+        top: f64 = Param::fixed("1").range(Range::SHARE).source("ours: a probability");
+        #[doc = meaning!(gentle)]
+        gentle: bool = red::GENTLE;
+        #[doc = meaning!(gentle_end)]
+        gentle_end: GentleEnd = red::GENTLE_END;
+        #[doc = meaning!(gentle_line)]
+        gentle_line: GentleLine = red::GENTLE_LINE;
+        #[doc = meaning!(wait)]
+        wait: bool = red_family::WAIT;
+        #[doc = meaning!(count)]
+        count: Count = red::COUNT;
+        #[doc = meaning!(listing)]
+        listing: Listing = red::LISTING;
+        #[doc = meaning!(max_packet)]
+        max_packet: Bytes = red_family::MAX_PACKET;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = red_family::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+        #[doc = meaning!(ecn_forced)]
+        ecn_forced: EcnForced = red_family::ECN_FORCED;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -68,27 +98,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Self-configuring RED (Feng)",
     alias_of: None,
     source: PAPER,
-    params: &[
-        red_family::MIN_TH,
-        red_family::MAX_TH,
-        MAX_P,
-        red_family::W_Q,
-        TRIGGER,
-        ALPHA,
-        BETA,
-        BOTTOM,
-        TOP,
-        red::GENTLE,
-        red::GENTLE_END,
-        red::GENTLE_LINE,
-        red_family::WAIT,
-        red::COUNT,
-        red::LISTING,
-        red_family::MAX_PACKET,
-        red_family::MEAN_PACKET,
-        common::ECN,
-        red_family::ECN_FORCED,
-    ],
+    params: Config::PARAMS,
     probes: &[
         red::PROBES[0],
         red::PROBES[1],
@@ -99,7 +109,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("feng_ared.rs"),
-    build,
+    build: |s| s.build(|config| FengAred::new(config, &s.context)),
 };
 
 /// Where the average was last seen.
@@ -115,7 +125,7 @@ enum Status {
 
 /// The state of self-configuring RED.
 #[derive(Clone, Debug)]
-struct FengAred {
+pub struct FengAred {
     /// The queue that is tuned; max_p lives there.
     red: Red,
     /// Overflows and idle periods move max_p, not thresholds.
@@ -128,24 +138,44 @@ struct FengAred {
     status: Status,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let (bottom, top) = (settings.number("bottom"), settings.number("top"));
-    if !(bottom..=top).contains(&settings.number("max_p")) {
-        return Err(settings.error("max_p", "is not between bottom and top", "bottom <= max_p <= top"));
-    }
-    Ok(Box::new(FengAred {
-        red: Red::new(settings, Thresholds::new(settings)?, settings.flag("gentle"))?
-            .with_gentle_line(settings),
-        overflow_idle: settings.choice("trigger") == "overflow_idle",
-        alpha: settings.number("alpha"),
-        beta: settings.number("beta"),
-        bottom,
-        top,
-        status: Status::Between,
-    }))
-}
-
 impl FengAred {
+    /// Self-configuring RED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; values that do not fit together.
+    pub fn new(config: Config, link: &Context) -> Result<FengAred, SpecError> {
+        config.check()?;
+        let (bottom, top) = (config.bottom, config.top);
+        if !(bottom..=top).contains(&config.max_p) {
+            let allowed = "bottom <= max_p <= top";
+            return Err(SpecError::about("max_p", "is not between bottom and top", allowed));
+        }
+        let red = red::Config {
+            min_th: config.min_th,
+            max_th: config.max_th,
+            max_p: config.max_p,
+            w_q: config.w_q,
+            gentle: config.gentle,
+            gentle_end: config.gentle_end,
+            wait: config.wait,
+            count: config.count,
+            listing: config.listing,
+            max_packet: config.max_packet,
+            mean_packet: config.mean_packet,
+            ecn: config.ecn,
+            ecn_forced: config.ecn_forced,
+        };
+        Ok(FengAred {
+            red: Red::new(red, link)?.with_gentle_line(config.gentle_line),
+            overflow_idle: config.trigger == Trigger::OverflowIdle,
+            alpha: config.alpha,
+            beta: config.beta,
+            bottom,
+            top,
+            status: Status::Between,
+        })
+    }
+
     fn decrease(&mut self) {
         *self.red.max_p_mut() = (self.red.max_p() / self.alpha).max(self.bottom);
     }

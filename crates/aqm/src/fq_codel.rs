@@ -22,63 +22,87 @@
 //! RFC 8290. Linux `sch_fq_codel.c`.
 
 use crate::{
-    Aqm,
-    DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, Random, Range, Scheduler, Settings, SpecError, Stream, Time, Token,
+    Aqm, Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Stream, Time, Token,
     codel::{self, CoDel},
-    common,
+    config::{Fields, choice, config, meaning},
     scheduler::{Bank, Discipline, End, Told, is_a_scheduler},
+    schema,
+    units::Bytes,
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
 
-pub(crate) const FLOWS: Param =
-    Param::new("flows", Kind::Integer, Fixed("1024"), "Queues that flows are hashed to")
-        .unit("queues")
-        .range(Range { min: 1.0, max: 65_536.0, above: false, below: false })
-        .source("RFC 8290, 5.2.4")
-        .tc("flows");
-pub(crate) const QUANTUM: Param =
-    Param::new("quantum", Kind::Size, Fixed("1514B"), "Bytes that a queue earns at a turn")
-        .unit("B")
-        .range(Range { min: 256.0, max: 1e9, above: false, below: false })
-        .source("RFC 8290, 5.2.3")
-        .tc("quantum");
-pub(crate) const MEMORY: Param =
-    Param::new("memory", Kind::Size, Fixed("32MB"), "Bytes that may wait, whatever the limit")
-        .unit("B")
-        .range(Range { min: 1.0, max: 1e15, above: false, below: false })
-        .source("Linux sch_fq_codel.c")
-        .tc("memory_limit");
-const DROP_BATCH: Param = Param::new(
-    "drop_batch",
-    Kind::Integer,
-    Fixed("64"),
-    "Packets that leave the longest queue at once, at most, when the limit is passed",
-)
-.unit("packets")
-.range(Range { min: 1.0, max: 1e6, above: false, below: false })
-.source("RFC 8290, 5.2.6")
-.tc("drop_batch");
-pub(crate) const TURN: Param = Param::new(
-    "turn",
-    Kind::Choice(&["zero", "below_zero"]),
-    Fixed("zero"),
-    "A turn ends with the credit at 0 or below 0",
-)
-.source("Linux; RFC 8290, 4.2 has the other");
-pub(crate) const PERTURBATION: Param =
-    Param::new("perturbation", Kind::Integer, Fixed("0"), "Another number, another hash of flows to queues")
-        .range(Range { min: 0.0, max: 1e9, above: false, below: false })
-        .source("RFC 8290, 5.2.1");
-pub(crate) const ECN: Param =
-    Param::new("ecn", Kind::Flag, Fixed("on"), "Mark ECN-capable packets instead of dropping them")
-        .source("RFC 8290, 5.2.7")
-        .tc("ecn");
+choice! {
+    /// When a turn ends.
+    pub enum Turn {
+        /// With the credit at 0 (Linux).
+        Zero = "zero",
+        /// With the credit below 0 (RFC 8290, 4.2).
+        BelowZero = "below_zero",
+    }
+}
+
+config! {
+    /// The parameters of the flow queues that `fq_codel` and `fq_pie` share.
+    pub struct Queues {
+        /// Queues that flows are hashed to
+        flows: u32 = Param::fixed("1024")
+            .unit("queues")
+            .range(Range { min: 1.0, max: 65_536.0, above: false, below: false })
+            .source("RFC 8290, 5.2.4")
+            .tc("flows");
+        /// Bytes that a queue earns at a turn
+        quantum: Bytes = Param::fixed("1514B")
+            .unit("B")
+            .range(Range { min: 256.0, max: 1e9, above: false, below: false })
+            .source("RFC 8290, 5.2.3")
+            .tc("quantum");
+        /// Bytes that may wait, whatever the limit
+        memory: Bytes = Param::fixed("32MB")
+            .unit("B")
+            .range(Range { min: 1.0, max: 1e15, above: false, below: false })
+            .source("Linux sch_fq_codel.c")
+            .tc("memory_limit");
+        /// A turn ends with the credit at 0 or below 0
+        turn: Turn = Param::fixed("zero").source("Linux; RFC 8290, 4.2 has the other");
+        /// Another number, another hash of flows to queues
+        perturbation: u32 = Param::fixed("0")
+            .range(Range { min: 0.0, max: 1e9, above: false, below: false })
+            .source("RFC 8290, 5.2.1");
+        #[doc = meaning!(ecn)]
+        ecn: bool = Param::fixed("on").source("RFC 8290, 5.2.7").tc("ecn");
+    }
+}
+
+config! {
+    /// The parameters of FQ-CoDel.
+    pub struct Config {
+        [
+            /// The queues; their `ecn` is that of every CoDel.
+            queues: Queues;
+            /// The CoDel of each queue.
+            codel: codel::Config;
+        ]
+        /// Packets that leave the longest queue at once, at most, when the limit is passed
+        drop_batch: u32 = Param::fixed("64")
+            .unit("packets")
+            .range(Range { min: 1.0, max: 1e6, above: false, below: false })
+            .source("RFC 8290, 5.2.6")
+            .tc("drop_batch");
+    }
+}
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "new", unit: "queues", doc: "queues that have just become active" },
     Probe { name: "old", unit: "queues", doc: "active queues that have had a turn" },
 ];
+
+pub(crate) const fn of_queues(name: &str) -> Param {
+    schema::entry(Queues::PARAMS, name)
+}
+
+const fn of_codel(name: &str) -> Param {
+    schema::entry(codel::Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
@@ -88,34 +112,30 @@ pub static DISCIPLINE: Discipline = Discipline {
         alias_of: None,
         source: "RFC 8290",
         params: &[
-            FLOWS,
-            QUANTUM,
-            MEMORY,
-            DROP_BATCH,
-            TURN,
-            PERTURBATION,
-            codel::TARGET,
-            codel::INTERVAL,
-            codel::MAX_PACKET,
-            codel::RESTART,
-            codel::SQRT,
-            ECN,
+            of_queues("flows"),
+            of_queues("quantum"),
+            of_queues("memory"),
+            schema::entry(Config::PARAMS, "drop_batch"),
+            of_queues("turn"),
+            of_queues("perturbation"),
+            of_codel("target"),
+            of_codel("interval"),
+            of_codel("max_packet"),
+            of_codel("restart"),
+            of_codel("sqrt"),
+            of_queues("ecn"),
         ],
         probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_codel.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| {
-        let codel = CoDel::new(settings)?;
-        let batch = settings.integer("drop_batch") as u32;
-        Ok(Box::new(FlowQueues::new(&codel, settings, Some(batch))?))
-    },
+    build: |s| s.schedule(|config| FlowQueues::codel(config, &s.context)),
 };
 
 /// A queue's place in the round.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct Place {
     /// Bytes that it may still send.
     credit: i64,
     /// It is on one of the lists.
@@ -124,7 +144,7 @@ struct Turn {
 
 /// Queues of flows, served in rounds, each with an algorithm of its own.
 #[derive(Clone)]
-pub(crate) struct FlowQueues {
+pub struct FlowQueues {
     bank: Bank,
     quantum: i64,
     memory: u64,
@@ -132,31 +152,38 @@ pub(crate) struct FlowQueues {
     batch: Option<u32>,
     below_zero: bool,
     perturbation: u64,
-    turns: Vec<Turn>,
+    turns: Vec<Place>,
     /// Queues that have just become active, and the others, those served next first.
     new: VecDeque<u32>,
     old: VecDeque<u32>,
 }
 
 impl FlowQueues {
-    /// As many queues as `settings` say, each with a copy of `aqm`.
-    pub(crate) fn new(
-        aqm: &dyn Aqm,
-        settings: &Settings,
-        batch: Option<u32>,
-    ) -> Result<FlowQueues, SpecError> {
-        let flows = settings.integer("flows") as usize;
-        Ok(FlowQueues {
-            bank: Bank::new((0..flows).map(|_| aqm.clone_box()).collect(), &settings.context),
-            quantum: common::packet_bytes(settings, "quantum")? as i64,
-            memory: common::packet_bytes(settings, "memory")? as u64,
+    /// FQ-CoDel with empty queues in front of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn codel(config: Config, link: &Context) -> Result<FlowQueues, SpecError> {
+        config.check()?;
+        let Config { queues, codel, drop_batch } = config;
+        let codel = CoDel::new(codel::Config { ecn: queues.ecn, ..codel })?;
+        Ok(FlowQueues::new(&codel, &queues, link, Some(drop_batch)))
+    }
+
+    /// Empty queues, each with a copy of `aqm`.
+    pub(crate) fn new(aqm: &dyn Aqm, queues: &Queues, link: &Context, batch: Option<u32>) -> FlowQueues {
+        let flows = queues.flows as usize;
+        FlowQueues {
+            bank: Bank::new((0..flows).map(|_| aqm.clone_box()).collect(), link),
+            quantum: queues.quantum.0 as i64,
+            memory: queues.memory.0 as u64,
             batch,
-            below_zero: settings.choice("turn") == "below_zero",
-            perturbation: settings.integer("perturbation") as u64,
-            turns: vec![Turn::default(); flows],
+            below_zero: queues.turn == Turn::BelowZero,
+            perturbation: u64::from(queues.perturbation),
+            turns: vec![Place::default(); flows],
             new: VecDeque::with_capacity(flows),
             old: VecDeque::with_capacity(flows),
-        })
+        }
     }
 
     /// The queue of a flow.
@@ -185,7 +212,7 @@ impl FlowQueues {
     /// A queue with something to send is on a list.
     fn list(&mut self, index: usize) {
         if !self.turns[index].listed {
-            self.turns[index] = Turn { credit: self.quantum, listed: true };
+            self.turns[index] = Place { credit: self.quantum, listed: true };
             self.new.push_back(index as u32);
         }
     }

@@ -18,11 +18,29 @@
 //! Linux `sch_fq_pie.c`. RFC 8033. RFC 8290.
 
 use crate::{
-    fq_codel::{ECN, FLOWS, FlowQueues, MEMORY, PERTURBATION, PROBES, QUANTUM, TURN},
+    Context, Param, SpecError,
+    config::{Fields, config},
+    fq_codel::{FlowQueues, PROBES, Queues, of_queues},
     pie::{self, Pie},
     scheduler::{Discipline, is_a_scheduler},
+    schema,
 };
-use alloc::boxed::Box;
+
+config! {
+    /// The parameters of FQ-PIE.
+    pub struct Config {
+        [
+            /// The queues; their `ecn` is that of every PIE.
+            queues: Queues;
+            /// The PIE of each queue.
+            pie: pie::Config;
+        ]
+    }
+}
+
+const fn of_pie(name: &str) -> Param {
+    schema::entry(pie::Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
@@ -32,33 +50,43 @@ pub static DISCIPLINE: Discipline = Discipline {
         alias_of: None,
         source: "Linux sch_fq_pie.c; RFC 8033",
         params: &[
-            FLOWS,
-            QUANTUM,
-            MEMORY,
-            TURN,
-            PERTURBATION,
-            pie::TARGET,
-            pie::T_UPDATE,
-            pie::ALPHA,
-            pie::BETA,
-            pie::MAX_BURST,
-            pie::MARK_ECNTH,
-            pie::DELAY,
-            pie::DQ_THRESHOLD,
-            pie::STEP_CAP,
-            pie::DECAY,
-            pie::DERANDOMIZE,
-            pie::JUMP,
-            crate::common::MEAN_PACKET,
-            ECN,
+            of_queues("flows"),
+            of_queues("quantum"),
+            of_queues("memory"),
+            of_queues("turn"),
+            of_queues("perturbation"),
+            of_pie("target"),
+            of_pie("t_update"),
+            of_pie("alpha"),
+            of_pie("beta"),
+            of_pie("max_burst"),
+            of_pie("mark_ecnth"),
+            of_pie("delay"),
+            of_pie("dq_threshold"),
+            of_pie("step_cap"),
+            of_pie("decay"),
+            of_pie("derandomize"),
+            of_pie("jump"),
+            of_pie("mean_packet"),
+            of_queues("ecn"),
         ],
         probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_pie.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| {
-        let pie = Pie::new(settings)?;
-        Ok(Box::new(FlowQueues::new(&pie, settings, None)?))
-    },
+    build: |s| s.schedule(|config| FlowQueues::pie(config, &s.context)),
 };
+
+impl FlowQueues {
+    /// FQ-PIE with empty queues in front of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn pie(config: Config, link: &Context) -> Result<FlowQueues, SpecError> {
+        config.check()?;
+        let Config { queues, pie } = config;
+        let pie = Pie::new(pie::Config { ecn: queues.ecn, ..pie }, link)?;
+        Ok(FlowQueues::new(&pie, &queues, link, None))
+    }
+}

@@ -32,62 +32,46 @@
 //! D. Lin, R. Morris: Dynamics of Random Early Detection, SIGCOMM 1997. J-Sim `FRED.java`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::{Derived, Value as Fixed},
-    FlowId, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError,
-    Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, FlowId, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, SpecError, Time, Verdict, common,
+    config::{Fields, config, meaning},
     flow_table::FlowTable,
     red_family::{self, Average, spread},
-    units::Size,
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Lin and Morris 1997";
 
-const MIN_TH: Param = Param::new(
-    "min_th",
-    Kind::Size,
-    Derived("a quarter of the buffer limit"),
-    "Average queue below which nothing is dropped at random, and the limit of each flow",
-)
-.unit("packets or bytes")
-.range(Range::POSITIVE)
-.source(PAPER);
-const MAX_TH: Param = Param::new(
-    "max_th",
-    Kind::Size,
-    Derived("2 min_th"),
-    "Average queue from which everybody is dropped (see many_flow)",
-)
-.unit("packets or bytes")
-.range(Range::POSITIVE)
-.source(PAPER);
-const MAX_P: Param = Param::new("max_p", Kind::Number, Fixed("0.02"), "Base probability just below max_th")
-    .range(Range::SHARE)
-    .source(PAPER);
-const MIN_Q: Param = Param::new(
-    "min_q",
-    Kind::Size,
-    Fixed("2p"),
-    "Waiting packets that any flow may have without risk below max_th; 4 for large buffers",
-)
-.unit("packets or bytes")
-.range(Range::NOT_NEGATIVE)
-.source(PAPER);
-const MANY_FLOW: Param = Param::new(
-    "many_flow",
-    Kind::Flag,
-    Fixed("off"),
-    "Above max_th let every flow have two packets instead of none",
-)
-.source("Lin and Morris 1997: an extension");
-const BLOCKS_BC: Param = Param::new(
-    "blocks_bc",
-    Kind::Flag,
-    Fixed("off"),
-    "With many_flow: keep the base form's rules for avg >= max_th as well",
-)
-.source(PAPER);
+config! {
+    /// The parameters of FRED.
+    pub struct Config {
+        /// Average queue below which nothing is dropped at random, and the limit of each flow
+        min_th: Option<Size> = Param::derived("a quarter of the buffer limit")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source(PAPER);
+        /// Average queue from which everybody is dropped (see many_flow)
+        max_th: Option<Size> = Param::derived("2 min_th")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source(PAPER);
+        /// Base probability just below max_th
+        max_p: f64 = Param::fixed("0.02").range(Range::SHARE).source(PAPER);
+        #[doc = meaning!(w_q)]
+        w_q: f64 = red_family::W_Q;
+        /// Waiting packets that any flow may have without risk below max_th; 4 for large buffers
+        min_q: Size = Param::fixed("2p").unit("packets or bytes").range(Range::NOT_NEGATIVE).source(PAPER);
+        /// Above max_th let every flow have two packets instead of none
+        many_flow: bool = Param::fixed("off").source("Lin and Morris 1997: an extension");
+        /// With many_flow: keep the base form's rules for avg >= max_th as well
+        blocks_bc: bool = Param::fixed("off").source(PAPER);
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -95,17 +79,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Flow RED",
     alias_of: None,
     source: PAPER,
-    params: &[
-        MIN_TH,
-        MAX_TH,
-        MAX_P,
-        red_family::W_Q,
-        MIN_Q,
-        MANY_FLOW,
-        BLOCKS_BC,
-        common::MEAN_PACKET,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "avg", unit: "packets", doc: "average queue" },
         Probe { name: "p", unit: "", doc: "base probability p_b that belongs to avg, for flows at risk" },
@@ -122,7 +96,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("fred.rs"),
-    build,
+    build: |s| s.build(|config| Fred::new(config, &s.context)),
 };
 
 /// What is known of a flow that has packets waiting.
@@ -134,9 +108,9 @@ struct Record {
     strikes: u32,
 }
 
-/// What was configured; all in packets.
+/// What stays the same; all in packets.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     min_th: f64,
     max_th: f64,
     max_p: f64,
@@ -149,8 +123,8 @@ struct Config {
 
 /// The state of FRED.
 #[derive(Clone, Debug)]
-struct Fred {
-    config: Config,
+pub struct Fred {
+    config: Constants,
     /// Average of the waiting queue.
     average: Average,
     /// Packets since the last drop.
@@ -167,40 +141,46 @@ struct Fred {
     last: FlowId,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let packets = |size: Size| common::amount(size, false, mean_packet);
-    let min_th = settings.size("min_th").map_or(packets(common::limit(settings)) / 4.0, packets);
-    let max_th = settings.size("max_th").map_or(2.0 * min_th, packets);
-    if max_th <= min_th {
-        return Err(settings.error("max_th", "is not above min_th", "max_th > min_th"));
-    }
-    let (many_flow, blocks_bc) = (settings.flag("many_flow"), settings.flag("blocks_bc"));
-    if blocks_bc && !many_flow {
-        return Err(settings.error("blocks_bc", "is what the base form does anyway", "many_flow blocks_bc"));
-    }
-    let config = Config {
-        min_th,
-        max_th,
-        max_p: settings.number("max_p"),
-        min_q: settings.size("min_q").map_or(2.0, packets),
-        many_flow,
-        strict: blocks_bc || !many_flow,
-        ecn: settings.ecn(),
-    };
-    Ok(Box::new(Fred {
-        config,
-        average: Average::new(settings, false, false)?,
-        count: -1,
-        flows: FlowTable::new(),
-        avgcq: 1.0,
-        offered_to: 0,
-        p_a: 0.0,
-        last: FlowId(0),
-    }))
-}
-
 impl Fred {
+    /// FRED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; thresholds out of order; `blocks_bc` without `many_flow`.
+    pub fn new(config: Config, link: &Context) -> Result<Fred, SpecError> {
+        config.check()?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let packets = |size: Size| common::amount(size, false, mean_packet);
+        let min_th = config.min_th.map_or(packets(common::limit(link)) / 4.0, packets);
+        let max_th = config.max_th.map_or(2.0 * min_th, packets);
+        if max_th <= min_th {
+            return Err(SpecError::about("max_th", "is not above min_th", "max_th > min_th"));
+        }
+        let (many_flow, blocks_bc) = (config.many_flow, config.blocks_bc);
+        if blocks_bc && !many_flow {
+            let problem = "is what the base form does anyway";
+            return Err(SpecError::about("blocks_bc", problem, "many_flow blocks_bc"));
+        }
+        let constants = Constants {
+            min_th,
+            max_th,
+            max_p: config.max_p,
+            min_q: packets(config.min_q),
+            many_flow,
+            strict: blocks_bc || !many_flow,
+            ecn: config.ecn,
+        };
+        Ok(Fred {
+            config: constants,
+            average: Average::new(config.w_q, mean_packet, link, false, false),
+            count: -1,
+            flows: FlowTable::new(),
+            avgcq: 1.0,
+            offered_to: 0,
+            p_a: 0.0,
+            last: FlowId(0),
+        })
+    }
+
     /// The average sees `queue` packets, and each flow's share follows it.
     fn update(&mut self, now: Time, queue: u32) {
         self.average.update(now, f64::from(queue));
@@ -211,7 +191,7 @@ impl Fred {
 
     /// Whether a flow asks for more than it may have.
     fn is_greedy(&self, flow: Record) -> bool {
-        let Config { min_th, max_th, many_flow, strict, .. } = self.config;
+        let Constants { min_th, max_th, many_flow, strict, .. } = self.config;
         let (qlen, full) = (f64::from(flow.qlen), self.average.avg >= max_th);
         let maxq = if many_flow && full { 2.0 } else { min_th };
         qlen >= maxq || strict && full && qlen > 2.0 * self.avgcq || qlen >= self.avgcq && flow.strikes > 1
@@ -219,7 +199,7 @@ impl Fred {
 
     /// RED's base probability p_b.
     fn base(&self) -> f64 {
-        let Config { min_th, max_th, max_p, strict, .. } = self.config;
+        let Constants { min_th, max_th, max_p, strict, .. } = self.config;
         let avg = self.average.avg;
         if avg < min_th {
             0.0

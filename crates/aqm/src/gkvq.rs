@@ -23,44 +23,50 @@
 //! AVQRED, 2007. ns-2 `queue/gk.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, Ecn, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
+    SpecError, Time, Verdict,
+    common::{self, VirtualMode},
+    config::{Fields, choice, config, meaning},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
-const THETA: Param = Param::new(
-    "theta",
-    Kind::Number,
-    Fixed("0.95"),
-    "Share of the real link and buffer that the virtual ones get",
-)
-.range(Range::SHARE)
-.source("ns-2 gk.cc");
-const RATE: Param = Param::new("rate", Kind::Rate, Derived("theta x the link rate"), "Virtual link rate")
-    .unit("bit/s")
-    .source("Gibbens and Kelly 1999");
-const BUFFER: Param =
-    Param::new("buffer", Kind::Size, Derived("theta x the buffer limit"), "Length of the virtual queue")
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source("Gibbens and Kelly 1999");
-const FORM: Param = Param::new(
-    "form",
-    Kind::Choice(&["packet", "until_empty"]),
-    Fixed("packet"),
-    "Signal the packet that overflows, or mark all departures until the virtual queue is empty",
-)
-.source("Byun and Baras 2007")
-.ns2("until_empty");
-const MODE: Param = common::VIRTUAL_MODE.ns2("packet");
-const STALE_CLOCK: Param = Param::new(
-    "stale_clock",
-    Kind::Flag,
-    Fixed("off"),
-    "The drain's clock stands still while the virtual queue is empty",
-)
-.source("Gibbens and Kelly 1999")
-.ns2("on");
+choice! {
+    /// What an overflow of the virtual queue signals.
+    pub enum Form {
+        /// The packet that overflows it.
+        Packet = "packet",
+        /// All departures until it is empty.
+        UntilEmpty = "until_empty",
+    }
+}
+
+config! {
+    /// The parameters of GKVQ.
+    pub struct Config {
+        /// Share of the real link and buffer that the virtual ones get
+        theta: f64 = Param::fixed("0.95").range(Range::SHARE).source("ns-2 gk.cc");
+        /// Virtual link rate
+        rate: Option<u64> = Param::derived("theta x the link rate")
+            .unit("bit/s")
+            .source("Gibbens and Kelly 1999");
+        /// Length of the virtual queue
+        buffer: Option<Size> = Param::derived("theta x the buffer limit")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source("Gibbens and Kelly 1999");
+        /// Signal the packet that overflows, or mark all departures until the virtual queue is empty
+        form: Form = Param::fixed("packet").source("Byun and Baras 2007").ns2("until_empty");
+        #[doc = meaning!(virtual_mode)]
+        mode: VirtualMode = common::VIRTUAL_MODE.ns2("packet");
+        /// The drain's clock stands still while the virtual queue is empty
+        stale_clock: bool = Param::fixed("off").source("Gibbens and Kelly 1999").ns2("on");
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -68,19 +74,19 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Virtual queue of Gibbens and Kelly",
     alias_of: None,
     source: "Gibbens and Kelly 1999",
-    params: &[THETA, RATE, BUFFER, FORM, MODE, STALE_CLOCK, common::MEAN_PACKET, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "vq", unit: "B", doc: "length of the virtual queue" },
         Probe { name: "flag", unit: "", doc: "1 while departures are marked (`form until_empty`)" },
     ],
     ns2_limit_counts_service: true,
     file: include_str!("gkvq.rs"),
-    build,
+    build: |s| s.build(|config| Gkvq::new(config, &s.context)),
 };
 
 /// The state of the virtual queue; the rate in bytes/s, lengths in bytes.
 #[derive(Clone, Debug)]
-struct Gkvq {
+pub struct Gkvq {
     /// Virtual link rate.
     rate: f64,
     /// Room of the virtual queue.
@@ -100,29 +106,34 @@ struct Gkvq {
     overflow: bool,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let theta = settings.number("theta");
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let rate = settings.get("rate").map_or(theta, |_| 1.0) * settings.rate("rate") as f64 / 8.0;
-    let buffer = match settings.size("buffer") {
-        Some(buffer) => common::amount(buffer, true, mean_packet),
-        None => theta * common::amount(common::limit(settings), true, mean_packet),
-    };
-    Ok(Box::new(Gkvq {
-        rate,
-        buffer,
-        until_empty: settings.choice("form") == "until_empty",
-        packet_mode: (settings.choice("mode") == "packet").then_some(mean_packet),
-        stale_clock: settings.flag("stale_clock"),
-        ecn: settings.ecn(),
-        vq: 0.0,
-        drained: Time::ZERO,
-        flag: false,
-        overflow: false,
-    }))
-}
-
 impl Gkvq {
+    /// The virtual queue beside an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<Gkvq, SpecError> {
+        config.check()?;
+        let theta = config.theta;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let rate = config.rate.map_or(theta * link.link_rate as f64, |rate| rate as f64) / 8.0;
+        let buffer = match config.buffer {
+            Some(buffer) => common::amount(buffer, true, mean_packet),
+            None => theta * common::amount(common::limit(link), true, mean_packet),
+        };
+        Ok(Gkvq {
+            rate,
+            buffer,
+            until_empty: config.form == Form::UntilEmpty,
+            packet_mode: (config.mode == VirtualMode::Packet).then_some(mean_packet),
+            stale_clock: config.stale_clock,
+            ecn: config.ecn,
+            vq: 0.0,
+            drained: Time::ZERO,
+            flag: false,
+            overflow: false,
+        })
+    }
+
     /// What the virtual link has sent since the last look; once it is empty, marking ends.
     fn drain(&mut self, now: Time) {
         if self.stale_clock && self.vq == 0.0 {

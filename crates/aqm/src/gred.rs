@@ -19,7 +19,15 @@
 //! # References
 //! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc` (`gentle_`).
 
-use crate::{Algorithm, common, red, red_family};
+use crate::{
+    Algorithm, Param,
+    red::{self, Red},
+    schema,
+};
+
+const fn of_red(name: &str) -> Param {
+    schema::entry(red::Config::PARAMS, name)
+}
 
 /// The registry entry: `red gentle` under its own name.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -28,21 +36,21 @@ pub static ALGORITHM: Algorithm = Algorithm {
     alias_of: Some("red gentle"),
     source: "Floyd 2000",
     params: &[
-        red_family::MIN_TH,
-        red_family::MAX_TH,
-        red_family::MAX_P,
-        red_family::W_Q,
-        red::GENTLE_END,
-        red_family::WAIT,
-        red::COUNT,
-        red::LISTING,
-        red_family::MAX_PACKET,
-        red_family::MEAN_PACKET,
-        common::ECN,
-        red_family::ECN_FORCED,
+        of_red("min_th"),
+        of_red("max_th"),
+        of_red("max_p"),
+        of_red("w_q"),
+        of_red("gentle_end"),
+        of_red("wait"),
+        of_red("count"),
+        of_red("listing"),
+        of_red("max_packet"),
+        of_red("mean_packet"),
+        of_red("ecn"),
+        of_red("ecn_forced"),
     ],
     probes: red::PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("gred.rs"),
-    build: |settings| red::build(settings, true),
+    build: |s| s.build(|config| Red::new(red::Config { gentle: true, ..config }, &s.context)),
 };

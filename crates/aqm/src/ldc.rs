@@ -24,48 +24,53 @@
 //! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE ITCom, 2002.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
+    Span, SpecError, Ticks, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "Kwon and Fahmy 2002, table 2";
 
-const D_TARGET: Param = Param::new("d_target", Kind::Span, Fixed("4s"), "Target of the queueing delay")
-    .unit("s")
-    .range(common::PERIOD)
-    .source(PAPER);
-const R_TARGET: Param = Param::new("r_target", Kind::Number, Fixed("0.95"), "Target of the load factor")
-    .range(Range::SHARE)
-    .source(PAPER);
-const W_D: Param = Param::new("w_d", Kind::Number, Fixed("0.75"), "Weight of the delay part")
-    .range(Range::PROBABILITY)
-    .source(PAPER);
-const W_L: Param = Param::new("w_l", Kind::Number, Derived("1 - w_d"), "Weight of the load part")
-    .range(Range::PROBABILITY)
-    .source(PAPER);
-const N: Param = Param::new("n", Kind::Number, Fixed("3"), "Exponent of both parts, better below 4")
-    .range(Range { min: 1.0, max: 100.0, above: false, below: false })
-    .source(PAPER);
-const TAU: Param = Param::new("tau", Kind::Span, Fixed("2ms"), "Time between two computations")
-    .unit("s")
-    .range(common::PERIOD)
-    .source(PAPER);
-const W_Q: Param =
-    Param::new("w_q", Kind::Number, Fixed("0.002"), "Weight of the current queue in its average")
-        .range(Range::SHARE)
-        .source(PAPER);
-const W_R: Param =
-    Param::new("w_r", Kind::Number, Fixed("0.998"), "Weight of the current load in its average")
-        .range(Range::SHARE)
-        .source(PAPER);
-const OUTPUT: Param = Param::new(
-    "output",
-    Kind::Choice(&["configured", "measured"]),
-    Fixed("configured"),
-    "Output rate C: as configured, or as measured in every tau at whose end packets wait",
-)
-.source("Kwon and Fahmy 2002, section 3.2");
+choice! {
+    /// The output rate C.
+    pub enum Output {
+        /// As configured.
+        Configured = "configured",
+        /// As measured in every `tau` at whose end packets wait.
+        Measured = "measured",
+    }
+}
+
+config! {
+    /// The parameters of LDC.
+    pub struct Config {
+        /// Target of the queueing delay
+        d_target: Span = Param::fixed("4s").unit("s").range(common::PERIOD).source(PAPER);
+        /// Target of the load factor
+        r_target: f64 = Param::fixed("0.95").range(Range::SHARE).source(PAPER);
+        /// Weight of the delay part
+        w_d: f64 = Param::fixed("0.75").range(Range::PROBABILITY).source(PAPER);
+        /// Weight of the load part
+        w_l: Option<f64> = Param::derived("1 - w_d").range(Range::PROBABILITY).source(PAPER);
+        /// Exponent of both parts, better below 4
+        n: f64 = Param::fixed("3")
+            .range(Range { min: 1.0, max: 100.0, above: false, below: false })
+            .source(PAPER);
+        /// Time between two computations
+        tau: Span = Param::fixed("2ms").unit("s").range(common::PERIOD).source(PAPER);
+        /// Weight of the current queue in its average
+        w_q: f64 = Param::fixed("0.002").range(Range::SHARE).source(PAPER);
+        /// Weight of the current load in its average
+        w_r: f64 = Param::fixed("0.998").range(Range::SHARE).source(PAPER);
+        #[doc = meaning!(rate)]
+        rate: Option<u64> = common::RATE;
+        /// Output rate C: as configured, or as measured in every tau at whose end packets wait
+        output: Output = Param::fixed("configured").source("Kwon and Fahmy 2002, section 3.2");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -73,7 +78,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Load/Delay Controller",
     alias_of: None,
     source: "Kwon and Fahmy 2002",
-    params: &[D_TARGET, R_TARGET, W_D, W_L, N, TAU, W_Q, W_R, common::RATE, OUTPUT, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability of this interval" },
         Probe { name: "p_delay", unit: "", doc: "its delay part, weighted" },
@@ -83,12 +88,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ldc.rs"),
-    build,
+    build: |s| s.build(|config| Ldc::new(config, &s.context)),
 };
 
-/// What was configured; rates in bytes/s.
+/// What stays the same; rates in bytes/s.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     d_target: f64,
     r_target: f64,
     w_d: f64,
@@ -102,8 +107,8 @@ struct Config {
 
 /// The state of LDC.
 #[derive(Clone, Debug)]
-struct Ldc {
-    config: Config,
+pub struct Ldc {
+    config: Constants,
     /// When to compute.
     ticks: Ticks,
     /// Bytes that arrived in this interval, dropped ones included.
@@ -122,37 +127,6 @@ struct Ldc {
     parts: (f64, f64),
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let w_d = settings.number("w_d");
-    let sum = w_d + settings.number_or("w_l", 1.0 - w_d);
-    if (sum - 1.0).abs() > 1e-9 {
-        return Err(settings.error("w_l", "and w_d do not add up to 1", "w_d + w_l = 1"));
-    }
-    let tau = settings.span("tau");
-    let config = Config {
-        d_target: settings.span("d_target").as_secs_f64(),
-        r_target: settings.number("r_target"),
-        w_d,
-        n: settings.number("n"),
-        tau: tau.as_secs_f64(),
-        w_q: settings.number("w_q"),
-        w_r: settings.number("w_r"),
-        measured: settings.choice("output") == "measured",
-        ecn: settings.ecn(),
-    };
-    Ok(Box::new(Ldc {
-        config,
-        ticks: Ticks::every(tau),
-        arrived: 0,
-        departed: 0,
-        output: settings.rate("rate") as f64 / 8.0,
-        input: 0.0,
-        q_avg: 0.0,
-        r_avg: 0.0,
-        parts: (0.0, 0.0),
-    }))
-}
-
 /// The mean of `average` and `sample` that gives the sample the weight `w`.
 fn averaged(average: f64, w: f64, sample: f64) -> f64 {
     (1.0 - w) * average + w * sample
@@ -164,9 +138,44 @@ fn ratio(x: f64, target: f64) -> f64 {
 }
 
 impl Ldc {
+    /// LDC at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; weights that do not add up to 1.
+    pub fn new(config: Config, link: &Context) -> Result<Ldc, SpecError> {
+        config.check()?;
+        let w_d = config.w_d;
+        let sum = w_d + config.w_l.unwrap_or(1.0 - w_d);
+        if (sum - 1.0).abs() > 1e-9 {
+            return Err(SpecError::about("w_l", "and w_d do not add up to 1", "w_d + w_l = 1"));
+        }
+        let constants = Constants {
+            d_target: config.d_target.as_secs_f64(),
+            r_target: config.r_target,
+            w_d,
+            n: config.n,
+            tau: config.tau.as_secs_f64(),
+            w_q: config.w_q,
+            w_r: config.w_r,
+            measured: config.output == Output::Measured,
+            ecn: config.ecn,
+        };
+        Ok(Ldc {
+            config: constants,
+            ticks: Ticks::every(config.tau),
+            arrived: 0,
+            departed: 0,
+            output: config.rate.unwrap_or(link.link_rate) as f64 / 8.0,
+            input: 0.0,
+            q_avg: 0.0,
+            r_avg: 0.0,
+            parts: (0.0, 0.0),
+        })
+    }
+
     /// Equation 1: input over output.
     fn measure_load(&mut self, is_backlogged: bool) {
-        let Config { tau, w_r, measured, .. } = self.config;
+        let Constants { tau, w_r, measured, .. } = self.config;
         let input = self.arrived as f64 / tau;
         if measured {
             self.input = averaged(self.input, w_r, input);
@@ -182,7 +191,7 @@ impl Ldc {
 
     /// Equation 3: the two parts of the drop probability.
     fn update(&mut self) {
-        let Config { d_target, r_target, w_d, n, .. } = self.config;
+        let Constants { d_target, r_target, w_d, n, .. } = self.config;
         self.parts = (
             w_d * libm::pow(ratio(self.q_avg, d_target * self.output), n),
             (1.0 - w_d) * libm::pow(ratio(self.r_avg, r_target), n),

@@ -21,24 +21,20 @@
 //! Networks 50(18), 2006. ns-3 `red-queue-disc.cc` (NLRED).
 
 use crate::{
-    Algorithm,
-    DefaultValue::Value as Fixed,
-    Kind, Param, Range, Settings, SpecError,
-    aqm::Aqm,
-    common,
+    Algorithm, Kind, Param, Range,
     red::{self, Red},
-    red_family::{self, Thresholds},
+    schema,
 };
-use alloc::boxed::Box;
 
-const MAX_P: Param = Param::new(
+const MAX_P: Param = Param::fixed("0.1").range(Range::SHARE).source("Floyd 1997").named(
     "max_p",
-    Kind::Number,
-    Fixed("0.1"),
     "Two thirds of the base probability just below max_th; up to 2/3",
-)
-.range(Range::SHARE)
-.source("Floyd 1997");
+    Kind::Number,
+);
+
+const fn of_red(name: &str) -> Param {
+    schema::entry(red::Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -47,31 +43,22 @@ pub static ALGORITHM: Algorithm = Algorithm {
     alias_of: None,
     source: "Zhou, Yeung and Li 2006",
     params: &[
-        red_family::MIN_TH,
-        red_family::MAX_TH,
+        of_red("min_th"),
+        of_red("max_th"),
         MAX_P,
-        red_family::W_Q,
-        red::GENTLE,
-        red::GENTLE_END,
-        red_family::WAIT,
-        red::COUNT,
-        red::LISTING,
-        red_family::MAX_PACKET,
-        red_family::MEAN_PACKET,
-        common::ECN,
-        red_family::ECN_FORCED,
+        of_red("w_q"),
+        of_red("gentle"),
+        of_red("gentle_end"),
+        of_red("wait"),
+        of_red("count"),
+        of_red("listing"),
+        of_red("max_packet"),
+        of_red("mean_packet"),
+        of_red("ecn"),
+        of_red("ecn_forced"),
     ],
     probes: red::PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("nlred.rs"),
-    build,
+    build: |s| s.build(|config| Red::nonlinear(config, &s.context)),
 };
-
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let end = 1.5 * settings.number("max_p");
-    if end > 1.0 {
-        return Err(settings.error("max_p", "is above 2/3: the curve ends at 1.5 max_p", "(0, 2/3]"));
-    }
-    let red = Red::new(settings, Thresholds::new(settings)?, settings.flag("gentle"))?;
-    Ok(Box::new(red.bent(end)))
-}

@@ -24,30 +24,38 @@
 //! TCP Flows, INFOCOM 2001. ns-2 `queue/pi.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, SpecError, Ticks, Time, Verdict, common,
+    config::{Fields, config, meaning},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
-const A: Param = Param::new("a", Kind::Number, Fixed("0.00001822"), "Gain on the present error")
-    .unit("1/packet")
-    .range(Range::SHARE)
-    .source("Hollot et al. 2001");
-const B: Param =
-    Param::new("b", Kind::Number, Fixed("0.00001816"), "Gain on the previous error, less than a")
-        .unit("1/packet")
-        .range(Range::SHARE)
-        .source("Hollot et al. 2001");
-const F_S: Param = Param::new("f_s", Kind::Number, Fixed("160"), "Samples per second (ns-2: w)")
-    .unit("Hz")
-    .range(Range { min: 1e-3, max: 1e6, above: false, below: false })
-    .source("Hollot et al. 2001")
-    .ns2("170");
-const Q_REF: Param = Param::new("q_ref", Kind::Size, Fixed("200p"), "Queue to be held")
-    .unit("packets or bytes")
-    .range(Range::NOT_NEGATIVE)
-    .source("Hollot et al. 2001")
-    .ns2("50p");
+config! {
+    /// The parameters of PI.
+    pub struct Config {
+        /// Gain on the present error
+        a: f64 = Param::fixed("0.00001822").unit("1/packet").range(Range::SHARE).source("Hollot et al. 2001");
+        /// Gain on the previous error, less than a
+        b: f64 = Param::fixed("0.00001816").unit("1/packet").range(Range::SHARE).source("Hollot et al. 2001");
+        /// Samples per second (ns-2: w)
+        f_s: f64 = Param::fixed("160")
+            .unit("Hz")
+            .range(Range { min: 1e-3, max: 1e6, above: false, below: false })
+            .source("Hollot et al. 2001")
+            .ns2("170");
+        /// Queue to be held
+        q_ref: Size = Param::fixed("200p")
+            .unit("packets or bytes")
+            .range(Range::NOT_NEGATIVE)
+            .source("Hollot et al. 2001")
+            .ns2("50p");
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -55,14 +63,14 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Proportional-integral controller",
     alias_of: None,
     source: "Hollot, Misra, Towsley and Gong 2001",
-    params: &[A, B, F_S, Q_REF, common::MEAN_PACKET, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability" },
         Probe { name: "q_old", unit: "packets", doc: "queue at the last sample" },
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi.rs"),
-    build,
+    build: |s| s.build(|config| Pi::new(config, &s.context)),
 };
 
 /// The state of the controller.
@@ -83,33 +91,26 @@ pub struct Pi {
     q_old: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let (a, b) = (settings.number("a"), settings.number("b"));
-    if b >= a {
-        return Err(settings.error(
-            "b",
-            "is not less than a",
-            "b < a: their difference is the integral gain",
-        ));
-    }
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let (q_ref, byte_mode) = match settings.size("q_ref") {
-        Some(Size::Bytes(bytes)) => (bytes / mean_packet, Some(mean_packet)),
-        q_ref => (q_ref.map_or(0.0, Size::plain), None),
-    };
-    Ok(Box::new(Pi {
-        a,
-        b,
-        q_ref,
-        byte_mode,
-        ecn: settings.ecn(),
-        samples: Ticks::per_second(settings.number("f_s")),
-        p: 0.0,
-        q_old: 0.0,
-    }))
-}
-
 impl Pi {
+    /// PI at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; `b` not less than `a`.
+    pub fn new(config: Config, link: &Context) -> Result<Pi, SpecError> {
+        config.check()?;
+        let Config { a, b, f_s, q_ref, ecn, .. } = config;
+        if b >= a {
+            let allowed = "b < a: their difference is the integral gain";
+            return Err(SpecError::about("b", "is not less than a", allowed));
+        }
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let (q_ref, byte_mode) = match q_ref {
+            Size::Bytes(bytes) => (bytes / mean_packet, Some(mean_packet)),
+            Size::Packets(packets) => (packets, None),
+        };
+        Ok(Pi { a, b, q_ref, byte_mode, ecn, samples: Ticks::per_second(f_s), p: 0.0, q_old: 0.0 })
+    }
+
     /// One step of the controller.
     fn update(&mut self, q: f64) {
         let step = self.a * (q - self.q_ref) - self.b * (self.q_old - self.q_ref);

@@ -23,83 +23,108 @@
 //! 2016. RFC 9332. Linux `sch_dualpi2.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, Span, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError, Ticks, Time,
+    Verdict, common,
+    config::{Fields, choice, config, meaning},
+    schema,
+    units::Size,
 };
 use alloc::boxed::Box;
 
-pub(crate) const TARGET: Param = Param::new("target", Kind::Span, Fixed("15ms"), "Queueing delay to be held")
-    .unit("s")
-    .range(Range::NOT_NEGATIVE)
-    .source("RFC 9332, appendix A.1")
-    .tc("target");
-pub(crate) const RTT_MAX: Param =
-    Param::new("rtt_max", Kind::Span, Fixed("100ms"), "Largest RTT that must be stable")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("RFC 9332, appendix A.1")
-        .tc("max_rtt");
-pub(crate) const T_UPDATE: Param = Param::new(
-    "t_update",
-    Kind::Span,
-    Derived("the smaller of target and rtt_max / 3"),
-    "Time between two updates of p'",
-)
-.unit("s")
-.range(common::PERIOD)
-.source("RFC 9332, appendix A.1")
-.linux("16ms")
-.tc("tupdate");
-pub(crate) const ALPHA: Param = Param::new(
-    "alpha",
-    Kind::Number,
-    Derived("0.1 t_update / rtt_max^2"),
-    "Gain on the delay's distance from the target",
-)
-.unit("1/s")
-.range(common::GAIN)
-.source("RFC 9332, appendix A.1")
-.linux("0.16")
-.tc("alpha");
-pub(crate) const BETA: Param =
-    Param::new("beta", Kind::Number, Derived("0.3 / rtt_max"), "Gain on the delay's change")
-        .unit("1/s")
-        .range(common::GAIN)
-        .source("RFC 9332, appendix A.1")
-        .linux("3.2")
-        .tc("beta");
-pub(crate) const K: Param =
-    Param::new("k", Kind::Number, Fixed("2"), "Coupling: scalable packets meet k p', classic ones p'^2")
-        .range(Range { min: 1.0, max: 100.0, above: false, below: false })
-        .source("RFC 9332, appendix A.1")
-        .tc("coupling_factor");
-pub(crate) const P_C_MAX: Param = Param::new(
-    "p_c_max",
-    Kind::Number,
-    Derived("1 / k^2"),
-    "Classic probability from which ECN-capable packets are dropped too",
-)
-.range(Range::SHARE)
-.source("RFC 9332, appendix A.1");
-pub(crate) const DRAW: Param = Param::new(
-    "draw",
-    Kind::Choice(&["random", "counter"]),
-    Fixed("random"),
-    "Signals at random, or whenever the sum of the probabilities passes 1",
-)
-.source("RFC 9332, appendix A.1");
-const AT: Param = Param::new(
-    "at",
-    Kind::Choice(&["departure", "arrival"]),
-    Fixed("departure"),
-    "Where the signal is given",
-)
-.source("RFC 9332, appendix A.1");
-const SPARE: Param =
-    Param::new("spare", Kind::Size, Fixed("0B"), "Nothing is signalled where so much waits, or less")
-        .unit("packets or bytes")
-        .range(Range::NOT_NEGATIVE)
-        .source("RFC 9332; Linux: 2 packets of the MTU");
+choice! {
+    /// How an event of a probability is drawn.
+    pub enum Draw {
+        /// At random.
+        Random = "random",
+        /// Whenever the sum of the probabilities passes 1.
+        Counter = "counter",
+    }
+}
+
+choice! {
+    /// Where the signal is given.
+    pub enum At {
+        /// On departure.
+        Departure = "departure",
+        /// On arrival.
+        Arrival = "arrival",
+    }
+}
+
+config! {
+    /// The parameters of the controller that `pi2` and `dualpi2` share.
+    pub struct Control {
+        /// Queueing delay to be held
+        target: Span = Param::fixed("15ms")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 9332, appendix A.1")
+            .tc("target");
+        /// Largest RTT that must be stable
+        rtt_max: Span = Param::fixed("100ms")
+            .unit("s")
+            .range(common::PERIOD)
+            .source("RFC 9332, appendix A.1")
+            .tc("max_rtt");
+        /// Time between two updates of p'
+        t_update: Option<Span> = Param::derived("the smaller of target and rtt_max / 3")
+            .unit("s")
+            .range(common::PERIOD)
+            .source("RFC 9332, appendix A.1")
+            .linux("16ms")
+            .tc("tupdate");
+        /// Gain on the delay's distance from the target
+        alpha: Option<f64> = Param::derived("0.1 t_update / rtt_max^2")
+            .unit("1/s")
+            .range(common::GAIN)
+            .source("RFC 9332, appendix A.1")
+            .linux("0.16")
+            .tc("alpha");
+        /// Gain on the delay's change
+        beta: Option<f64> = Param::derived("0.3 / rtt_max")
+            .unit("1/s")
+            .range(common::GAIN)
+            .source("RFC 9332, appendix A.1")
+            .linux("3.2")
+            .tc("beta");
+        /// Coupling: scalable packets meet k p', classic ones p'^2
+        k: f64 = Param::fixed("2")
+            .range(Range { min: 1.0, max: 100.0, above: false, below: false })
+            .source("RFC 9332, appendix A.1")
+            .tc("coupling_factor");
+        /// Classic probability from which ECN-capable packets are dropped too
+        p_c_max: Option<f64> = Param::derived("1 / k^2").range(Range::SHARE).source("RFC 9332, appendix A.1");
+        /// Signals at random, or whenever the sum of the probabilities passes 1
+        draw: Draw = Param::fixed("random").source("RFC 9332, appendix A.1");
+    }
+}
+
+config! {
+    /// The parameters of PI2.
+    pub struct Config {
+        [
+            /// The controller.
+            control: Control;
+        ]
+        /// Where the signal is given
+        at: At = Param::fixed("departure").source("RFC 9332, appendix A.1");
+        /// Nothing is signalled where so much waits, or less
+        spare: Size = Param::fixed("0B")
+            .unit("packets or bytes")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 9332; Linux: 2 packets of the MTU");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
+
+pub(crate) const fn of_control(name: &str) -> Param {
+    schema::entry(Control::PARAMS, name)
+}
+
+const fn own(name: &str) -> Param {
+    schema::entry(Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -107,7 +132,19 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "PI squared",
     alias_of: None,
     source: "De Schepper et al. 2016; RFC 9332",
-    params: &[TARGET, RTT_MAX, T_UPDATE, ALPHA, BETA, K, P_C_MAX, DRAW, AT, SPARE, common::ECN],
+    params: &[
+        of_control("target"),
+        of_control("rtt_max"),
+        of_control("t_update"),
+        of_control("alpha"),
+        of_control("beta"),
+        of_control("k"),
+        of_control("p_c_max"),
+        of_control("draw"),
+        own("at"),
+        own("spare"),
+        own("ecn"),
+    ],
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability p'^2" },
         Probe { name: "p_prime", unit: "", doc: "output p' of the controller" },
@@ -115,7 +152,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi2.rs"),
-    build,
+    build: |settings| settings.build(Pi2::new),
 };
 
 /// The controller that `pi2` and `dualpi2` share; times in seconds.
@@ -133,17 +170,14 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    pub(crate) fn new(settings: &Settings) -> Controller {
-        let (target, rtt_max) = (settings.span("target"), settings.span("rtt_max"));
-        let t_update = match settings.get("t_update") {
-            Some(_) => settings.span("t_update"),
-            None => Span(target.0.min(rtt_max.0 / 3).max(1000)),
-        };
+    pub(crate) fn new(config: &Control) -> Controller {
+        let (target, rtt_max) = (config.target, config.rtt_max);
+        let t_update = config.t_update.unwrap_or(Span(target.0.min(rtt_max.0 / 3).max(1000)));
         let rtt_max = rtt_max.as_secs_f64();
         Controller {
             target: target.as_secs_f64(),
-            alpha: settings.number_or("alpha", 0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max)),
-            beta: settings.number_or("beta", 0.3 / rtt_max),
+            alpha: config.alpha.unwrap_or(0.1 * t_update.as_secs_f64() / (rtt_max * rtt_max)),
+            beta: config.beta.unwrap_or(0.3 / rtt_max),
             updates: Ticks::every(t_update),
             p_prime: 0.0,
             delay_old: 0.0,
@@ -170,21 +204,24 @@ impl Controller {
 
 /// Whether an event of probability p happens: by a draw, or by a counter that sums p.
 #[derive(Clone, Debug)]
-pub(crate) enum Draw {
+pub(crate) enum Decision {
     Random,
     Counter(f64),
 }
 
-impl Draw {
-    pub(crate) fn new(settings: &Settings) -> Draw {
-        if settings.choice("draw") == "counter" { Draw::Counter(0.0) } else { Draw::Random }
+impl Decision {
+    pub(crate) fn new(draw: Draw) -> Decision {
+        match draw {
+            Draw::Random => Decision::Random,
+            Draw::Counter => Decision::Counter(0.0),
+        }
     }
 
     /// Something of probability p.
     pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
         match self {
-            Draw::Random => rng.happens(p),
-            Draw::Counter(sum) => {
+            Decision::Random => rng.happens(p),
+            Decision::Counter(sum) => {
                 *sum += p;
                 let hit = *sum > 1.0;
                 if hit {
@@ -198,23 +235,24 @@ impl Draw {
     /// Something of probability p_prime^2.
     pub(crate) fn hits_squared(&mut self, p_prime: f64, rng: &mut dyn Random) -> bool {
         match self {
-            Draw::Random => rng.uniform().max(rng.uniform()) < p_prime,
-            Draw::Counter(_) => self.hits(p_prime * p_prime, rng),
+            Decision::Random => rng.uniform().max(rng.uniform()) < p_prime,
+            Decision::Counter(_) => self.hits(p_prime * p_prime, rng),
         }
     }
 }
 
-/// 1 / k^2, if `p_c_max` is not set.
-pub(crate) fn p_c_max(settings: &Settings) -> f64 {
-    let k = settings.number("k");
-    settings.number_or("p_c_max", 1.0 / (k * k))
+impl Control {
+    /// `p_c_max`, or what it is derived from.
+    pub(crate) fn p_c_max(&self) -> f64 {
+        self.p_c_max.unwrap_or(1.0 / (self.k * self.k))
+    }
 }
 
 /// The state of PI2.
 #[derive(Clone, Debug)]
-struct Pi2 {
+pub struct Pi2 {
     controller: Controller,
-    draw: Draw,
+    draw: Decision,
     p_c_max: f64,
     at_arrival: bool,
     /// Where so much waits, or less, nothing is signalled.
@@ -222,18 +260,24 @@ struct Pi2 {
     ecn: bool,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    Ok(Box::new(Pi2 {
-        controller: Controller::new(settings),
-        draw: Draw::new(settings),
-        p_c_max: p_c_max(settings),
-        at_arrival: settings.choice("at") == "arrival",
-        spare: settings.size("spare").unwrap_or(Size::Bytes(0.0)),
-        ecn: settings.ecn(),
-    }))
-}
-
 impl Pi2 {
+    /// PI2 at an empty queue.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config) -> Result<Pi2, SpecError> {
+        config.check()?;
+        let Config { control, at, spare, ecn } = config;
+        Ok(Pi2 {
+            controller: Controller::new(&control),
+            draw: Decision::new(control.draw),
+            p_c_max: control.p_c_max(),
+            at_arrival: at == At::Arrival,
+            spare,
+            ecn,
+        })
+    }
+
     fn decide(&mut self, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
         let spared = match self.spare {
             Size::Packets(packets) => packets > 0.0 && f64::from(queue.packets) <= packets,

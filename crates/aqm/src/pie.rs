@@ -30,86 +30,87 @@
 //! `sch_pie.c`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Kind, PacketView, Param, Probe, QueueView, Random,
-    Range, Settings, SpecError, Ticks, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, PacketView, Param, Probe, QueueView, Random, Range, Span, SpecError,
+    Ticks, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    units::Bytes,
 };
 use alloc::boxed::Box;
 
-pub(crate) const TARGET: Param =
-    Param::new("target", Kind::Span, Fixed("15ms"), "Queueing delay to be held (QDELAY_REF)")
-        .unit("s")
-        .range(Range::NOT_NEGATIVE)
-        .source("RFC 8033, 4.2")
-        .tc("target");
-pub(crate) const T_UPDATE: Param =
-    Param::new("t_update", Kind::Span, Fixed("15ms"), "Time between two updates of the probability")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("RFC 8033, 4.2")
-        .tc("tupdate");
-pub(crate) const ALPHA: Param =
-    Param::new("alpha", Kind::Number, Fixed("0.125"), "Gain on the delay's distance from the target")
-        .unit("1/s")
-        .range(common::GAIN)
-        .source("RFC 8033, 4.2")
-        .tc("alpha");
-pub(crate) const BETA: Param = Param::new("beta", Kind::Number, Fixed("1.25"), "Gain on the delay's change")
-    .unit("1/s")
-    .range(common::GAIN)
-    .source("RFC 8033, 4.2")
-    .tc("beta");
-pub(crate) const MAX_BURST: Param =
-    Param::new("max_burst", Kind::Span, Fixed("150ms"), "How long a burst may last without a signal")
-        .unit("s")
-        .range(Range::NOT_NEGATIVE)
-        .source("RFC 8033, 4.4");
-pub(crate) const MARK_ECNTH: Param = Param::new(
-    "mark_ecnth",
-    Kind::Number,
-    Fixed("0.1"),
-    "Probability from which ECN-capable packets are dropped too",
-)
-.range(Range::PROBABILITY)
-.source("RFC 8033, 5.1");
-pub(crate) const DELAY: Param = Param::new(
-    "delay",
-    Kind::Choice(&["last", "head", "backlog", "rate"]),
-    Fixed("last"),
-    "The delay now: of the last departure, of the head, backlog / link rate, backlog / departure rate",
-)
-.source("RFC 8033, 5.2; the default of Linux")
-.tc("dq_rate_estimator");
-pub(crate) const DQ_THRESHOLD: Param = Param::new(
-    "dq_threshold",
-    Kind::Size,
-    Fixed("16KiB"),
-    "Bytes over which the departure rate is measured (`delay rate`)",
-)
-.unit("B")
-.range(common::PACKET_BYTES)
-.source("RFC 8033, 5.2");
-pub(crate) const STEP_CAP: Param =
-    Param::new("step_cap", Kind::Flag, Fixed("on"), "From p = 0.1 on p rises by at most 0.02 a step")
-        .source("RFC 8033, 5.5");
-pub(crate) const DECAY: Param = Param::new(
-    "decay",
-    Kind::Choice(&["empty", "half_target"]),
-    Fixed("empty"),
-    "When p shrinks by 2 % more: both delays 0, or both below half the target",
-)
-.source("RFC 8033, appendix A; the other is appendix B");
-pub(crate) const DERANDOMIZE: Param = Param::new(
-    "derandomize",
-    Kind::Flag,
-    Fixed("off"),
-    "No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5",
-)
-.source("RFC 8033, appendix A; 5.4 allows it")
-.linux("on");
-pub(crate) const JUMP: Param =
-    Param::new("jump", Kind::Flag, Fixed("off"), "Above a delay of 250 ms p rises by 0.02 more a step")
-        .source("RFC 8033; Linux has it")
-        .linux("on");
+choice! {
+    /// Where the delay comes from.
+    pub enum Delay {
+        /// What the last departure waited.
+        Last = "last",
+        /// What the head has waited.
+        Head = "head",
+        /// Backlog / link rate.
+        Backlog = "backlog",
+        /// Backlog / departure rate.
+        Rate = "rate",
+    }
+}
+
+choice! {
+    /// When p decays.
+    pub enum Decay {
+        /// Both delays are 0 (RFC 8033, appendix A).
+        Empty = "empty",
+        /// Both are below half the target (RFC 8033, appendix B).
+        HalfTarget = "half_target",
+    }
+}
+
+config! {
+    /// The parameters of PIE.
+    pub struct Config {
+        /// Queueing delay to be held (QDELAY_REF)
+        target: Span = Param::fixed("15ms")
+            .unit("s")
+            .range(Range::NOT_NEGATIVE)
+            .source("RFC 8033, 4.2")
+            .tc("target");
+        /// Time between two updates of the probability
+        t_update: Span = Param::fixed("15ms")
+            .unit("s")
+            .range(common::PERIOD)
+            .source("RFC 8033, 4.2")
+            .tc("tupdate");
+        /// Gain on the delay's distance from the target
+        alpha: f64 = Param::fixed("0.125")
+            .unit("1/s")
+            .range(common::GAIN)
+            .source("RFC 8033, 4.2")
+            .tc("alpha");
+        /// Gain on the delay's change
+        beta: f64 = Param::fixed("1.25").unit("1/s").range(common::GAIN).source("RFC 8033, 4.2").tc("beta");
+        /// How long a burst may last without a signal
+        max_burst: Span = Param::fixed("150ms").unit("s").range(Range::NOT_NEGATIVE).source("RFC 8033, 4.4");
+        /// Probability from which ECN-capable packets are dropped too
+        mark_ecnth: f64 = Param::fixed("0.1").range(Range::PROBABILITY).source("RFC 8033, 5.1");
+        /// The delay now: of the last departure, of the head, backlog / link rate, backlog / departure rate
+        delay: Delay = Param::fixed("last")
+            .source("RFC 8033, 5.2; the default of Linux")
+            .tc("dq_rate_estimator");
+        /// Bytes over which the departure rate is measured (`delay rate`)
+        dq_threshold: Bytes = Param::fixed("16KiB")
+            .unit("B")
+            .range(common::PACKET_BYTES)
+            .source("RFC 8033, 5.2");
+        /// From p = 0.1 on p rises by at most 0.02 a step
+        step_cap: bool = Param::fixed("on").source("RFC 8033, 5.5");
+        /// When p shrinks by 2 % more: both delays 0, or both below half the target
+        decay: Decay = Param::fixed("empty").source("RFC 8033, appendix A; the other is appendix B");
+        /// No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5
+        derandomize: bool = Param::fixed("off").source("RFC 8033, appendix A; 5.4 allows it").linux("on");
+        /// Above a delay of 250 ms p rises by 0.02 more a step
+        jump: bool = Param::fixed("off").source("RFC 8033; Linux has it").linux("on");
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -117,29 +118,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Proportional Integral controller Enhanced",
     alias_of: None,
     source: "RFC 8033",
-    params: PARAMS,
+    params: Config::PARAMS,
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("pie.rs"),
-    build: |settings| Ok(Box::new(Pie::new(settings)?)),
+    build: |s| s.build(|config| Pie::new(config, &s.context)),
 };
-
-pub(crate) const PARAMS: &[Param] = &[
-    TARGET,
-    T_UPDATE,
-    ALPHA,
-    BETA,
-    MAX_BURST,
-    MARK_ECNTH,
-    DELAY,
-    DQ_THRESHOLD,
-    STEP_CAP,
-    DECAY,
-    DERANDOMIZE,
-    JUMP,
-    common::MEAN_PACKET,
-    common::ECN,
-];
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "p", unit: "", doc: "drop probability" },
@@ -149,18 +133,9 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "accu", unit: "", doc: "sum of p since the last drop (`derandomize`)" },
 ];
 
-/// Where the delay comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Delay {
-    Last,
-    Head,
-    Backlog,
-    Rate,
-}
-
-/// What was configured; times in seconds.
+/// What stays the same; times in seconds.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     target: f64,
     t_update: f64,
     alpha: f64,
@@ -206,8 +181,8 @@ impl DepartureRate {
 
 /// The state of PIE.
 #[derive(Clone, Debug)]
-pub(crate) struct Pie {
-    config: Config,
+pub struct Pie {
+    config: Constants,
     /// When to update.
     updates: Ticks,
     /// Drop probability.
@@ -225,37 +200,37 @@ pub(crate) struct Pie {
 }
 
 impl Pie {
-    pub(crate) fn new(settings: &Settings) -> Result<Pie, SpecError> {
-        let config = Config {
-            target: settings.span("target").as_secs_f64(),
-            t_update: settings.span("t_update").as_secs_f64(),
-            alpha: settings.number("alpha"),
-            beta: settings.number("beta"),
-            max_burst: settings.span("max_burst").as_secs_f64(),
-            mark_ecnth: settings.number("mark_ecnth"),
-            delay: match settings.choice("delay") {
-                "head" => Delay::Head,
-                "backlog" => Delay::Backlog,
-                "rate" => Delay::Rate,
-                _ => Delay::Last,
-            },
-            dq_threshold: common::packet_bytes(settings, "dq_threshold")?,
-            step_cap: settings.flag("step_cap"),
-            half_target: settings.choice("decay") == "half_target",
-            derandomize: settings.flag("derandomize"),
-            jump: settings.flag("jump"),
-            mean_packet: common::packet_bytes(settings, "mean_packet")?,
-            ecn: settings.ecn(),
+    /// PIE at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<Pie, SpecError> {
+        config.check()?;
+        let constants = Constants {
+            target: config.target.as_secs_f64(),
+            t_update: config.t_update.as_secs_f64(),
+            alpha: config.alpha,
+            beta: config.beta,
+            max_burst: config.max_burst.as_secs_f64(),
+            mark_ecnth: config.mark_ecnth,
+            delay: config.delay,
+            dq_threshold: config.dq_threshold.0,
+            step_cap: config.step_cap,
+            half_target: config.decay == Decay::HalfTarget,
+            derandomize: config.derandomize,
+            jump: config.jump,
+            mean_packet: common::mean_packet(config.mean_packet, link),
+            ecn: config.ecn,
         };
         Ok(Pie {
-            updates: Ticks::every(settings.span("t_update")),
+            updates: Ticks::every(config.t_update),
             p: 0.0,
             delay: 0.0,
             delay_old: 0.0,
-            burst: config.max_burst,
+            burst: constants.max_burst,
             rate: DepartureRate::default(),
             accu: 0.0,
-            config,
+            config: constants,
         })
     }
 
@@ -271,7 +246,7 @@ impl Pie {
 
     /// The step of p before its bounds: the smaller p, the finer.
     fn step(&self) -> f64 {
-        let Config { alpha, beta, target, step_cap, jump, .. } = self.config;
+        let Constants { alpha, beta, target, step_cap, jump, .. } = self.config;
         const FINER: [(f64, f64); 6] =
             [(1e-6, 2048.0), (1e-5, 512.0), (1e-4, 128.0), (1e-3, 32.0), (1e-2, 8.0), (1e-1, 2.0)];
         let divisor = FINER.iter().find(|(below, _)| self.p < *below).map_or(1.0, |(_, divisor)| *divisor);

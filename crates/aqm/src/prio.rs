@@ -19,21 +19,39 @@
 //! RFC 2475. Linux `sch_prio.c`.
 
 use crate::{
-    DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Random, Scheduler, Time, Token,
-    bands::{AQM, AQMS, Bands, CLASSES, PRECEDENCES},
-    common,
+    Context, PacketView, Param, Random, Scheduler, SpecError, Time, Token,
+    bands::{self, Bands},
+    config::{Fields, choice, config},
     scheduler::{Discipline, Told, is_a_scheduler},
+    schema,
 };
 use alloc::boxed::Box;
 
-const EVICT: Param = Param::new(
-    "evict",
-    Kind::Choice(&["arrival", "lowest"]),
-    Fixed("arrival"),
-    "Who leaves when the limit is reached: the arrival, or the last of a less important class",
-)
-.source("Linux sch_prio.c");
+choice! {
+    /// Who leaves when the limit is reached.
+    pub enum Evict {
+        /// The arrival.
+        Arrival = "arrival",
+        /// The last packet of a less important class.
+        Lowest = "lowest",
+    }
+}
+
+config! {
+    /// The parameters of Prio.
+    pub struct Config {
+        [
+            /// The classes.
+            bands: bands::Config;
+        ]
+        /// Who leaves when the limit is reached: the arrival, or the last of a less important class
+        evict: Evict = Param::fixed("arrival").source("Linux sch_prio.c");
+    }
+}
+
+const fn of_bands(name: &str) -> Param {
+    schema::entry(bands::Config::PARAMS, name)
+}
 
 /// The registry entry.
 pub static DISCIPLINE: Discipline = Discipline {
@@ -43,39 +61,46 @@ pub static DISCIPLINE: Discipline = Discipline {
         alias_of: None,
         source: "RFC 2475",
         params: &[
-            CLASSES,
-            PRECEDENCES,
-            AQM,
-            AQMS[0],
-            AQMS[1],
-            AQMS[2],
-            AQMS[3],
-            AQMS[4],
-            AQMS[5],
-            AQMS[6],
-            AQMS[7],
-            EVICT,
-            common::ECN,
+            of_bands("classes"),
+            of_bands("precedences"),
+            of_bands("aqm"),
+            of_bands("aqm_0"),
+            of_bands("aqm_1"),
+            of_bands("aqm_2"),
+            of_bands("aqm_3"),
+            of_bands("aqm_4"),
+            of_bands("aqm_5"),
+            of_bands("aqm_6"),
+            of_bands("aqm_7"),
+            schema::entry(Config::PARAMS, "evict"),
+            of_bands("ecn"),
         ],
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("prio.rs"),
         build: is_a_scheduler,
     },
-    build: |settings| {
-        let lowest = settings.choice("evict") == "lowest";
-        Ok(Box::new(Prio { bands: Bands::new(settings)?, lowest }))
-    },
+    build: |s| s.schedule(|config| Prio::new(config, &s.context)),
 };
 
 /// Strict priority between queues.
 #[derive(Clone)]
-struct Prio {
+pub struct Prio {
     bands: Bands,
     lowest: bool,
 }
 
 impl Prio {
+    /// Strict priority between empty queues in front of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the link.
+    pub fn new(config: Config, link: &Context) -> Result<Prio, SpecError> {
+        config.check()?;
+        let lowest = config.evict == Evict::Lowest;
+        Ok(Prio { bands: Bands::new(&config.bands, link)?, lowest })
+    }
+
     /// The least important class below `index` that waits.
     fn below(&self, index: usize) -> Option<usize> {
         (index + 1..self.bands.count()).rev().find(|other| self.bands.packets_of(*other) > 0)

@@ -2,11 +2,10 @@
 //! what was agreed, so none of its rates and bursts has a default.
 
 use crate::{
-    Algorithm,
-    DefaultValue::Derived,
-    DefaultValue::Value as Fixed,
-    Kind, Param, Range, Settings, SpecError, Value, common,
+    Algorithm, Param, Range, Settings, Span, SpecError,
+    config::{config, meaning},
     marker::{Marker, SrTcm, TokenBucket, TrTcm, Tsw},
+    units::Bytes,
 };
 use alloc::boxed::Box;
 
@@ -19,33 +18,85 @@ pub struct Profile {
 }
 
 const AGREED: &str = "must be given: it is part of the profile";
+const POSITIVE: Range = Range { min: 1.0, max: 1e15, above: false, below: false };
 
-const fn rate(name: &'static str, doc: &'static str, source: &'static str) -> Param {
-    let range = Range { min: 1.0, max: 1e15, above: false, below: false };
-    Param::new(name, Kind::Rate, Derived(AGREED), doc).unit("bit/s").range(range).source(source)
+const fn rate(source: &'static str) -> Param {
+    Param::derived(AGREED).unit("bit/s").range(POSITIVE).source(source)
 }
-const fn burst(name: &'static str, doc: &'static str, source: &'static str) -> Param {
-    let range = Range { min: 1.0, max: 1e15, above: false, below: false };
-    Param::new(name, Kind::Size, Derived(AGREED), doc).unit("B").range(range).source(source)
+const fn burst(source: &'static str) -> Param {
+    Param::derived(AGREED).unit("B").range(POSITIVE).source(source)
 }
 
-const CIR: Param = rate("cir", "Committed information rate", "RFC 2697; RFC 2698; RFC 2859");
-const CBS: Param = burst("cbs", "Committed burst size: the bucket's depth", "RFC 2697; RFC 2698");
-const EBS: Param = burst("ebs", "Excess burst size: depth of the second bucket", "RFC 2697");
-const PIR: Param = rate("pir", "Peak information rate, cir or more", "RFC 2698; RFC 2859");
-const PBS: Param = burst("pbs", "Peak burst size", "RFC 2698");
-const WINDOW: Param =
-    Param::new("window", Kind::Span, Fixed("1s"), "Length of the window over which the rate is averaged")
-        .unit("s")
-        .range(Range { min: 1e-6, max: 1e6, above: false, below: false })
-        .source("ns-2 dsPolicy.cc");
-const COLOUR_AWARE: Param = Param::new(
-    "colour_aware",
-    Kind::Flag,
-    Fixed("off"),
-    "Never make a packet better than its traffic's class says it came",
-)
-.source("RFC 2697 and 2698 define both modes");
+const CIR: Param = rate("RFC 2697; RFC 2698; RFC 2859");
+const CBS: Param = burst("RFC 2697; RFC 2698");
+const PIR: Param = rate("RFC 2698; RFC 2859");
+const WINDOW: Param = Param::fixed("1s")
+    .unit("s")
+    .range(Range { min: 1e-6, max: 1e6, above: false, below: false })
+    .source("ns-2 dsPolicy.cc");
+const COLOUR_AWARE: Param = Param::fixed("off").source("RFC 2697 and 2698 define both modes");
+
+config! {
+    /// The words of `token_bucket`.
+    pub struct BucketWords {
+        #[doc = meaning!(cir)]
+        cir: Option<u64> = CIR;
+        #[doc = meaning!(cbs)]
+        cbs: Option<Bytes> = CBS;
+    }
+}
+
+config! {
+    /// The words of `srtcm`.
+    pub struct SrTcmWords {
+        #[doc = meaning!(cir)]
+        cir: Option<u64> = CIR;
+        #[doc = meaning!(cbs)]
+        cbs: Option<Bytes> = CBS;
+        /// Excess burst size: depth of the second bucket
+        ebs: Option<Bytes> = burst("RFC 2697");
+        #[doc = meaning!(colour_aware)]
+        colour_aware: bool = COLOUR_AWARE;
+    }
+}
+
+config! {
+    /// The words of `trtcm`.
+    pub struct TrTcmWords {
+        #[doc = meaning!(cir)]
+        cir: Option<u64> = CIR;
+        #[doc = meaning!(cbs)]
+        cbs: Option<Bytes> = CBS;
+        #[doc = meaning!(pir)]
+        pir: Option<u64> = PIR;
+        /// Peak burst size
+        pbs: Option<Bytes> = burst("RFC 2698");
+        #[doc = meaning!(colour_aware)]
+        colour_aware: bool = COLOUR_AWARE;
+    }
+}
+
+config! {
+    /// The words of `tsw2cm`.
+    pub struct Tsw2Words {
+        #[doc = meaning!(cir)]
+        cir: Option<u64> = CIR;
+        #[doc = meaning!(window)]
+        window: Span = WINDOW;
+    }
+}
+
+config! {
+    /// The words of `tsw3cm`.
+    pub struct Tsw3Words {
+        #[doc = meaning!(cir)]
+        cir: Option<u64> = CIR;
+        #[doc = meaning!(pir)]
+        pir: Option<u64> = PIR;
+        #[doc = meaning!(window)]
+        window: Span = WINDOW;
+    }
+}
 
 /// Token bucket.
 pub static TOKEN_BUCKET: Profile = Profile {
@@ -53,43 +104,48 @@ pub static TOKEN_BUCKET: Profile = Profile {
         "token_bucket",
         "Token bucket: in or out of profile",
         "Clark and Fang 1998",
-        &[CIR, CBS],
+        BucketWords::PARAMS,
     ),
-    build: |s| Ok(Box::new(TokenBucket::new(agreed_rate(s, "cir")?, agreed_bytes(s, "cbs")?))),
+    build: |s| {
+        s.mark(|words: BucketWords| {
+            Ok(TokenBucket::new(agreed_rate("cir", words.cir)?, agreed("cbs", words.cbs)?))
+        })
+    },
 };
 /// srTCM.
 pub static SRTCM: Profile = Profile {
-    algorithm: entry("srtcm", "Single rate three colour marker", "RFC 2697", &[CIR, CBS, EBS, COLOUR_AWARE]),
+    algorithm: entry("srtcm", "Single rate three colour marker", "RFC 2697", SrTcmWords::PARAMS),
     build: |s| {
-        let (cbs, ebs) = (agreed_bytes(s, "cbs")?, agreed_bytes(s, "ebs")?);
-        Ok(Box::new(SrTcm::new(agreed_rate(s, "cir")?, cbs, ebs, s.flag("colour_aware"))))
+        s.mark(|words: SrTcmWords| {
+            let (cbs, ebs) = (agreed("cbs", words.cbs)?, agreed("ebs", words.ebs)?);
+            Ok(SrTcm::new(agreed_rate("cir", words.cir)?, cbs, ebs, words.colour_aware))
+        })
     },
 };
 /// trTCM.
 pub static TRTCM: Profile = Profile {
-    algorithm: entry(
-        "trtcm",
-        "Two rate three colour marker",
-        "RFC 2698",
-        &[CIR, CBS, PIR, PBS, COLOUR_AWARE],
-    ),
+    algorithm: entry("trtcm", "Two rate three colour marker", "RFC 2698", TrTcmWords::PARAMS),
     build: |s| {
-        let (cir, pir) = rates(s)?;
-        let (cbs, pbs) = (agreed_bytes(s, "cbs")?, agreed_bytes(s, "pbs")?);
-        Ok(Box::new(TrTcm::new(cir, cbs, pir, pbs, s.flag("colour_aware"))))
+        s.mark(|words: TrTcmWords| {
+            let (cir, pir) = rates(words.cir, words.pir)?;
+            let (cbs, pbs) = (agreed("cbs", words.cbs)?, agreed("pbs", words.pbs)?);
+            Ok(TrTcm::new(cir, cbs, pir, pbs, words.colour_aware))
+        })
     },
 };
 /// TSW with two colours.
 pub static TSW2CM: Profile = Profile {
-    algorithm: entry("tsw2cm", "Time sliding window, two colours", "Clark and Fang 1998", &[CIR, WINDOW]),
-    build: |s| Ok(Box::new(Tsw::two_colour(agreed_rate(s, "cir")?, s.span("window")))),
+    algorithm: entry("tsw2cm", "Time sliding window, two colours", "Clark and Fang 1998", Tsw2Words::PARAMS),
+    build: |s| s.mark(|words: Tsw2Words| Ok(Tsw::two_colour(agreed_rate("cir", words.cir)?, words.window))),
 };
 /// TSW with three colours.
 pub static TSW3CM: Profile = Profile {
-    algorithm: entry("tsw3cm", "Time sliding window, three colours", "RFC 2859", &[CIR, PIR, WINDOW]),
+    algorithm: entry("tsw3cm", "Time sliding window, three colours", "RFC 2859", Tsw3Words::PARAMS),
     build: |s| {
-        let (cir, pir) = rates(s)?;
-        Ok(Box::new(Tsw::three_colour(cir, pir, s.span("window"))))
+        s.mark(|words: Tsw3Words| {
+            let (cir, pir) = rates(words.cir, words.pir)?;
+            Ok(Tsw::three_colour(cir, pir, words.window))
+        })
     },
 };
 
@@ -112,25 +168,22 @@ const fn entry(
     }
 }
 
-fn agreed_rate(settings: &Settings, name: &str) -> Result<u64, SpecError> {
-    match settings.get(name) {
-        Some(Value::Rate(rate)) => Ok(rate),
-        _ => Err(settings.error(name, "is missing", "a rate with its unit, like 1Mbit/s")),
-    }
+fn agreed_rate(name: &str, rate: Option<u64>) -> Result<u64, SpecError> {
+    rate.ok_or_else(|| SpecError::about(name, "is missing", "a rate with its unit, like 1Mbit/s"))
 }
 
-fn agreed_bytes(settings: &Settings, name: &str) -> Result<u64, SpecError> {
-    if settings.size(name).is_none() {
-        return Err(settings.error(name, "is missing", "bytes, like 15kB"));
+fn agreed(name: &str, bytes: Option<Bytes>) -> Result<u64, SpecError> {
+    match bytes {
+        Some(Bytes(bytes)) => Ok(bytes as u64),
+        None => Err(SpecError::about(name, "is missing", "bytes, like 15kB")),
     }
-    common::packet_bytes(settings, name).map(|bytes| bytes as u64)
 }
 
 /// Committed and peak rate.
-fn rates(settings: &Settings) -> Result<(u64, u64), SpecError> {
-    let (cir, pir) = (agreed_rate(settings, "cir")?, agreed_rate(settings, "pir")?);
+fn rates(cir: Option<u64>, pir: Option<u64>) -> Result<(u64, u64), SpecError> {
+    let (cir, pir) = (agreed_rate("cir", cir)?, agreed_rate("pir", pir)?);
     if pir < cir {
-        return Err(settings.error("pir", "is below cir", "cir or more"));
+        return Err(SpecError::about("pir", "is below cir", "cir or more"));
     }
     Ok((cir, pir))
 }

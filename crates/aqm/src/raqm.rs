@@ -27,84 +27,96 @@
 //! Computer Communications, 2005.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, Hooks, IgnoresContents, Kind, PacketView, Param,
-    Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    Range, Span, SpecError, Ticks, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    units::Size,
 };
 use alloc::boxed::Box;
 
 const PAPER: &str = "RAQM paper";
 const X: Range = Range { min: 0.0, max: 2.0, above: true, below: true };
 
-const MODE: Param = Param::new(
-    "mode",
-    Kind::Choice(&["dependent", "independent"]),
-    Fixed("dependent"),
-    "Scale p_k by q/q_0 at each arrival, or use it as it is",
-)
-.source("RAQM paper, section 3");
-const ALPHA: Param = Param::new(
-    "alpha",
-    Kind::Choice(&["adaptive", "static"]),
-    Fixed("adaptive"),
-    "Gain from the stability bound (eps), or fixed at m/r_0",
-)
-.source("RAQM paper, section 3");
-const EPS: Param =
-    Param::new("eps", Kind::Number, Fixed("0.9"), "Share of the stability bound that the adaptive gain uses")
-        .range(Range::FRACTION)
-        .source("the paper says: smaller than 1 but close to 1");
-const M: Param = Param::new("m", Kind::Number, Fixed("2"), "Static gain alpha = m/r_0; stable below 4")
-    .range(Range::POSITIVE)
-    .source("the paper allows 0 < m < 4");
-const M_0: Param = Param::new("m_0", Kind::Number, Fixed("2"), "Gain of the first period, alpha_0 = m_0/r_0")
-    .range(Range::POSITIVE)
-    .source(PAPER);
-const RATE: Param = common::RATE;
-const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("1"), "Wanted share of the rate: r_0 = gamma C")
-    .range(Range { min: 1e-3, max: 1.0, above: false, below: false })
-    .source(PAPER);
-const LOSS_CORRECTED: Param = Param::new(
-    "loss_corrected",
-    Kind::Flag,
-    Fixed("off"),
-    "Divide r_0 by the share of this period's bytes that were not dropped",
-)
-.source(PAPER);
-const COUNT: Param = Param::new(
-    "count",
-    Kind::Choice(&["arrived", "admitted", "accepted"]),
-    Fixed("arrived"),
-    "Which bytes make the input rate: all, those that RAQM lets pass, those that find room too",
-)
-.source(PAPER);
-const PERIOD: Param =
-    Param::new("period", Kind::Span, Fixed("1s"), "Time T between two updates, several round trips")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("RAQM paper, section 3");
-const F_PRIME: Param =
-    Param::new("f_prime", Kind::Number, Fixed("0.1"), "Weight of the previous rate in the average")
-        .range(Range { min: 0.0, max: 1.0, above: false, below: true })
-        .source("RAQM paper, section 3");
-const P_0: Param = Param::new("p_0", Kind::Number, Fixed("0.0002"), "Probability p_k at the start")
-    .range(Range::SHARE)
-    .source(PAPER);
-const P_MIN: Param =
-    Param::new("p_min", Kind::Number, Fixed("0.00001"), "Floor of p_k; 0 is the paper's own")
-        .range(Range::PROBABILITY)
-        .source("ours: 0 would be absorbing");
-const X_MIN: Param =
-    Param::new("x_min", Kind::Number, Fixed("0.05"), "Lower clamp of x = r/r_0 in the adaptive form")
-        .range(X)
-        .source("ours: the formula ends at 0");
-const X_MAX: Param =
-    Param::new("x_max", Kind::Number, Fixed("1.95"), "Upper clamp of x = r/r_0 in the adaptive form")
-        .range(X)
-        .source("ours: the formula ends at 2");
-const Q_0: Param = Param::new("q_0", Kind::Size, Fixed("50p"), "Queue to be held (mode dependent)")
-    .unit("packets or bytes")
-    .range(Range::POSITIVE)
-    .source("RAQM paper, section 3");
+choice! {
+    /// How an arrival meets p_k.
+    pub enum Mode {
+        /// Scaled by q/q_0.
+        Dependent = "dependent",
+        /// As it is.
+        Independent = "independent",
+    }
+}
+
+choice! {
+    /// The gain.
+    pub enum Alpha {
+        /// `eps` times the stability bound.
+        Adaptive = "adaptive",
+        /// m/r_0.
+        Static = "static",
+    }
+}
+
+choice! {
+    /// Which bytes make the input rate.
+    pub enum Count {
+        /// All that arrive.
+        Arrived = "arrived",
+        /// Those that RAQM lets pass, whether or not they find room.
+        Admitted = "admitted",
+        /// Those that are not dropped at all.
+        Accepted = "accepted",
+    }
+}
+
+config! {
+    /// The parameters of RAQM.
+    pub struct Config {
+        /// Queue to be held (mode dependent)
+        q_0: Size = Param::fixed("50p")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source("RAQM paper, section 3");
+        /// Scale p_k by q/q_0 at each arrival, or use it as it is
+        mode: Mode = Param::fixed("dependent").source("RAQM paper, section 3");
+        /// Gain from the stability bound (eps), or fixed at m/r_0
+        alpha: Alpha = Param::fixed("adaptive").source("RAQM paper, section 3");
+        /// Share of the stability bound that the adaptive gain uses
+        eps: f64 = Param::fixed("0.9")
+            .range(Range::FRACTION)
+            .source("the paper says: smaller than 1 but close to 1");
+        /// Static gain alpha = m/r_0; stable below 4
+        m: f64 = Param::fixed("2").range(Range::POSITIVE).source("the paper allows 0 < m < 4");
+        /// Gain of the first period, alpha_0 = m_0/r_0
+        m_0: f64 = Param::fixed("2").range(Range::POSITIVE).source(PAPER);
+        #[doc = meaning!(rate)]
+        rate: Option<u64> = common::RATE;
+        /// Wanted share of the rate: r_0 = gamma C
+        gamma: f64 = Param::fixed("1")
+            .range(Range { min: 1e-3, max: 1.0, above: false, below: false })
+            .source(PAPER);
+        /// Divide r_0 by the share of this period's bytes that were not dropped
+        loss_corrected: bool = Param::fixed("off").source(PAPER);
+        /// Which bytes make the input rate: all, those that RAQM lets pass, those that find room too
+        count: Count = Param::fixed("arrived").source(PAPER);
+        /// Time T between two updates, several round trips
+        period: Span = Param::fixed("1s").unit("s").range(common::PERIOD).source("RAQM paper, section 3");
+        /// Weight of the previous rate in the average
+        f_prime: f64 = Param::fixed("0.1")
+            .range(Range { min: 0.0, max: 1.0, above: false, below: true })
+            .source("RAQM paper, section 3");
+        /// Probability p_k at the start
+        p_0: f64 = Param::fixed("0.0002").range(Range::SHARE).source(PAPER);
+        /// Floor of p_k; 0 is the paper's own
+        p_min: f64 = Param::fixed("0.00001").range(Range::PROBABILITY).source("ours: 0 would be absorbing");
+        /// Lower clamp of x = r/r_0 in the adaptive form
+        x_min: f64 = Param::fixed("0.05").range(X).source("ours: the formula ends at 0");
+        /// Upper clamp of x = r/r_0 in the adaptive form
+        x_max: f64 = Param::fixed("1.95").range(X).source("ours: the formula ends at 2");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -112,25 +124,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Rate-based active queue management",
     alias_of: None,
     source: "Wang, Li, Hou, Sohraby and Long 2005",
-    params: &[
-        Q_0,
-        MODE,
-        ALPHA,
-        EPS,
-        M,
-        M_0,
-        RATE,
-        GAMMA,
-        LOSS_CORRECTED,
-        COUNT,
-        PERIOD,
-        F_PRIME,
-        P_0,
-        P_MIN,
-        X_MIN,
-        X_MAX,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
         Probe { name: "p_k", unit: "", doc: "probability of this period, before the queue term" },
@@ -139,23 +133,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("raqm.rs"),
-    build,
+    build: |s| s.build(|config| Raqm::new(config, &s.context)),
 };
 
-/// Which bytes make the input rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    /// All that arrive.
-    Arrived,
-    /// Those that RAQM lets pass, whether or not they find room.
-    Admitted,
-    /// Those that are not dropped by anyone.
-    Accepted,
-}
-
-/// What was configured.
+/// What stays the same.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     /// Target, in packets or bytes; `None` in the independent mode.
     q_0: Option<Size>,
     /// The static gain m; `None` in the adaptive form.
@@ -177,8 +160,8 @@ struct Config {
 
 /// The state of RAQM.
 #[derive(Clone, Debug)]
-struct Raqm {
-    config: Config,
+pub struct Raqm {
+    config: Constants,
     /// When a period ends.
     periods: Ticks,
     /// No period has ended yet.
@@ -199,56 +182,52 @@ struct Raqm {
     p: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let (p_0, p_min) = (settings.number("p_0"), settings.number("p_min"));
-    if p_min > p_0 {
-        return Err(settings.error("p_min", "is above p_0", "p_min <= p_0"));
-    }
-    let (x_min, x_max) = (settings.number("x_min"), settings.number("x_max"));
-    if x_min >= 1.0 || x_max <= 1.0 {
-        return Err(settings.error("x_min", "and x_max do not enclose 1", "x_min < 1 < x_max"));
-    }
-    let loss_corrected = settings.flag("loss_corrected");
-    let count = match settings.choice("count") {
-        "admitted" => Count::Admitted,
-        "accepted" => Count::Accepted,
-        _ => Count::Arrived,
-    };
-    if loss_corrected && count != Count::Arrived {
-        let problem = "corrects for drops that count already leaves out";
-        return Err(settings.error("loss_corrected", problem, "one of the two"));
-    }
-    let period = settings.span("period");
-    let config = Config {
-        q_0: settings.size("q_0").filter(|_| settings.choice("mode") == "dependent"),
-        m: (settings.choice("alpha") == "static").then(|| settings.number("m")),
-        m_0: settings.number("m_0"),
-        eps: settings.number("eps"),
-        x_min,
-        x_max,
-        r_0: settings.number("gamma") * settings.rate("rate") as f64 / 8.0,
-        loss_corrected,
-        count,
-        t: period.as_secs_f64(),
-        f_prime: settings.number("f_prime"),
-        p_min,
-        ecn: settings.ecn(),
-    };
-    Ok(Box::new(Raqm {
-        config,
-        periods: Ticks::every(period),
-        is_first: true,
-        arrived: 0,
-        refused: 0,
-        overflowed: 0,
-        r: 0.0,
-        x: 0.0,
-        p_k: p_0,
-        p: 0.0,
-    }))
-}
-
 impl Raqm {
+    /// RAQM at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; values that do not fit together.
+    pub fn new(config: Config, link: &Context) -> Result<Raqm, SpecError> {
+        config.check()?;
+        if config.p_min > config.p_0 {
+            return Err(SpecError::about("p_min", "is above p_0", "p_min <= p_0"));
+        }
+        if config.x_min >= 1.0 || config.x_max <= 1.0 {
+            return Err(SpecError::about("x_min", "and x_max do not enclose 1", "x_min < 1 < x_max"));
+        }
+        if config.loss_corrected && config.count != Count::Arrived {
+            let problem = "corrects for drops that count already leaves out";
+            return Err(SpecError::about("loss_corrected", problem, "one of the two"));
+        }
+        let constants = Constants {
+            q_0: (config.mode == Mode::Dependent).then_some(config.q_0),
+            m: (config.alpha == Alpha::Static).then_some(config.m),
+            m_0: config.m_0,
+            eps: config.eps,
+            x_min: config.x_min,
+            x_max: config.x_max,
+            r_0: config.gamma * config.rate.unwrap_or(link.link_rate) as f64 / 8.0,
+            loss_corrected: config.loss_corrected,
+            count: config.count,
+            t: config.period.as_secs_f64(),
+            f_prime: config.f_prime,
+            p_min: config.p_min,
+            ecn: config.ecn,
+        };
+        Ok(Raqm {
+            config: constants,
+            periods: Ticks::every(config.period),
+            is_first: true,
+            arrived: 0,
+            refused: 0,
+            overflowed: 0,
+            r: 0.0,
+            x: 0.0,
+            p_k: config.p_0,
+            p: 0.0,
+        })
+    }
+
     /// Equation 2, and x = r_k/r_0.
     fn measure_rate(&mut self) {
         let admitted = self.arrived.saturating_sub(self.refused);

@@ -32,57 +32,94 @@
 //! ("FJ93"). S. Floyd: notes on RED parameters, 1997, and on gentle RED, 2000. RFC 2309. ns-2 `queue/red.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::Value as Fixed,
-    Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Settings, SpecError, Time,
-    Verdict, common,
-    red_family::{Average, Thresholds, spread},
-    red_family::{ECN_FORCED, MAX_P, MAX_PACKET, MAX_TH, MEAN_PACKET, MIN_TH, W_Q, WAIT},
+    Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
+    SpecError, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    red_family::{self, Average, EcnForced, Thresholds, spread},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 use variant::{Counting, FJ93, NS2, Usual, Variant};
 
 mod variant;
 
-pub(crate) const GENTLE: Param = Param::new(
-    "gentle",
-    Kind::Flag,
-    Fixed("off"),
-    "Above max_th rise on a line from max_p to 1 instead of jumping to 1",
-)
-.source("FJ93; the line is Floyd 2000");
-pub(crate) const GENTLE_END: Param = Param::new(
-    "gentle_end",
-    Kind::Choice(&["2max_th", "limit"]),
-    Fixed("2max_th"),
-    "Where the gentle line reaches 1: twice max_th, or the buffer limit",
-)
-.source("Floyd 2000");
-/// For those that adapt max_p.
-pub(crate) const GENTLE_LINE: Param = Param::new(
-    "gentle_line",
-    Kind::Choice(&["follow", "first"]),
-    Fixed("follow"),
-    "Where the gentle line begins: at the present max_p, or at the first one for ever",
-)
-.source("Floyd 2000")
-.ns2("first");
-pub(crate) const COUNT: Param = Param::new(
-    "count",
-    Kind::Choice(&["before", "after"]),
-    Fixed("before"),
-    "Whether a packet counts itself before it is tested (FJ93's listing) or after (its text)",
-)
-.source("FJ93, listing")
-.linux("after");
-pub(crate) const LISTING: Param = Param::new(
-    "listing",
-    Kind::Choice(&["fj93", "ns2"]),
-    Fixed("fj93"),
-    "Whose arrival procedure: the paper's, or ns-2.35's with its small differences",
-)
-.source("FJ93")
-.ns2("ns2");
+pub(crate) const GENTLE: Param = Param::fixed("off").source("FJ93; the line is Floyd 2000");
+pub(crate) const GENTLE_END: Param = Param::fixed("2max_th").source("Floyd 2000");
+pub(crate) const GENTLE_LINE: Param = Param::fixed("follow").source("Floyd 2000").ns2("first");
+pub(crate) const COUNT: Param = Param::fixed("before").source("FJ93, listing").linux("after");
+pub(crate) const LISTING: Param = Param::fixed("fj93").source("FJ93").ns2("ns2");
+
+choice! {
+    /// Where the gentle line reaches 1.
+    pub enum GentleEnd {
+        /// At twice `max_th`.
+        TwiceMaxTh = "2max_th",
+        /// At the buffer limit.
+        Limit = "limit",
+    }
+}
+
+choice! {
+    /// Where the gentle line begins, for the algorithms that adapt `max_p`.
+    pub enum GentleLine {
+        /// At the present `max_p`.
+        Follow = "follow",
+        /// At the first one for ever.
+        First = "first",
+    }
+}
+
+choice! {
+    /// Whether a packet counts itself before it is tested.
+    pub enum Count {
+        /// Before, as FJ93's listing.
+        Before = "before",
+        /// After, as FJ93's text.
+        After = "after",
+    }
+}
+
+choice! {
+    /// Whose arrival procedure.
+    pub enum Listing {
+        /// The paper's.
+        Fj93 = "fj93",
+        /// That of ns-2.35.
+        Ns2 = "ns2",
+    }
+}
+
+config! {
+    /// The parameters of RED.
+    pub struct Config {
+        #[doc = meaning!(min_th)]
+        min_th: Size = red_family::MIN_TH;
+        #[doc = meaning!(max_th)]
+        max_th: Option<Size> = red_family::MAX_TH;
+        #[doc = meaning!(max_p)]
+        max_p: f64 = red_family::MAX_P;
+        #[doc = meaning!(w_q)]
+        w_q: f64 = red_family::W_Q;
+        #[doc = meaning!(gentle)]
+        gentle: bool = GENTLE;
+        #[doc = meaning!(gentle_end)]
+        gentle_end: GentleEnd = GENTLE_END;
+        #[doc = meaning!(wait)]
+        wait: bool = red_family::WAIT;
+        #[doc = meaning!(count)]
+        count: Count = COUNT;
+        #[doc = meaning!(listing)]
+        listing: Listing = LISTING;
+        #[doc = meaning!(max_packet)]
+        max_packet: Bytes = red_family::MAX_PACKET;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = red_family::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+        #[doc = meaning!(ecn_forced)]
+        ecn_forced: EcnForced = red_family::ECN_FORCED;
+    }
+}
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
@@ -101,30 +138,16 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Random Early Detection",
     alias_of: None,
     source: "Floyd and Jacobson 1993",
-    params: &[
-        MIN_TH,
-        MAX_TH,
-        MAX_P,
-        W_Q,
-        GENTLE,
-        GENTLE_END,
-        WAIT,
-        COUNT,
-        LISTING,
-        MAX_PACKET,
-        MEAN_PACKET,
-        common::ECN,
-        ECN_FORCED,
-    ],
+    params: Config::PARAMS,
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("red.rs"),
-    build: |settings| build(settings, settings.flag("gentle")),
+    build: |s| s.build(|config| Red::new(config, &s.context)),
 };
 
-/// What was configured.
+/// What stays the same, except `max_p` where it is adapted.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     variant: Variant,
     usual: Usual,
     thresholds: Thresholds,
@@ -142,7 +165,7 @@ struct Config {
 /// The state of RED.
 #[derive(Clone, Debug)]
 pub struct Red {
-    config: Config,
+    config: Constants,
     /// Average of the waiting queue.
     pub(crate) average: Average,
     /// Packets since the last signal; at its start value while avg is below min_th.
@@ -157,62 +180,71 @@ pub struct Red {
     count_bytes: u64,
 }
 
-/// RED with or without the gentle line; `gred` builds through here too.
-pub(crate) fn build(settings: &Settings, gentle: bool) -> Result<Box<dyn Aqm>, SpecError> {
-    Ok(Box::new(Red::new(settings, Thresholds::new(settings)?, gentle)?))
-}
-
 impl Red {
-    /// RED with these thresholds; the rest as the settings say.
-    pub(crate) fn new(settings: &Settings, thresholds: Thresholds, gentle: bool) -> Result<Red, SpecError> {
-        let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-        let certain = match (gentle, settings.choice("gentle_end")) {
+    /// RED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; values that do not fit together.
+    pub fn new(config: Config, link: &Context) -> Result<Red, SpecError> {
+        config.check()?;
+        let thresholds = Thresholds::new(config.min_th, config.max_th)?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let certain = match (config.gentle, config.gentle_end) {
             (false, _) => thresholds.max,
-            (true, "limit") => common::amount(common::limit(settings), thresholds.bytes, mean_packet),
-            (true, _) => 2.0 * thresholds.max,
+            (true, GentleEnd::Limit) => common::amount(common::limit(link), thresholds.bytes, mean_packet),
+            (true, GentleEnd::TwiceMaxTh) => 2.0 * thresholds.max,
         };
-        if gentle && certain <= thresholds.max {
-            return Err(settings.error("gentle_end", "= limit is not above max_th", "a limit above max_th"));
+        if config.gentle && certain <= thresholds.max {
+            let problem = "= limit is not above max_th";
+            return Err(SpecError::about("gentle_end", problem, "a limit above max_th"));
         }
-        let counting = match (settings.choice("listing"), settings.choice("count")) {
-            ("ns2", "after") => {
-                return Err(settings.error("count", "= after is not how ns-2 counts", "listing fj93"));
+        let counting = match (config.listing, config.count) {
+            (Listing::Ns2, Count::After) => {
+                return Err(SpecError::about("count", "= after is not how ns-2 counts", "listing fj93"));
             }
-            ("ns2", _) => Counting::Ns2,
-            (_, "after") => Counting::After,
-            _ => Counting::Before,
+            (Listing::Ns2, Count::Before) => Counting::Ns2,
+            (Listing::Fj93, Count::After) => Counting::After,
+            (Listing::Fj93, Count::Before) => Counting::Before,
         };
-        let average = Average::new(settings, thresholds.bytes, counting == Counting::Ns2)?;
-        let variant =
-            Variant { counting, bytes: thresholds.bytes, wait: settings.flag("wait"), quadratic: false };
-        let config = Config {
+        let is_ns2 = counting == Counting::Ns2;
+        let average = Average::new(config.w_q, mean_packet, link, thresholds.bytes, is_ns2);
+        let variant = Variant { counting, bytes: thresholds.bytes, wait: config.wait, quadratic: false };
+        let constants = Constants {
             variant,
             usual: Usual::of(variant),
             thresholds,
             certain,
-            max_p: settings.number("max_p"),
+            max_p: config.max_p,
             gentle_start: None,
-            max_packet: common::packet_bytes(settings, "max_packet")?,
+            max_packet: config.max_packet.0,
             mean_packet,
-            ecn: settings.ecn(),
-            mark_forced: settings.choice("ecn_forced") == "mark",
+            ecn: config.ecn,
+            mark_forced: config.ecn_forced == EcnForced::Mark,
         };
         let count = counting.start();
         let (crossed, untested) = (false, false);
-        Ok(Red { config, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 })
+        Ok(Red { config: constants, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 })
     }
 
-    /// The curve of NLRED, with this end below max_th.
-    pub(crate) fn bent(mut self, end: f64) -> Red {
-        self.config.max_p = end;
-        self.config.variant.quadratic = true;
-        self.config.usual = Usual::Neither;
-        self
+    /// NLRED: RED whose probability rises with the square of the average between the thresholds, up to 1.5 `max_p`.
+    ///
+    /// # Errors
+    /// As [`Red::new`]; a `max_p` above 2/3.
+    pub fn nonlinear(config: Config, link: &Context) -> Result<Red, SpecError> {
+        let end = 1.5 * config.max_p;
+        if end > 1.0 {
+            return Err(SpecError::about("max_p", "is above 2/3: the curve ends at 1.5 max_p", "(0, 2/3]"));
+        }
+        let mut red = Red::new(config, link)?;
+        red.config.max_p = end;
+        red.config.variant.quadratic = true;
+        red.config.usual = Usual::Neither;
+        Ok(red)
     }
 
-    /// As `GENTLE_LINE` says, for those that adapt max_p.
-    pub(crate) fn with_gentle_line(mut self, settings: &Settings) -> Red {
-        self.config.gentle_start = (settings.choice("gentle_line") == "first").then_some(self.config.max_p);
+    /// The gentle line begins at `line`, for the algorithms that adapt max_p.
+    pub(crate) fn with_gentle_line(mut self, line: GentleLine) -> Red {
+        self.config.gentle_start = (line == GentleLine::First).then_some(self.config.max_p);
         self
     }
 
@@ -311,7 +343,7 @@ impl Red {
     /// The base probability p_b of the present average, unless that lies in the certain region.
     #[inline(always)]
     fn base(&self, variant: Variant) -> Option<f64> {
-        let Config { thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, .. } =
+        let Constants { thresholds: Thresholds { min, max, .. }, certain, max_p, gentle_start, .. } =
             self.config;
         let avg = self.average.avg;
         if self.is_below() {
@@ -330,7 +362,7 @@ impl Red {
     /// The probability p_a that a packet meets between min_th and the certain region; counts it.
     #[inline(always)]
     fn probability(&mut self, variant: Variant, p_b: f64, bytes: u32) -> f64 {
-        let Config { max_packet, mean_packet, .. } = self.config;
+        let Constants { max_packet, mean_packet, .. } = self.config;
         let Variant { wait, counting, .. } = variant;
         let size = f64::from(bytes);
         if variant.bytes && counting == Counting::Ns2 {

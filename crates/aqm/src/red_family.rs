@@ -1,64 +1,30 @@
 //! What RED and its relatives share: thresholds in one unit, the average queue, the spread of signals.
 
-use crate::{
-    DefaultValue::Derived, DefaultValue::Value as Fixed, Kind, Param, QueueView, Range, Settings, Span,
-    SpecError, Time, common, units::Size,
-};
+use crate::{Context, Param, QueueView, Range, Span, SpecError, Time, common, config::choice, units::Size};
 
 pub(crate) const MIN_TH: Param =
-    Param::new("min_th", Kind::Size, Fixed("5p"), "Average queue below which nothing is dropped")
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source("FJ93")
-        .tc("min");
-pub(crate) const MAX_TH: Param = Param::new(
-    "max_th",
-    Kind::Size,
-    Derived("3 min_th"),
-    "Average queue at which the probability reaches max_p; from here on every packet (see gentle)",
-)
-.unit("packets or bytes")
-.range(Range::POSITIVE)
-.source("Floyd 1997")
-.tc("max");
+    Param::fixed("5p").unit("packets or bytes").range(Range::POSITIVE).source("FJ93").tc("min");
+pub(crate) const MAX_TH: Param =
+    Param::derived("3 min_th").unit("packets or bytes").range(Range::POSITIVE).source("Floyd 1997").tc("max");
 pub(crate) const MAX_P: Param =
-    Param::new("max_p", Kind::Number, Fixed("0.1"), "Base probability just below max_th")
-        .range(Range::SHARE)
-        .source("Floyd 1997; FJ93 had 0.02")
-        .tc("probability");
-pub(crate) const W_Q: Param =
-    Param::new("w_q", Kind::Number, Fixed("0.002"), "Weight of the present queue in the average")
-        .range(Range::SHARE)
-        .source("FJ93")
-        .tc("burst");
-pub(crate) const WAIT: Param = Param::new(
-    "wait",
-    Kind::Flag,
-    Fixed("off"),
-    "After a signal let 1/p_b packets pass first: gaps of 1/p_b to 2/p_b packets",
-)
-.source("FJ93")
-.ns2("on");
-pub(crate) const MAX_PACKET: Param = Param::new(
-    "max_packet",
-    Kind::Size,
-    Fixed("1500B"),
-    "Byte mode: packet size that meets the full base probability (S_max)",
-)
-.unit("B")
-.range(common::PACKET_BYTES)
-.source("FJ93; Ethernet's largest packet");
+    Param::fixed("0.1").range(Range::SHARE).source("Floyd 1997; FJ93 had 0.02").tc("probability");
+pub(crate) const W_Q: Param = Param::fixed("0.002").range(Range::SHARE).source("FJ93").tc("burst");
+pub(crate) const WAIT: Param = Param::fixed("off").source("FJ93").ns2("on");
+pub(crate) const MAX_PACKET: Param =
+    Param::fixed("1500B").unit("B").range(common::PACKET_BYTES).source("FJ93; Ethernet's largest packet");
 pub(crate) const MEAN_PACKET: Param = common::MEAN_PACKET.tc("avpkt");
-pub(crate) const ECN_FORCED: Param = Param::new(
-    "ecn_forced",
-    Kind::Choice(&["mark", "drop"]),
-    Fixed("mark"),
-    "What happens to ECN-capable packets in the certain region",
-)
-.source("FJ93")
-.ns2("drop")
-.ns2_2001("mark")
-.tc("harddrop");
+pub(crate) const ECN_FORCED: Param =
+    Param::fixed("mark").source("FJ93").ns2("drop").ns2_2001("mark").tc("harddrop");
+
+choice! {
+    /// What happens to ECN-capable packets in the certain region.
+    pub enum EcnForced {
+        /// They are marked.
+        Mark = "mark",
+        /// They are dropped.
+        Drop = "drop",
+    }
+}
 
 /// The two thresholds, in packets or in bytes.
 #[derive(Clone, Debug)]
@@ -70,30 +36,27 @@ pub(crate) struct Thresholds {
 }
 
 impl Thresholds {
-    /// Both in the same unit and in order.
-    pub(crate) fn new(settings: &Settings) -> Result<Thresholds, SpecError> {
-        Thresholds::above(settings, settings.size("min_th").unwrap_or(Size::Packets(5.0)))
-    }
-
-    /// The same where the lower one is known.
-    pub(crate) fn above(settings: &Settings, min: Size) -> Result<Thresholds, SpecError> {
-        let (max, bytes) = match (min, settings.size("max_th")) {
+    /// Both in the same unit and in order; `max_th` is 3 `min_th` if it is not set.
+    pub(crate) fn new(min_th: Size, max_th: Option<Size>) -> Result<Thresholds, SpecError> {
+        let (max, bytes) = match (min_th, max_th) {
             (Size::Packets(min), None) => (3.0 * min, false),
             (Size::Bytes(min), None) => (3.0 * min, true),
             (Size::Packets(_), Some(Size::Packets(max))) => (max, false),
             (Size::Bytes(_), Some(Size::Bytes(max))) => (max, true),
             _ => {
-                return Err(settings.error("max_th", "is not in the unit of min_th", "15p 45p or 15kB 45kB"));
+                return Err(SpecError::about(
+                    "max_th",
+                    "is not in the unit of min_th",
+                    "15p 45p or 15kB 45kB",
+                ));
             }
         };
-        if max <= min.plain() {
-            return Err(settings.error(
-                "max_th",
-                "is not above min_th",
-                "max_th > min_th, better twice or more",
-            ));
+        let min = min_th.plain();
+        if max <= min {
+            let allowed = "max_th > min_th, better twice or more";
+            return Err(SpecError::about("max_th", "is not above min_th", allowed));
         }
-        Ok(Thresholds { min: min.plain(), max, bytes })
+        Ok(Thresholds { min, max, bytes })
     }
 }
 
@@ -116,19 +79,18 @@ pub(crate) struct Average {
 }
 
 impl Average {
-    /// Zero, at a link that is idle. A weight that is derived is Floyd's: a time constant of one second.
-    pub(crate) fn new(settings: &Settings, bytes: bool, ns2: bool) -> Result<Average, SpecError> {
-        let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-        Ok(Average {
-            w_q: settings.number_or("w_q", automatic_weight(settings, mean_packet)),
+    /// Zero, at a link that is idle.
+    pub(crate) fn new(w_q: f64, mean_packet: f64, link: &Context, bytes: bool, ns2: bool) -> Average {
+        Average {
+            w_q,
             bytes,
-            rate: settings.context.link_rate,
+            rate: link.link_rate,
             packet_ns: 8e9 * mean_packet,
             ns2,
             idle_since: Some(Time::ZERO),
             ended: None,
             avg: 0.0,
-        })
+        }
     }
 
     /// The queue in the unit of the average.
@@ -185,8 +147,8 @@ impl Average {
 }
 
 /// The weight that forgets in one second (ten round trips of 100 ms) of a busy link: 1 - exp(-1/C).
-fn automatic_weight(settings: &Settings, mean_packet: f64) -> f64 {
-    -libm::expm1(-8.0 * mean_packet / settings.context.link_rate as f64)
+pub(crate) fn automatic_weight(mean_packet: f64, link: &Context) -> f64 {
+    -libm::expm1(-8.0 * mean_packet / link.link_rate as f64)
 }
 
 /// p_a from p_b: the longer ago the last signal, the likelier the next.

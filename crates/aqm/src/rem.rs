@@ -25,62 +25,72 @@
 //! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2 `queue/rem.cc`.
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Derived, DefaultValue::Value as Fixed, Ecn, IgnoresContents, Kind,
-    PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Ticks, Time, Verdict, common,
-    units::Size,
+    Algorithm, Aqm, Cause, Context, Ecn, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
+    Span, SpecError, Ticks, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
+    units::{Bytes, Size},
 };
 use alloc::boxed::Box;
 
-const GAMMA: Param = Param::new("gamma", Kind::Number, Fixed("0.001"), "Step size of the price")
-    .range(Range::POSITIVE)
-    .source("Athuraliya et al. 2001");
-const ALPHA: Param =
-    Param::new("alpha", Kind::Number, Fixed("0.1"), "Weight of the queue's error against the rate's")
-        .range(Range::NOT_NEGATIVE)
-        .source("Athuraliya et al. 2001");
-const PHI: Param = Param::new("phi", Kind::Number, Fixed("1.001"), "Base of the exponential")
-    .range(Range { min: 1.0, max: f64::INFINITY, above: true, below: true })
-    .source("Athuraliya et al. 2001");
-const B_STAR: Param = Param::new("b_star", Kind::Size, Fixed("20p"), "Queue to be held (ns-2: pbo)")
-    .unit("packets or bytes")
-    .range(Range::NOT_NEGATIVE)
-    .source("ns-2 rem.cc, by the authors");
-const PERIOD: Param =
-    Param::new("period", Kind::Span, Fixed("2ms"), "Time T between two updates of the price")
-        .unit("s")
-        .range(common::PERIOD)
-        .source("ns-2 rem.cc, by the authors");
-const W_IN: Param = Param::new(
-    "w_in",
-    Kind::Number,
-    Fixed("1"),
-    "Weight of the present period's arrivals; 1 does not average",
-)
-.range(Range::SHARE)
-.source("ns-2 rem.cc, by the authors");
-const FORM: Param = Param::new(
-    "form",
-    Kind::Choice(&["rate", "queue"]),
-    Fixed("rate"),
-    "Measure rate and queue, or infer the rate from the queue's change",
-)
-.source("Athuraliya et al. 2001");
-const MARK_AT: Param = Param::new(
-    "mark_at",
-    Kind::Choice(&["arrival", "departure"]),
-    Fixed("arrival"),
-    "Where a mark is drawn and set; drops are always on arrival",
-)
-.source("Athuraliya et al. 2001")
-.ns2("departure");
-const PRICE_MAX: Param = Param::new(
-    "price_max",
-    Kind::Number,
-    Derived("no cap"),
-    "Upper end of the price; p then ends at 1 - phi^(-price_max)",
-)
-.range(Range::POSITIVE)
-.source("Athuraliya et al. 2001");
+choice! {
+    /// What the price follows.
+    pub enum Form {
+        /// Rate and queue, both measured.
+        Rate = "rate",
+        /// The queue alone: its change stands for the rate.
+        Queue = "queue",
+    }
+}
+
+choice! {
+    /// Where a mark is drawn and set.
+    pub enum MarkAt {
+        /// On arrival.
+        Arrival = "arrival",
+        /// On departure.
+        Departure = "departure",
+    }
+}
+
+config! {
+    /// The parameters of REM.
+    pub struct Config {
+        /// Step size of the price
+        gamma: f64 = Param::fixed("0.001").range(Range::POSITIVE).source("Athuraliya et al. 2001");
+        /// Weight of the queue's error against the rate's
+        alpha: f64 = Param::fixed("0.1").range(Range::NOT_NEGATIVE).source("Athuraliya et al. 2001");
+        /// Base of the exponential
+        phi: f64 = Param::fixed("1.001")
+            .range(Range { min: 1.0, max: f64::INFINITY, above: true, below: true })
+            .source("Athuraliya et al. 2001");
+        /// Queue to be held (ns-2: pbo)
+        b_star: Size = Param::fixed("20p")
+            .unit("packets or bytes")
+            .range(Range::NOT_NEGATIVE)
+            .source("ns-2 rem.cc, by the authors");
+        /// Time T between two updates of the price
+        period: Span = Param::fixed("2ms")
+            .unit("s")
+            .range(common::PERIOD)
+            .source("ns-2 rem.cc, by the authors");
+        /// Weight of the present period's arrivals; 1 does not average
+        w_in: f64 = Param::fixed("1").range(Range::SHARE).source("ns-2 rem.cc, by the authors");
+        /// Measure rate and queue, or infer the rate from the queue's change
+        form: Form = Param::fixed("rate").source("Athuraliya et al. 2001");
+        #[doc = meaning!(rate)]
+        rate: Option<u64> = common::RATE;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = common::MEAN_PACKET;
+        /// Where a mark is drawn and set; drops are always on arrival
+        mark_at: MarkAt = Param::fixed("arrival").source("Athuraliya et al. 2001").ns2("departure");
+        /// Upper end of the price; p then ends at 1 - phi^(-price_max)
+        price_max: Option<f64> = Param::derived("no cap")
+            .range(Range::POSITIVE)
+            .source("Athuraliya et al. 2001");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -88,20 +98,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Random Exponential Marking",
     alias_of: None,
     source: "Athuraliya, Low, Li and Yin 2001",
-    params: &[
-        GAMMA,
-        ALPHA,
-        PHI,
-        B_STAR,
-        PERIOD,
-        W_IN,
-        FORM,
-        common::RATE,
-        common::MEAN_PACKET,
-        MARK_AT,
-        PRICE_MAX,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "drop probability 1 - phi^(-price)" },
         Probe { name: "price", unit: "", doc: "price of the link" },
@@ -109,12 +106,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("rem.rs"),
-    build,
+    build: |s| s.build(|config| Rem::new(config, &s.context)),
 };
 
-/// What was configured.
+/// What stays the same.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     gamma: f64,
     alpha: f64,
     ln_phi: f64,
@@ -134,8 +131,8 @@ struct Config {
 
 /// The state of REM.
 #[derive(Clone, Debug)]
-struct Rem {
-    config: Config,
+pub struct Rem {
+    config: Constants,
     /// When to update the price.
     updates: Ticks,
     /// Arrivals since the last update: packets, or bytes in byte mode.
@@ -150,41 +147,46 @@ struct Rem {
     p: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let mean_packet = common::packet_bytes(settings, "mean_packet")?;
-    let (b_star, byte_mode) = match settings.size("b_star") {
-        Some(Size::Bytes(bytes)) => (bytes / mean_packet, Some(mean_packet)),
-        b_star => (b_star.map_or(0.0, Size::plain), None),
-    };
-    let period = settings.span("period");
-    let config = Config {
-        gamma: settings.number("gamma"),
-        alpha: settings.number("alpha"),
-        ln_phi: libm::log(settings.number("phi")),
-        b_star,
-        w_in: settings.number("w_in"),
-        c: period.as_secs_f64() * settings.rate("rate") as f64 / (8.0 * mean_packet),
-        queue_only: settings.choice("form") == "queue",
-        byte_mode,
-        price_max: settings.number_or("price_max", f64::MAX),
-        marks_at_departure: settings.choice("mark_at") == "departure",
-        ecn: settings.ecn(),
-    };
-    Ok(Box::new(Rem {
-        config,
-        updates: Ticks::every(period),
-        x: 0,
-        x_avg: 0.0,
-        q_old: 0.0,
-        price: 0.0,
-        p: 0.0,
-    }))
-}
-
 impl Rem {
+    /// REM at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range.
+    pub fn new(config: Config, link: &Context) -> Result<Rem, SpecError> {
+        config.check()?;
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let (b_star, byte_mode) = match config.b_star {
+            Size::Bytes(bytes) => (bytes / mean_packet, Some(mean_packet)),
+            Size::Packets(packets) => (packets, None),
+        };
+        let rate = config.rate.unwrap_or(link.link_rate);
+        let constants = Constants {
+            gamma: config.gamma,
+            alpha: config.alpha,
+            ln_phi: libm::log(config.phi),
+            b_star,
+            w_in: config.w_in,
+            c: config.period.as_secs_f64() * rate as f64 / (8.0 * mean_packet),
+            queue_only: config.form == Form::Queue,
+            byte_mode,
+            price_max: config.price_max.unwrap_or(f64::MAX),
+            marks_at_departure: config.mark_at == MarkAt::Departure,
+            ecn: config.ecn,
+        };
+        Ok(Rem {
+            config: constants,
+            updates: Ticks::every(config.period),
+            x: 0,
+            x_avg: 0.0,
+            q_old: 0.0,
+            price: 0.0,
+            p: 0.0,
+        })
+    }
+
     /// The price moves with the mismatch of rate and queue.
     fn update_price(&mut self, q: f64) {
-        let Config { gamma, alpha, b_star, w_in, c, .. } = self.config;
+        let Constants { gamma, alpha, b_star, w_in, c, .. } = self.config;
         let x = self.config.byte_mode.map_or(self.x as f64, |mean| self.x as f64 / mean);
         self.x_avg = (1.0 - w_in) * self.x_avg + w_in * x;
         self.x = 0;

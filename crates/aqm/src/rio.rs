@@ -27,78 +27,87 @@
 //! D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM ToN 6(4), 1998. ns-2
 //! `queue/rio.cc`, `diffserv/dsredq.cc`; ALTQ `altq_rio.c`.
 
-mod precedence;
-
 use crate::{
-    Algorithm, Aqm, Cause, Class,
-    DefaultValue::Value as Fixed,
-    Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings, SpecError, Time, Verdict,
+    Algorithm, Aqm, Cause, Class, Context, PacketView, Param, Probe, QueueView, Random, Range, SpecError,
+    Time, Verdict,
     classes::Classes,
     common,
-    red_family::{Average, ECN_FORCED, MAX_PACKET, MEAN_PACKET, W_Q, WAIT},
-    units::Size,
+    config::{Fields, choice, config, meaning},
+    red::Listing,
+    red_family::{self, Average, EcnForced},
+    units::{Bytes, Size},
 };
-use alloc::boxed::Box;
+use alloc::{boxed::Box, format};
 use precedence::Precedence;
 
+mod precedence;
+
 const CLARK: &str = "Clark and Fang 1998";
+const OURS: &str = "ours: between the other two";
 
-const fn threshold(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param::new(name, Kind::Size, Fixed(default), doc)
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source(CLARK)
+const fn threshold(default: &'static str) -> Param {
+    Param::fixed(default).unit("packets or bytes").range(Range::POSITIVE).source(CLARK)
 }
-const fn probability(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param::new(name, Kind::Number, Fixed(default), doc).range(Range::SHARE).source(CLARK)
+const fn probability(default: &'static str) -> Param {
+    Param::fixed(default).range(Range::SHARE).source(CLARK)
 }
 
-const PRECEDENCES: Param =
-    Param::new("precedences", Kind::Integer, Fixed("2"), "Two (in, out) or three (green, yellow, red)")
-        .range(Range { min: 2.0, max: 3.0, above: false, below: false })
-        .source(CLARK);
-const AVERAGE: Param = Param::new(
-    "average",
-    Kind::Choice(&["coupled", "decoupled", "total"]),
-    Fixed("coupled"),
-    "Whose queue a precedence averages: its own and the better ones', its own, or everybody's",
-)
-.source(CLARK);
-const MIN_IN: Param =
-    threshold("min_in", "40p", "In or green: average below which nothing is dropped").ns2("15p");
-const MAX_IN: Param =
-    threshold("max_in", "70p", "In or green: average from which every packet is").ns2("30p");
-const MAX_P_IN: Param = probability("max_p_in", "0.02", "In or green: base probability just below max_in");
-const MIN_YELLOW: Param =
-    threshold("min_yellow", "15p", "Yellow of three: average below which nothing is dropped")
-        .source("ours: between the other two");
-const MAX_YELLOW: Param =
-    threshold("max_yellow", "40p", "Yellow of three: average from which every packet is")
-        .source("ours: between the other two");
-const MAX_P_YELLOW: Param =
-    probability("max_p_yellow", "0.1", "Yellow of three: base probability just below max_yellow")
-        .source("ours: between the other two");
-const MIN_OUT: Param =
-    threshold("min_out", "10p", "Out or red: average below which nothing is dropped").ns2("5p");
-const MAX_OUT: Param =
-    threshold("max_out", "30p", "Out or red: average from which every packet is").ns2("15p");
-const MAX_P_OUT: Param =
-    probability("max_p_out", "0.2", "Out or red: base probability just below max_out").ns2("0.1");
-const GENTLE: Param = Param::new(
-    "gentle",
-    Kind::Flag,
-    Fixed("off"),
-    "Above its upper threshold each rises on a line to 1 at twice that, instead of jumping to 1",
-)
-.source(CLARK);
-const LISTING: Param = Param::new(
-    "listing",
-    Kind::Choice(&["fj93", "ns2"]),
-    Fixed("fj93"),
-    "Whose arrival procedure: RED's, or that of ns-2's rio.cc with all its differences",
-)
-.source(CLARK)
-.ns2("ns2");
+choice! {
+    /// Whose queue a precedence averages.
+    pub enum Coupling {
+        /// Its own and the better ones'.
+        Coupled = "coupled",
+        /// Its own.
+        Decoupled = "decoupled",
+        /// The whole queue.
+        Total = "total",
+    }
+}
+
+config! {
+    /// The parameters of RIO.
+    pub struct Config {
+        /// Two (in, out) or three (green, yellow, red)
+        precedences: u32 =
+            Param::fixed("2").range(Range { min: 2.0, max: 3.0, above: false, below: false }).source(CLARK);
+        /// Whose queue a precedence averages: its own and the better ones', its own, or everybody's
+        average: Coupling = Param::fixed("coupled").source(CLARK);
+        /// In or green: average below which nothing is dropped
+        min_in: Size = threshold("40p").ns2("15p");
+        /// In or green: average from which every packet is
+        max_in: Size = threshold("70p").ns2("30p");
+        /// In or green: base probability just below max_in
+        max_p_in: f64 = probability("0.02");
+        /// Yellow of three: average below which nothing is dropped
+        min_yellow: Size = threshold("15p").source(OURS);
+        /// Yellow of three: average from which every packet is
+        max_yellow: Size = threshold("40p").source(OURS);
+        /// Yellow of three: base probability just below max_yellow
+        max_p_yellow: f64 = probability("0.1").source(OURS);
+        /// Out or red: average below which nothing is dropped
+        min_out: Size = threshold("10p").ns2("5p");
+        /// Out or red: average from which every packet is
+        max_out: Size = threshold("30p").ns2("15p");
+        /// Out or red: base probability just below max_out
+        max_p_out: f64 = probability("0.2").ns2("0.1");
+        #[doc = meaning!(w_q)]
+        w_q: f64 = red_family::W_Q;
+        /// Above its upper threshold each rises on a line to 1 at twice that, instead of jumping to 1
+        gentle: bool = Param::fixed("off").source(CLARK);
+        #[doc = meaning!(wait)]
+        wait: bool = red_family::WAIT;
+        /// Whose arrival procedure: RED's, or that of ns-2's rio.cc with all its differences
+        listing: Listing = Param::fixed("fj93").source(CLARK).ns2("ns2");
+        #[doc = meaning!(max_packet)]
+        max_packet: Bytes = red_family::MAX_PACKET;
+        #[doc = meaning!(mean_packet)]
+        mean_packet: Option<Bytes> = red_family::MEAN_PACKET;
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+        #[doc = meaning!(ecn_forced)]
+        ecn_forced: EcnForced = red_family::ECN_FORCED;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -106,27 +115,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "RED with In and Out",
     alias_of: None,
     source: CLARK,
-    params: &[
-        PRECEDENCES,
-        AVERAGE,
-        MIN_IN,
-        MAX_IN,
-        MAX_P_IN,
-        MIN_YELLOW,
-        MAX_YELLOW,
-        MAX_P_YELLOW,
-        MIN_OUT,
-        MAX_OUT,
-        MAX_P_OUT,
-        W_Q,
-        GENTLE,
-        WAIT,
-        LISTING,
-        MAX_PACKET,
-        MEAN_PACKET,
-        common::ECN,
-        ECN_FORCED,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "base probability of the last arrival's precedence" },
         Probe { name: "p_a", unit: "", doc: "what the last arrival met, 0 where it was not tested" },
@@ -147,20 +136,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("rio.rs"),
-    build,
+    build: |s| s.build(|config| Rio::new(config, &s.context)),
 };
 
-/// Whose queue a precedence averages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coupling {
-    Coupled,
-    Decoupled,
-    Total,
-}
-
-/// What was configured.
+/// What stays the same.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     coupling: Coupling,
     bytes: bool,
     gentle: bool,
@@ -175,7 +156,7 @@ struct Config {
 /// The state of RIO.
 #[derive(Clone, Debug)]
 pub struct Rio {
-    config: Config,
+    config: Constants,
     /// Best precedence first: in, out or green, yellow, red.
     precedences: [Precedence; 3],
     /// How many of them are used; the middle one is not with two.
@@ -187,13 +168,6 @@ pub struct Rio {
     untested: bool,
 }
 
-/// The names of the thresholds of each precedence.
-const NAMES: [(&str, &str, &str); 3] = [
-    ("min_in", "max_in", "max_p_in"),
-    ("min_yellow", "max_yellow", "max_p_yellow"),
-    ("min_out", "max_out", "max_p_out"),
-];
-
 /// Whose packets precedence `index` averages.
 fn averaged(coupling: Coupling, three: bool, index: u8) -> Classes {
     match (coupling, index) {
@@ -204,63 +178,64 @@ fn averaged(coupling: Coupling, three: bool, index: u8) -> Classes {
     }
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let three = settings.integer("precedences") == 3;
-    let coupling = match settings.choice("average") {
-        "decoupled" => Coupling::Decoupled,
-        "total" => Coupling::Total,
-        _ => Coupling::Coupled,
-    };
-    let ns2 = settings.choice("listing") == "ns2";
-    let bytes = matches!(settings.size("min_in"), Some(Size::Bytes(_)));
-    let size = |name: &str| match settings.size(name) {
-        Some(Size::Bytes(x)) if bytes => Ok(x),
-        Some(Size::Packets(x)) if !bytes => Ok(x),
-        _ => Err(settings.error(
-            name,
-            "is not in the unit of min_in",
-            "all thresholds in packets, or all in bytes",
-        )),
-    };
-    let precedence = |index: u8| {
-        let (min, max, max_p) = NAMES[usize::from(index)];
-        let (min, max, max_p) = if three || index != 1 {
-            let (low, high) = (size(min)?, size(max)?);
-            if high <= low {
-                let problem = format_args!("is not above {min}");
-                return Err(settings.error(max, problem, "a threshold above the lower one"));
-            }
-            (low, high, settings.number(max_p))
-        } else {
-            (0.0, 1.0, 0.0)
-        };
-        Ok(Precedence {
-            min,
-            max,
-            max_p,
-            classes: averaged(coupling, three, index),
-            average: Average::new(settings, bytes, ns2)?,
-            count: if ns2 { 0 } else { -1 },
-            count_bytes: 0,
-            crossed: false,
-        })
-    };
-    let precedences = [precedence(0)?, precedence(1)?, precedence(2)?];
-    let config = Config {
-        coupling,
-        bytes,
-        gentle: settings.flag("gentle"),
-        wait: settings.flag("wait"),
-        ns2,
-        max_packet: common::packet_bytes(settings, "max_packet")?,
-        mean_packet: common::packet_bytes(settings, "mean_packet")?,
-        ecn: settings.ecn(),
-        mark_forced: settings.choice("ecn_forced") == "mark",
-    };
-    Ok(Box::new(Rio { config, precedences, three, p: 0.0, p_a: 0.0, untested: false }))
-}
-
 impl Rio {
+    /// RIO at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; thresholds in two units or out of order.
+    pub fn new(config: Config, link: &Context) -> Result<Rio, SpecError> {
+        config.check()?;
+        let three = config.precedences == 3;
+        let coupling = config.average;
+        let ns2 = config.listing == Listing::Ns2;
+        let bytes = matches!(config.min_in, Size::Bytes(_));
+        let mean_packet = common::mean_packet(config.mean_packet, link);
+        let precedence = |index, name, [min, max]: [Size; 2], max_p| {
+            let used = three || index != 1;
+            let (min, max, max_p) =
+                if used { (min, max, max_p) } else { (Size::Bytes(0.0), Size::Bytes(1.0), 0.0) };
+            for (end, size) in [("min", min), ("max", max)] {
+                if used && matches!(size, Size::Bytes(_)) != bytes {
+                    let allowed = "all thresholds in packets, or all in bytes";
+                    let key = format!("{end}_{name}");
+                    return Err(SpecError::about(&key, "is not in the unit of min_in", allowed));
+                }
+            }
+            let (min, max) = (min.plain(), max.plain());
+            if max <= min {
+                let (key, problem) = (format!("max_{name}"), format!("is not above min_{name}"));
+                return Err(SpecError::about(&key, problem, "a threshold above the lower one"));
+            }
+            Ok(Precedence {
+                min,
+                max,
+                max_p,
+                classes: averaged(coupling, three, index),
+                average: Average::new(config.w_q, mean_packet, link, bytes, ns2),
+                count: if ns2 { 0 } else { -1 },
+                count_bytes: 0,
+                crossed: false,
+            })
+        };
+        let precedences = [
+            precedence(0, "in", [config.min_in, config.max_in], config.max_p_in)?,
+            precedence(1, "yellow", [config.min_yellow, config.max_yellow], config.max_p_yellow)?,
+            precedence(2, "out", [config.min_out, config.max_out], config.max_p_out)?,
+        ];
+        let constants = Constants {
+            coupling,
+            bytes,
+            gentle: config.gentle,
+            wait: config.wait,
+            ns2,
+            max_packet: config.max_packet.0,
+            mean_packet,
+            ecn: config.ecn,
+            mark_forced: config.ecn_forced == EcnForced::Mark,
+        };
+        Ok(Rio { config: constants, precedences, three, p: 0.0, p_a: 0.0, untested: false })
+    }
+
     /// Which precedence a class has.
     fn index(&self, class: Class) -> usize {
         match class.0 {
@@ -272,7 +247,7 @@ impl Rio {
 
     /// The averages that an arrival of precedence `index` moves.
     fn update_averages(&mut self, now: Time, index: usize, queue: &QueueView) {
-        let Config { coupling, bytes, ns2, .. } = self.config;
+        let Constants { coupling, bytes, ns2, .. } = self.config;
         if ns2 && coupling == Coupling::Coupled && index > 0 {
             return;
         }

@@ -71,7 +71,7 @@ impl Range {
 }
 
 /// One parameter of an algorithm.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Param {
     /// The paper's symbol in ASCII snake case.
     pub name: &'static str,
@@ -98,6 +98,21 @@ pub struct Param {
 }
 
 impl Param {
+    /// The beginning of an entry of a configuration, which adds name, meaning and kind: a default in words.
+    pub(crate) const fn fixed(default: &'static str) -> Param {
+        Param::new("", Kind::Flag, DefaultValue::Value(default), "")
+    }
+    /// The same for a parameter that is computed from the link or other parameters, as `from` says.
+    pub(crate) const fn derived(from: &'static str) -> Param {
+        Param::new("", Kind::Flag, DefaultValue::Derived(from), "")
+    }
+    /// The end of such an entry. `doc` comes from a comment, with the space before it.
+    pub(crate) const fn named(mut self, name: &'static str, doc: &'static str, kind: Kind) -> Param {
+        self.name = name;
+        self.doc = doc.trim_ascii_start();
+        self.kind = kind;
+        self
+    }
     /// A parameter with an unbounded range and no other name; refine with the `const` builders below.
     pub const fn new(name: &'static str, kind: Kind, default: DefaultValue, doc: &'static str) -> Param {
         Param {
@@ -161,6 +176,28 @@ impl Param {
     }
 }
 
+/// The entry called `name` of a schema; a name that is not there does not compile where the result is a constant.
+pub(crate) const fn entry(params: &[Param], name: &str) -> Param {
+    let mut i = 0;
+    while i < params.len() {
+        if is_same(params[i].name.as_bytes(), name.as_bytes()) {
+            return params[i];
+        }
+        i += 1;
+    }
+    panic!("no parameter has this name")
+}
+
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([x, rest_of_a @ ..], [y, rest_of_b @ ..]) = (a, b) {
+        if *x != *y {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty()
+}
+
 /// A state variable that [`Aqm::probe`] reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
@@ -174,6 +211,7 @@ pub struct Probe {
 
 /// What the link tells an algorithm at construction; defaults are derived from it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Context {
     /// Configured link rate, bit/s.
     pub link_rate: u64,
@@ -188,6 +226,32 @@ pub struct Context {
 }
 
 impl Context {
+    /// A link of `link_rate` bit/s with this buffer, packets of 1500 bytes on average, `ecn` off, the defaults of papers
+    /// and RFCs.
+    pub const fn new(link_rate: u64, limit: Limit) -> Context {
+        Context { link_rate, limit, mean_packet: 1500, ecn: false, conventions: Conventions::Default }
+    }
+    /// With this link rate.
+    pub const fn with_link_rate(self, link_rate: u64) -> Context {
+        Context { link_rate, ..self }
+    }
+    /// With this buffer limit.
+    pub const fn with_limit(self, limit: Limit) -> Context {
+        Context { limit, ..self }
+    }
+    /// With this mean packet size.
+    pub const fn with_mean_packet(self, mean_packet: u32) -> Context {
+        Context { mean_packet, ..self }
+    }
+    /// With `ecn` on or off.
+    pub const fn with_ecn(self, ecn: bool) -> Context {
+        Context { ecn, ..self }
+    }
+    /// With the defaults of this preset.
+    pub const fn with_conventions(self, conventions: Conventions) -> Context {
+        Context { conventions, ..self }
+    }
+
     /// Time of one mean packet on the link.
     pub fn packet_time(&self) -> Span {
         crate::transmission(u64::from(self.mean_packet), self.link_rate)

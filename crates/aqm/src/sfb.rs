@@ -30,81 +30,67 @@
 mod bins;
 
 use crate::{
-    Algorithm, Aqm, Cause, DefaultValue::Value as Fixed, IgnoresContents, Kind, PacketView, Param, Probe,
-    QueueView, Random, Range, Settings, Span, SpecError, Time, Verdict, common, units::Size,
+    Algorithm, Aqm, Cause, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,
+    SpecError, Time, Verdict, common,
+    config::{Fields, config, meaning},
+    units::Size,
 };
 use alloc::boxed::Box;
 use bins::{Bins, Shape};
 
 const LINUX: &str = "Linux sch_sfb";
 
-const LEVELS: Param = Param::new("levels", Kind::Integer, Fixed("8"), "Levels L: bins of each flow")
-    .range(Range { min: 1.0, max: 16.0, above: false, below: false })
-    .source(LINUX);
-const BINS: Param = Param::new("bins", Kind::Integer, Fixed("16"), "Bins N on each level")
-    .range(Range { min: 1.0, max: 4096.0, above: false, below: false })
-    .source(LINUX);
-const BIN_SIZE: Param =
-    Param::new("bin_size", Kind::Size, Fixed("20p"), "Length from which a bin's probability rises")
-        .unit("packets")
-        .range(Range::POSITIVE)
-        .source(LINUX)
-        .tc("target");
-const MAX: Param =
-    Param::new("max", Kind::Size, Fixed("25p"), "Length of all its bins at which a flow is cut off")
-        .unit("packets")
-        .range(Range::POSITIVE)
-        .source(LINUX)
-        .tc("max");
-const D1: Param = Param::new("d1", Kind::Number, Fixed("0.00100709545"), "Step up of a bin's probability")
-    .range(Range::SHARE)
-    .source("Linux sch_sfb: 66/65535")
-    .tc("increment");
-const D2: Param = Param::new("d2", Kind::Number, Fixed("0.000167849241"), "Step down of a bin's probability")
-    .range(Range::SHARE)
-    .source("Linux sch_sfb: 11/65535")
-    .tc("decrement");
-const FREEZE_TIME: Param = Param::new(
-    "freeze_time",
-    Kind::Span,
-    Fixed("0s"),
-    "Least time between two steps of a bin, exclusive; 0 steps at every arrival",
-)
-.unit("s")
-.range(Range::NOT_NEGATIVE)
-.source(LINUX);
-const REHASH: Param = Param::new(
-    "rehash",
-    Kind::Span,
-    Fixed("600s"),
-    "Time between two changes of the hash; 0 never changes it",
-)
-.unit("s")
-.range(Range::NOT_NEGATIVE)
-.source(LINUX)
-.tc("rehash");
-const WARMUP: Param =
-    Param::new("warmup", Kind::Span, Fixed("60s"), "How long new bins are filled before they take over")
-        .unit("s")
-        .range(Range::NOT_NEGATIVE)
-        .source(LINUX)
-        .tc("db");
-const PENALTY_RATE: Param = Param::new(
-    "penalty_rate",
-    Kind::Number,
-    Fixed("10"),
-    "Packets a second that may pass of all flows with p_min = 1",
-)
-.unit("packets/s")
-.range(Range::NOT_NEGATIVE)
-.source(LINUX)
-.tc("penalty_rate");
-const PENALTY_BURST: Param =
-    Param::new("penalty_burst", Kind::Number, Fixed("20"), "Most of these packets that may pass at once")
-        .unit("packets")
-        .range(Range::NOT_NEGATIVE)
-        .source(LINUX)
-        .tc("penalty_burst");
+config! {
+    /// The parameters of SFB.
+    pub struct Config {
+        /// Levels L: bins of each flow
+        levels: u32 = Param::fixed("8")
+            .range(Range { min: 1.0, max: 16.0, above: false, below: false })
+            .source(LINUX);
+        /// Bins N on each level
+        bins: u32 = Param::fixed("16")
+            .range(Range { min: 1.0, max: 4096.0, above: false, below: false })
+            .source(LINUX);
+        /// Length from which a bin's probability rises
+        bin_size: Size = Param::fixed("20p")
+            .unit("packets")
+            .range(Range::POSITIVE)
+            .source(LINUX)
+            .tc("target");
+        /// Length of all its bins at which a flow is cut off
+        max: Size = Param::fixed("25p").unit("packets").range(Range::POSITIVE).source(LINUX).tc("max");
+        /// Step up of a bin's probability
+        d1: f64 = Param::fixed("0.00100709545")
+            .range(Range::SHARE)
+            .source("Linux sch_sfb: 66/65535")
+            .tc("increment");
+        /// Step down of a bin's probability
+        d2: f64 = Param::fixed("0.000167849241")
+            .range(Range::SHARE)
+            .source("Linux sch_sfb: 11/65535")
+            .tc("decrement");
+        /// Least time between two steps of a bin, exclusive; 0 steps at every arrival
+        freeze_time: Span = Param::fixed("0s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX);
+        /// Time between two changes of the hash; 0 never changes it
+        rehash: Span = Param::fixed("600s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("rehash");
+        /// How long new bins are filled before they take over
+        warmup: Span = Param::fixed("60s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("db");
+        /// Packets a second that may pass of all flows with p_min = 1
+        penalty_rate: f64 = Param::fixed("10")
+            .unit("packets/s")
+            .range(Range::NOT_NEGATIVE)
+            .source(LINUX)
+            .tc("penalty_rate");
+        /// Most of these packets that may pass at once
+        penalty_burst: f64 = Param::fixed("20")
+            .unit("packets")
+            .range(Range::NOT_NEGATIVE)
+            .source(LINUX)
+            .tc("penalty_burst");
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -112,20 +98,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Stochastic Fair BLUE",
     alias_of: None,
     source: "Feng, Kandlur, Saha and Shin 2001",
-    params: &[
-        LEVELS,
-        BINS,
-        BIN_SIZE,
-        MAX,
-        D1,
-        D2,
-        FREEZE_TIME,
-        REHASH,
-        WARMUP,
-        PENALTY_RATE,
-        PENALTY_BURST,
-        common::ECN,
-    ],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "smallest probability p_min among the bins of the last arrival" },
         Probe { name: "q_min", unit: "packets", doc: "smallest length among these bins" },
@@ -133,12 +106,12 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sfb.rs"),
-    build: |settings| Ok(Box::new(Sfb::new(settings)?)),
+    build: |settings| settings.build(Sfb::new),
 };
 
-/// What was configured, but for the bins.
+/// What stays the same, except for the bins.
 #[derive(Clone, Debug)]
-struct Config {
+struct Constants {
     max: f64,
     penalty_rate: f64,
     penalty_burst: f64,
@@ -147,8 +120,8 @@ struct Config {
 
 /// The state of SFB.
 #[derive(Clone, Debug)]
-struct Sfb {
-    config: Config,
+pub struct Sfb {
+    config: Constants,
     bins: Bins,
     /// Packets that were let in and have not left.
     waiting: u32,
@@ -161,38 +134,43 @@ struct Sfb {
 }
 
 /// A number of packets, not bytes: bins count packets.
-fn packets(settings: &Settings, name: &str) -> Result<f64, SpecError> {
-    match settings.size(name) {
-        Some(Size::Bytes(_)) => Err(settings.error(name, "is not in packets", "packets, like 20p")),
-        size => Ok(size.map_or(0.0, Size::plain)),
+fn packets(name: &str, size: Size) -> Result<f64, SpecError> {
+    match size {
+        Size::Packets(packets) => Ok(packets),
+        Size::Bytes(_) => Err(SpecError::about(name, "is not in packets", "packets, like 20p")),
     }
 }
 
 impl Sfb {
-    fn new(settings: &Settings) -> Result<Sfb, SpecError> {
-        let (rehash, warmup) = (settings.span("rehash"), settings.span("warmup"));
+    /// SFB at an empty queue.
+    ///
+    /// # Errors
+    /// A value outside its range; lengths in bytes; `warmup` longer than `rehash`.
+    pub fn new(config: Config) -> Result<Sfb, SpecError> {
+        config.check()?;
+        let (rehash, warmup) = (config.rehash, config.warmup);
         if rehash > Span::ZERO && warmup > rehash {
-            return Err(settings.error("warmup", "is longer than rehash", "warmup <= rehash"));
+            return Err(SpecError::about("warmup", "is longer than rehash", "warmup <= rehash"));
         }
         let shape = Shape {
-            levels: settings.integer("levels") as usize,
-            bins: settings.integer("bins") as usize,
-            bin_size: packets(settings, "bin_size")?,
-            d1: settings.number("d1"),
-            d2: settings.number("d2"),
-            freeze_time: settings.span("freeze_time"),
+            levels: config.levels as usize,
+            bins: config.bins as usize,
+            bin_size: packets("bin_size", config.bin_size)?,
+            d1: config.d1,
+            d2: config.d2,
+            freeze_time: config.freeze_time,
             rehash,
             warmup,
         };
-        let config = Config {
-            max: packets(settings, "max")?,
-            penalty_rate: settings.number("penalty_rate"),
-            penalty_burst: settings.number("penalty_burst"),
-            ecn: settings.ecn(),
+        let constants = Constants {
+            max: packets("max", config.max)?,
+            penalty_rate: config.penalty_rate,
+            penalty_burst: config.penalty_burst,
+            ecn: config.ecn,
         };
         Ok(Sfb {
-            tokens: config.penalty_burst,
-            config,
+            tokens: constants.penalty_burst,
+            config: constants,
             bins: Bins::new(shape),
             waiting: 0,
             tokens_since: Time::ZERO,

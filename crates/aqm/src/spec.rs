@@ -44,14 +44,16 @@ pub struct SpecError {
 }
 
 impl SpecError {
-    /// An error about parameter `name` of the algorithm in `settings`.
-    pub fn of(settings: &Settings, name: &str, problem: String, allowed: &str) -> SpecError {
-        SpecError {
-            key: format!("{}.{name}", settings.spec.algorithm.name),
-            problem,
-            allowed: allowed.to_owned(),
-            nearest: None,
-        }
+    /// An error about a parameter, before it is known of which algorithm.
+    pub(crate) fn about(param: &str, problem: impl Into<String>, allowed: &str) -> SpecError {
+        let allowed = allowed.to_owned();
+        SpecError { key: param.to_owned(), problem: problem.into(), allowed, nearest: None }
+    }
+
+    /// The same, once it is known of which algorithm. An error of an algorithm inside a scheduler knows its own.
+    pub(crate) fn within(self, algorithm: &str) -> SpecError {
+        let key = if self.key.contains('.') { self.key } else { format!("{algorithm}.{}", self.key) };
+        SpecError { key, ..self }
     }
 }
 
@@ -309,6 +311,19 @@ impl Spec {
             allowed: what.to_owned(),
             nearest: None,
         }
+    }
+}
+
+impl fmt::Debug for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "Spec({self})")
+    }
+}
+
+impl PartialEq for Spec {
+    fn eq(&self, other: &Spec) -> bool {
+        core::ptr::eq(self.algorithm, other.algorithm)
+            && (&self.values, self.limit, self.overflow) == (&other.values, other.limit, other.overflow)
     }
 }
 

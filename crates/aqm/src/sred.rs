@@ -27,52 +27,52 @@
 //! T. J. Ott, T. V. Lakshman, L. H. Wong: SRED: Stabilized RED, INFOCOM 1999. J-Sim `SRED.java`.
 
 use crate::{
-    Algorithm, Aqm, Cause,
-    DefaultValue::{Derived, Value as Fixed},
-    FlowId, Hooks, IgnoresContents, Kind, PacketView, Param, Probe, QueueView, Random, Range, Settings,
-    SpecError, Time, Verdict, common,
+    Algorithm, Aqm, Cause, Context, FlowId, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView,
+    Random, Range, SpecError, Time, Verdict, common,
+    config::{Fields, choice, config, meaning},
     units::Size,
 };
 use alloc::{boxed::Box, vec::Vec};
 
 const PAPER: &str = "Ott, Lakshman and Wong 1999";
 
-const P_MAX: Param = Param::new(
-    "p_max",
-    Kind::Number,
-    Fixed("0.15"),
-    "Drop probability of a long queue before it is divided by the square of the flows",
-)
-.range(Range::SHARE)
-.source(PAPER);
-const M: Param = Param::new("m", Kind::Integer, Fixed("1000"), "Flows in the list")
-    .unit("flows")
-    .range(Range { min: 1.0, max: 1e6, above: false, below: false })
-    .source(PAPER);
-const P: Param =
-    Param::new("p", Kind::Number, Fixed("0.25"), "Probability that a miss takes the zombie's place")
-        .range(Range::SHARE)
-        .source(PAPER);
-const ALPHA: Param = Param::new(
-    "alpha",
-    Kind::Number,
-    Derived("1/m, with m the length of the list"),
-    "Weight of the last comparison in the hit frequency",
-)
-.range(Range::FRACTION)
-.source(PAPER);
-const FORM: Param = Param::new(
-    "form",
-    Kind::Choice(&["full", "simple"]),
-    Fixed("full"),
-    "Drop packets that hit more often, or all alike",
-)
-.source(PAPER);
-const BUFFER: Param =
-    Param::new("buffer", Kind::Size, Derived("the buffer limit"), "What the queue is compared with")
-        .unit("packets or bytes")
-        .range(Range::POSITIVE)
-        .source(PAPER);
+choice! {
+    /// Which packets are dropped.
+    pub enum Form {
+        /// Packets that hit more often.
+        Full = "full",
+        /// All alike.
+        Simple = "simple",
+    }
+}
+
+config! {
+    /// The parameters of SRED.
+    pub struct Config {
+        /// Drop probability of a long queue before it is divided by the square of the flows
+        p_max: f64 = Param::fixed("0.15").range(Range::SHARE).source(PAPER);
+        /// Flows in the list
+        m: u32 = Param::fixed("1000")
+            .unit("flows")
+            .range(Range { min: 1.0, max: 1e6, above: false, below: false })
+            .source(PAPER);
+        /// Probability that a miss takes the zombie's place
+        p: f64 = Param::fixed("0.25").range(Range::SHARE).source(PAPER);
+        /// Weight of the last comparison in the hit frequency
+        alpha: Option<f64> = Param::derived("1/m, with m the length of the list")
+            .range(Range::FRACTION)
+            .source(PAPER);
+        /// Drop packets that hit more often, or all alike
+        form: Form = Param::fixed("full").source(PAPER);
+        /// What the queue is compared with
+        buffer: Option<Size> = Param::derived("the buffer limit")
+            .unit("packets or bytes")
+            .range(Range::POSITIVE)
+            .source(PAPER);
+        #[doc = meaning!(ecn)]
+        ecn: bool = common::ECN;
+    }
+}
 
 /// The registry entry.
 pub static ALGORITHM: Algorithm = Algorithm {
@@ -80,7 +80,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     title: "Stabilized RED",
     alias_of: None,
     source: PAPER,
-    params: &[P_MAX, M, P, ALPHA, FORM, BUFFER, common::ECN],
+    params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "probability that the last arrival met" },
         Probe { name: "p_sred", unit: "", doc: "what the queue alone makes of it" },
@@ -90,7 +90,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sred.rs"),
-    build,
+    build: |s| s.build(|config| Sred::new(config, &s.context)),
 };
 
 /// A flow seen of late.
@@ -103,7 +103,7 @@ struct Zombie {
 
 /// The state of SRED.
 #[derive(Clone, Debug)]
-struct Sred {
+pub struct Sred {
     p_max: f64,
     /// Room in the list.
     m: usize,
@@ -124,28 +124,34 @@ struct Sred {
     p: f64,
 }
 
-fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    let m = settings.integer("m");
-    if m == 1 && settings.get("alpha").is_none() {
-        return Err(settings.error("alpha", "= 1/m = 1 keeps no average", "alpha below 1, or m above 1"));
-    }
-    Ok(Box::new(Sred {
-        p_max: settings.number("p_max"),
-        m: m as usize,
-        overwrite: settings.number("p"),
-        alpha: settings.number_or("alpha", 1.0 / m as f64),
-        full: settings.choice("form") == "full",
-        buffer: settings.size("buffer").unwrap_or(common::limit(settings)),
-        ecn: settings.ecn(),
-        zombies: Vec::with_capacity(m as usize),
-        met: 0,
-        frequency: 0.0,
-        p_sred: 0.0,
-        p: 0.0,
-    }))
-}
-
 impl Sred {
+    /// SRED at an empty queue of `link`.
+    ///
+    /// # Errors
+    /// A value outside its range; a list of one flow without `alpha`.
+    pub fn new(config: Config, link: &Context) -> Result<Sred, SpecError> {
+        config.check()?;
+        let Config { p_max, m, p, alpha, form, buffer, ecn } = config;
+        if m == 1 && alpha.is_none() {
+            let allowed = "alpha below 1, or m above 1";
+            return Err(SpecError::about("alpha", "= 1/m = 1 keeps no average", allowed));
+        }
+        Ok(Sred {
+            p_max,
+            m: m as usize,
+            overwrite: p,
+            alpha: alpha.unwrap_or(1.0 / f64::from(m)),
+            full: form == Form::Full,
+            buffer: buffer.unwrap_or(common::limit(link)),
+            ecn,
+            zombies: Vec::with_capacity(m as usize),
+            met: 0,
+            frequency: 0.0,
+            p_sred: 0.0,
+            p: 0.0,
+        })
+    }
+
     /// Compare the arrival with a zombie: whether it hit, or `None` while the list fills.
     fn meet(&mut self, flow: FlowId, rng: &mut dyn Random) -> Option<bool> {
         if self.zombies.len() < self.m {

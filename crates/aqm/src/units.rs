@@ -51,6 +51,10 @@ impl fmt::Display for Size {
     }
 }
 
+/// A number of bytes, where packets would make no sense.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Bytes(pub f64);
+
 /// The largest unit in which `x` has few decimals and reads back as itself.
 fn scale(x: f64, units: &[(f64, &'static str)]) -> Option<(f64, &'static str)> {
     units

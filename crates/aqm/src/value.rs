@@ -51,10 +51,15 @@ impl Value {
             },
             Kind::Spec => Value::Spec(Spec::parse_nested(word).map_err(|e| e.to_string())?.to_string()),
         };
-        if value.plain().is_some_and(|x| !param.range.holds(x)) {
+        if !value.fits(param) {
             return Err("is out of range".to_owned());
         }
         Ok(value)
+    }
+
+    /// Whether it lies in the range of `param`.
+    pub(crate) fn fits(&self, param: &Param) -> bool {
+        self.plain().is_none_or(|x| param.range.holds(x))
     }
 
     /// The plain number that a range is checked against.

@@ -68,7 +68,11 @@ impl Direction {
             let end = tcp.sequence.wrapping_add(header.payload as u32);
             match self.sent_to {
                 Some(to) if end.wrapping_sub(to) as i32 <= 0 => self.counts.resent += 1,
-                _ => self.sent_to = Some(end),
+                Some(_) => self.sent_to = Some(end),
+                None => {
+                    self.arrived = Arrived::from(tcp.sequence);
+                    self.sent_to = Some(end);
+                }
             }
         }
     }

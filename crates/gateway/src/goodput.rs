@@ -6,18 +6,20 @@ const MOST_HOLES: usize = 4096;
 /// What has arrived of one direction: everything below `next`, except the holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
-    /// The first byte, then counted on without wrapping; nothing has come before that.
-    next: Option<u64>,
+    /// A sequence number, counted on without wrapping.
+    next: u64,
     holes: Vec<(u64, u64)>,
 }
 
 impl Arrived {
+    /// Nothing has arrived, and the first byte sent is `sequence`: the packet that has it may be lost.
+    pub(crate) fn from(sequence: u32) -> Arrived {
+        Arrived { next: (1 << 32) + u64::from(sequence), holes: Vec::new() }
+    }
+
     /// `bytes` from `sequence` on arrive; returns how many of them are new.
     pub(crate) fn take(&mut self, sequence: u32, bytes: u32) -> u32 {
-        let Some(next) = self.next else {
-            self.next = Some((1 << 32) + u64::from(sequence) + u64::from(bytes));
-            return bytes;
-        };
+        let next = self.next;
         let from = unwrapped(next, sequence);
         let to = from + u64::from(bytes);
         let mut new = to.saturating_sub(from.max(next));
@@ -27,7 +29,7 @@ impl Arrived {
                 self.holes.remove(0);
             }
         }
-        self.next = Some(next.max(to));
+        self.next = next.max(to);
         if from < next && !self.holes.is_empty() {
             new += self.fill(from, to);
         }
@@ -64,8 +66,8 @@ mod tests {
 
     #[test]
     fn what_comes_twice_counts_once_in_any_order_and_across_the_wrap() {
-        let mut arrived = Arrived::default();
         let start = u32::MAX - 1500;
+        let mut arrived = Arrived::from(start);
         let at = |k: u32| start.wrapping_add(k * 1000);
         let new: Vec<u32> =
             [0, 1, 3, 3, 5, 2, 2, 4, 0, 6].iter().map(|k| arrived.take(at(*k), 1000)).collect();
@@ -74,8 +76,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lost_at_first_counts_when_it_is_sent_again() {
+        let mut arrived = Arrived::from(5000);
+        assert_eq!(
+            [7000, 5000, 6000, 5000].map(|sequence| arrived.take(sequence, 1000)),
+            [1000, 1000, 1000, 0]
+        );
+    }
+
+    #[test]
     fn a_piece_fills_a_part_of_a_hole() {
-        let mut arrived = Arrived::default();
+        let mut arrived = Arrived::from(0);
         arrived.take(0, 100);
         assert_eq!(arrived.take(1000, 100), 100);
         assert_eq!(arrived.take(400, 100), 100);

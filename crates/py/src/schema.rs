@@ -5,9 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{
-    Algorithm, Context, Conventions, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry,
-};
+use sojourn_aqm::{Algorithm, Context, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
@@ -52,13 +50,7 @@ pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
 }
 
 /// A marker needs no link.
-const ANYWHERE: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    conventions: Conventions::Default,
-};
+const ANYWHERE: Context = Context::new(1, Limit::Packets(1));
 
 /// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.
 #[pyfunction]

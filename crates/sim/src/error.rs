@@ -1,16 +1,16 @@
-//! What can be wrong with a plan, and with a run.
+//! Errors of plans and of runs.
 
 use sojourn_aqm::SpecError;
 use std::fmt;
 
-/// A plan that cannot be run: which key, why, what is allowed, the nearest match.
+/// A plan that is refused: the key, the reason, the allowed values, the nearest match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanError {
     /// The offending key, as in the scenario file: `queue.aqm`, `traffic.ftp.to`.
     pub key: String,
-    /// What is wrong with it, as the rest of a sentence.
+    /// The reason, as the predicate of a sentence about the key.
     pub problem: String,
-    /// What would be right; empty if that is obvious.
+    /// The allowed values; empty if obvious.
     pub allowed: String,
     /// The nearest valid word.
     pub nearest: Option<String>,
@@ -24,7 +24,7 @@ impl PlanError {
         self.allowed = allowed.into();
         self
     }
-    /// A spec's error, at `key` of the scenario.
+    /// The error of a spec at `key` of the scenario.
     pub(crate) fn spec(key: &str, error: SpecError) -> PlanError {
         PlanError {
             key: key.to_owned(),
@@ -50,16 +50,16 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// A run that gave no record.
+/// A run that ended without a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// The caller asked to stop.
+    /// The caller cancelled the run.
     #[error("cancelled")]
     Cancelled,
-    /// More connections than a run can hold.
+    /// The run opened more connections than it can hold.
     #[error("more than {0} connections were opened")]
     TooManyFlows(u64),
-    /// Packets appeared or vanished: a mistake in the simulator.
+    /// The packet counts are inconsistent: a defect of the simulator.
     #[error("packets were not conserved: {0}")]
     Conservation(String),
 }

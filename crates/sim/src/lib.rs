@@ -1,9 +1,9 @@
 //! Exact packet simulation in virtual time.
 //!
-//! [`Plan`] says what to simulate, [`Simulation`] does it, [`Record`] is what it leaves behind. Inside:
-//! `sim` (the packet cycle), `engine` (pending events), `link`, `path` and `queue` (the network), `flow`, `tcp` and
-//! `traffic` (the end systems), `record` (counters). [`testbed`] has the queues alone, for real packets. The algorithms
-//! come from `sojourn-aqm` unchanged.
+//! A [`Plan`] describes a run, [`Simulation`] executes it, and a [`Record`] holds the results. Modules: `sim`
+//! (the packet cycle), `engine` (events), `link`, `path` and `queue` (the network), `flow`, `tcp` and
+//! `traffic` (the end systems), `record` (counters). [`testbed`] offers the queues alone, for real packets.
+//! The algorithms are those of `sojourn-aqm`, unchanged.
 
 #![forbid(unsafe_code)]
 

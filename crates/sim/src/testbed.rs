@@ -1,7 +1,8 @@
-//! QueueSet and their links without a network around them: for a world that has senders and a clock of its own.
+//! QueueSet and their links without a network around them: for a world that has senders and a clock of its
+//! own.
 //!
-//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is virtual
-//! here as everywhere: whoever comes late serves what was due in the order in which it was due.
+//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is
+//! virtual here as everywhere: whoever comes late serves what was due in the order in which it was due.
 
 pub use crate::queue::Outcome;
 use crate::{
@@ -165,8 +166,8 @@ impl QueueSet {
         self.tell(link, on_outcome);
     }
 
-    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`: it is
-    /// idle from now on.
+    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`:
+    /// it is idle from now on.
     pub fn serve(
         &mut self,
         link: usize,

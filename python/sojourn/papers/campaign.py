@@ -13,7 +13,7 @@ from os import PathLike
 
 import polars as pl
 
-from sojourn.papers.experiment import Arm, Modelled, Observations, Solve
+from sojourn.papers.experiment import Arm, ModelArm, Observations, Solve
 from sojourn.papers.terms import Source
 from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.point import Point
@@ -105,9 +105,9 @@ class Campaign:
         self._batch(traced, self.tracing, shared.part(0, len(traced)))
         self._batch(others, self.plain, shared.part(len(traced), len(others)))
 
-    def calculate(self, cells: Iterable[tuple[str, str, Modelled, range]]) -> None:
+    def calculate(self, cells: Iterable[tuple[str, str, ModelArm, range]]) -> None:
         """Solve the equations of (reading, experiment, arm, seeds), all of one kind at once."""
-        groups: dict[tuple[Solve, range], list[tuple[str, str, Modelled]]] = {}
+        groups: dict[tuple[Solve, range], list[tuple[str, str, ModelArm]]] = {}
         for reading, experiment, model, seeds in cells:
             groups.setdefault((model.solve, seeds), []).append((reading, experiment, model))
         for (solve, seeds), group in groups.items():
@@ -124,7 +124,7 @@ class Campaign:
                     self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
                     self.solved += 1
 
-    def lasted(self, sources: Iterable[Source]) -> tuple[float, ...]:
+    def durations(self, sources: Iterable[Source]) -> tuple[float, ...]:
         """Return how long the runs of some arms lasted, in seconds, each length once, in order."""
         return tuple(sorted({self._lengths[one] for one in sources if one in self._lengths}))
 

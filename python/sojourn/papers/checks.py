@@ -45,7 +45,7 @@ class Check(Protocol):
         """Return the finding on the seeds at hand, however few."""
         ...
 
-    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
         """Return the arms of which more seeds may turn undecided into decided."""
         ...
 
@@ -81,7 +81,7 @@ class Below:
         """The arms of both terms."""
         return self.a.sources | self.b.sources
 
-    def wanting(self, samples: Samples) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples) -> frozenset[Source]:
         """Return all arms while undecided."""
         return self.sources if self.judge(samples).verdict is U else frozenset()
 
@@ -171,7 +171,7 @@ class Within:
         """The arms of both terms."""
         return self.a.sources | (self.b.sources if self.b else frozenset())
 
-    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
         """Return the arms while an inequality is undecided: the rule adds seeds to no equality."""
         one_sided = math.isinf(self.low) or math.isinf(self.high)
         return self.sources if one_sided and self.judge(samples).verdict is U else frozenset()
@@ -225,7 +225,7 @@ class ShareOfSeeds:
         """The arms of all terms."""
         return union(term.sources for term in self.terms)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: the threshold is fixed."""
         return frozenset()
 
@@ -256,7 +256,7 @@ class Computed:
     seeds: int = 0
     under: Mapping[str, Callable[[], Finding]] = field(default_factory=dict)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing."""
         return frozenset()
 

@@ -88,7 +88,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimResult:
     """A claim with its finding and what else is shown beside it.
 
     Attributes
@@ -163,7 +163,7 @@ def load_claims(source: Traversable) -> list[Claim]:
     ]
 
 
-def claims_frame(judged: Iterable[Judged]) -> pl.DataFrame:
+def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
     """Return one row a claim; the first eleven columns are the ones that the design fixes."""
     table = [
         {

@@ -70,7 +70,7 @@ Solve: TypeAlias = Callable[
 
 
 @dataclass(frozen=True)
-class Modelled:
+class ModelArm:
     """One algorithm in a paper's own equations instead of a scenario.
 
     Attributes
@@ -95,7 +95,7 @@ class Modelled:
         """The algorithm and its parameters in words."""
         return " ".join([self.algorithm, *(word for pair in self.parameters.items() for word in pair)])
 
-    def having(self, **parameters: str) -> Modelled:
+    def having(self, **parameters: str) -> ModelArm:
         """Return the arm with some parameters changed."""
         return replace(self, parameters={**self.parameters, **parameters})
 
@@ -124,7 +124,7 @@ class Experiment:
         Seeds of the full run, the most that an undecided inequality gets, and those of ``--quick``.
     short : callable
         What ``--quick`` runs in place of an arm; None leaves the arm out.
-    models : tuple of Modelled
+    models : tuple of ModelArm
         What is solved; the arms of a fluid experiment.
     beside : str
         The experiment that it is run with, for one that no claim is about.
@@ -141,10 +141,10 @@ class Experiment:
     most_seeds: int = MOST_SEEDS
     quick_seeds: int = QUICK_SEEDS
     short: Callable[[Arm], Arm | None] = lambda arm: arm
-    models: tuple[Modelled, ...] = ()
+    models: tuple[ModelArm, ...] = ()
     beside: str = ""
 
-    def guests(self, specs: Sequence[str]) -> Experiment:
+    def extra_aqms(self, specs: Sequence[str]) -> Experiment:
         """Return an experiment with other algorithms in this one's scenarios; no claim is about it."""
         # Some papers vary the buffer by the algorithm's own limit: it belongs to the place, too.
         places = {
@@ -205,7 +205,7 @@ class Reading:
     id: str
     title: str
     change: Callable[[Arm], Arm | None] = lambda _arm: None
-    model: Callable[[Modelled], Modelled | None] = lambda _arm: None
+    model: Callable[[ModelArm], ModelArm | None] = lambda _arm: None
     metrics: Mapping[str, str] = field(default_factory=dict)
     experiments: frozenset[str] | None = None
     quick: frozenset[str] = frozenset()
@@ -218,7 +218,7 @@ class Reading:
         runs = experiment.runs(quick)
         return [changed for arm in runs if (changed := self.change(arm)) is not None]
 
-    def models(self, experiment: Experiment, quick: bool = False) -> list[Modelled]:
+    def models(self, experiment: Experiment, quick: bool = False) -> list[ModelArm]:
         """Return the arms in equations of `experiment` that this reading changes, changed."""
         if not self.touches(experiment, quick):
             return []

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from sojourn import _core
+from sojourn.papers.answers import answers
 from sojourn.papers.claims import Verdict
-from sojourn.papers.learned import learned
 from sojourn.papers.reproduction import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.runner.store import write_whole
@@ -69,7 +69,7 @@ def document(results: Sequence[Reproduction], command: str, directory: Path) -> 
 def _about(result: Reproduction, directory: Path) -> str:
     place = Path(os.path.relpath(result.report, directory)).as_posix()
     link = f"[Report of {result.paper.id}](./{place})" if " " not in place else result.paper.id
-    return f"{result.paper.citation}. {link}.\n\n{learned(result)}"
+    return f"{result.paper.citation}. {link}.\n\n{answers(result)}"
 
 
 def write(results: Sequence[Reproduction], command: str, directory: Path) -> Path:

@@ -1,9 +1,9 @@
 """From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
 
-`All` joins checks with "and", `AtLeast` counts those that hold, `Beside` shows a second check that does not
-decide, `Noted` adds a remark. `settle` is what is asked for one claim: it withholds the verdict where there
-are fewer seeds than the claim asks for. `judge_all` does so for every claim of a paper, under the primary
-reading and under each other reading, and corrects the probabilities for the number of claims (Holm).
+`All` joins checks with "and", `AtLeast` counts those that hold, `WithSecondary` reports a second check that
+does not decide, `WithRemark` adds a remark. `judge_claim` returns the finding of one claim: undecided where
+fewer seeds were run than the claim needs. `judge_all` judges every claim of a paper, under the primary
+reading and under each other reading, and corrects the p-values for the number of claims (Holm).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from sojourn import stats
 from sojourn.papers.checks import Check, Computed, union
-from sojourn.papers.claims import Claim, Finding, Judged, Verdict
+from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.terms import Samples, Source
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
@@ -37,11 +37,11 @@ class _Joined(ABC):
         """The most that a part asks for."""
         return max(part.seeds for part in self.parts)
 
-    def wanting(self, samples: Samples) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples) -> frozenset[Source]:
         """Return the arms of the parts that more seeds may help, unless all is decided."""
         if self.judge(samples).verdict is not U:
             return frozenset()
-        return union(part.wanting(samples) for part in self.parts)
+        return union(part.undecided_sources(samples) for part in self.parts)
 
     @abstractmethod
     def judge(self, samples: Samples) -> Finding:
@@ -63,9 +63,9 @@ class _Wrapped:
         """What the check asks for."""
         return self.check.seeds
 
-    def wanting(self, samples: Samples) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples) -> frozenset[Source]:
         """Return what the check wants."""
-        return self.check.wanting(samples)
+        return self.check.undecided_sources(samples)
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class AtLeast(_Joined):
 
 
 @dataclass(frozen=True)
-class Beside(_Wrapped):
+class WithSecondary(_Wrapped):
     """A check that decides and another that is only shown."""
 
     check: Check
@@ -172,7 +172,7 @@ class Beside(_Wrapped):
 
 
 @dataclass(frozen=True)
-class Noted(_Wrapped):
+class WithRemark(_Wrapped):
     """A check with a remark that its verdict cannot be understood without."""
 
     check: Check
@@ -195,7 +195,7 @@ def brief(finding: Finding) -> str:
     return f"{finding.measure}: {finding.effect:.4g}{interval}, {why}"
 
 
-def settle(check: Check, samples: Samples, quick: bool = False, least: int | None = None) -> Finding:
+def judge_claim(check: Check, samples: Samples, quick: bool = False, least: int | None = None) -> Finding:
     """Return the finding of `check`, undecided where it rests on fewer seeds than it asks for.
 
     Parameters
@@ -226,10 +226,10 @@ def judge_all(
     checks: Mapping[str, Check],
     primary: Samples,
     readings: Mapping[str, Samples],
-    details: Callable[[Claim, Finding], Judged],
+    details: Callable[[Claim, Finding], ClaimResult],
     quick: bool = False,
     least: int | None = None,
-) -> list[Judged]:
+) -> list[ClaimResult]:
     """Judge every claim of a paper, in order.
 
     Parameters
@@ -253,9 +253,9 @@ def judge_all(
     rows = []
     for claim in claims:
         check = checks[claim.id]
-        row = details(claim, settle(check, primary, quick, least))
+        row = details(claim, judge_claim(check, primary, quick, least))
         others = {name: samples for name, samples in readings.items() if touches(samples, check)}
-        verdicts = {name: settle(check, samples, quick).verdict for name, samples in others.items()}
+        verdicts = {name: judge_claim(check, samples, quick).verdict for name, samples in others.items()}
         rows.append(replace(row, sensitivity=verdicts))
     corrected = stats.holm([row.finding.p for row in rows])
     return [replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]

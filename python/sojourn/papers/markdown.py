@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sojourn import _core
-from sojourn.papers.claims import Judged
-from sojourn.papers.learned import learned
+from sojourn.papers.answers import answers
+from sojourn.papers.claims import ClaimResult
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction
@@ -33,7 +33,7 @@ def summary(result: Reproduction) -> str:
         *(_hosts(result) if result.selection.real else ()),
         "## What was learned",
         "",
-        learned(result),
+        answers(result),
         "",
         "## Claims",
         "",
@@ -67,7 +67,7 @@ def _hosts(result: Reproduction) -> list[str]:
     return lines + [f"- {doubt}" for doubt in (*late, *others)] + [""] * bool(late or others)
 
 
-def _row(item: Judged) -> str:
+def _row(item: ClaimResult) -> str:
     finding = item.finding
     effect = "" if finding.effect is None else f"{finding.effect:.4g}"
     if finding.low is not None and finding.high is not None:

@@ -9,11 +9,11 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
 from sojourn.errors import unknown
+from sojourn.papers.answers import Question
 from sojourn.papers.checks import Check
-from sojourn.papers.claims import Claim, Finding, Judged, load_claims, rows
+from sojourn.papers.claims import Claim, ClaimResult, Finding, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
-from sojourn.papers.learned import Lesson
-from sojourn.papers.published import Beside
+from sojourn.papers.published import Counterpart
 from sojourn.papers.real import Testbed
 from sojourn.worlds.simulated.executors import Reduce
 
@@ -55,7 +55,7 @@ class Paper:
         Whether an arm's samples over time are kept (of the first seed), by (reading id, experiment id, arm).
     cell : callable
         What of ours stands beside a row of ``published.csv``, or why nothing does.
-    lessons : sequence of Lesson
+    questions : sequence of Question
         Questions about the paper that its verdicts answer.
     columns : mapping or None
         The metrics of the report's tables, name to heading and unit; the usual ones if None.
@@ -74,15 +74,15 @@ class Paper:
     sections: Callable[[Reproduction], list[Section]]
     published: Mapping[str, float] = field(default_factory=dict)
     traced: Callable[[str, str, Arm], bool] = lambda _reading, _experiment, _arm: False
-    cell: Callable[[Mapping[str, str]], Beside] = lambda _row: "not compared"
-    lessons: Sequence[Lesson] = ()
+    cell: Callable[[Mapping[str, str]], Counterpart] = lambda _row: "not compared"
+    questions: Sequence[Question] = ()
     columns: Mapping[str, tuple[str, str]] | None = None
     testbeds: Mapping[str, Testbed] = field(default_factory=dict)
 
-    def joined_by(self, specs: Sequence[str]) -> Paper:
+    def with_aqms(self, specs: Sequence[str]) -> Paper:
         """Return the paper with further algorithms in the scenarios of all its experiments."""
-        guests = {one.id: [one.guests(specs)] if one.arms else [] for one in self.experiments}
-        return replace(self, experiments=[e for one in self.experiments for e in (one, *guests[one.id])])
+        extra_aqms = {one.id: [one.extra_aqms(specs)] if one.arms else [] for one in self.experiments}
+        return replace(self, experiments=[e for one in self.experiments for e in (one, *extra_aqms[one.id])])
 
     @cached_property
     def claims(self) -> list[Claim]:
@@ -118,10 +118,10 @@ class Paper:
         judged = [world for world in BUILT if world in worlds][:1]
         return judged + [world for world in worlds if world not in BUILT]
 
-    def details(self, claim: Claim, finding: Finding, world: str | None = None) -> Judged:
+    def details(self, claim: Claim, finding: Finding, world: str | None = None) -> ClaimResult:
         """Return a claim's row in a world (its first): finding, assumptions and published value."""
         experiments = [self.experiment(name) for name in claim.experiments]
         found = dict.fromkeys(name for one in experiments for name in one.assumptions)
         assumptions = tuple(found) if claim.assumed else ()
         world = world or self.worlds_of(claim)[0]
-        return Judged(claim, finding, world, assumptions, self.published.get(claim.id))
+        return ClaimResult(claim, finding, world, assumptions, self.published.get(claim.id))

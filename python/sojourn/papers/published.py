@@ -41,11 +41,11 @@ class Cell:
 
 
 #: What stands beside a printed number: a cell, a number that is calculated, or why nothing does.
-Beside: TypeAlias = Cell | float | str
+Counterpart: TypeAlias = Cell | float | str
 
 
 def beside(
-    rows: Sequence[Mapping[str, str]], cell: Callable[[Mapping[str, str]], Beside], samples: Samples
+    rows: Sequence[Mapping[str, str]], cell: Callable[[Mapping[str, str]], Counterpart], samples: Samples
 ) -> pl.DataFrame:
     """Return the published numbers with ours beside them.
 
@@ -82,7 +82,7 @@ def beside(
     return pl.DataFrame(table, schema=COLUMNS)
 
 
-def _ours(found: Beside, samples: Samples) -> tuple[stats.Estimate, str]:
+def _ours(found: Counterpart, samples: Samples) -> tuple[stats.Estimate, str]:
     """Return our number; without one, why there is none."""
     if isinstance(found, str):
         return stats.Estimate(None, None, 0), found

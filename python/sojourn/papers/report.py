@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from sojourn import _core
-from sojourn.papers.claims import Judged, Verdict, claims_frame
+from sojourn.papers.answers import answers
+from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
-from sojourn.papers.learned import learned
 from sojourn.papers.manifest import facts
 from sojourn.papers.reproduction import Reproduction
 from sojourn.papers.summary import estimates, select
@@ -80,7 +80,7 @@ def _highlights(result: Reproduction, seeds: int) -> list[tuple[str, str]]:
 
 
 def _sections(result: Reproduction) -> list[Section]:
-    words = learned(result)
+    words = answers(result)
     return [
         Section("What was learned", [Text(words)] if words else []),
         *result.paper.sections(result),
@@ -146,7 +146,7 @@ def verdicts(result: Reproduction) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _reason(item: Judged) -> str:
+def _reason(item: ClaimResult) -> str:
     finding = item.finding
     claimed = f"Claimed: {finding.claimed}." if finding.claimed else ""
     lasting = f"Runs of {item.lasting}." if item.lasting else ""

@@ -21,9 +21,9 @@ import polars as pl
 from sojourn.algorithms import Aqm
 from sojourn.api import canonical
 from sojourn.errors import disk, place
-from sojourn.papers import needs
+from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
-from sojourn.papers.claims import Claim, Finding, Judged, Verdict, claims_frame
+from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, claims_frame
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, command, finish
 from sojourn.papers.paper import Paper
@@ -45,7 +45,7 @@ class Reproduction:
         The paper.
     selection : Selection
         What was asked for.
-    judged : sequence of Judged
+    judged : sequence of ClaimResult
         Every claim of the paper, in order, in every world that it stands in.
     campaign : Campaign
         The runs and their metrics.
@@ -59,7 +59,7 @@ class Reproduction:
 
     paper: Paper
     selection: Selection
-    judged: Sequence[Judged]
+    judged: Sequence[ClaimResult]
     campaign: Campaign
     directory: Path
     seconds: float
@@ -103,12 +103,12 @@ class Reproduction:
         return command(self.paper, self.selection)
 
     @cached_property
-    def counted(self) -> list[Judged]:
+    def counted(self) -> list[ClaimResult]:
         """The rows of the worlds that were asked for: a claim has no more than one."""
         return [item for item in self.judged if item.world in self.selection.worlds]
 
     @cached_property
-    def elsewhere(self) -> list[Judged]:
+    def elsewhere(self) -> list[ClaimResult]:
         """The rows of other worlds: nothing was run for them."""
         return [item for item in self.judged if item.world not in self.selection.worlds]
 
@@ -168,24 +168,24 @@ def reproduce(
         If runs failed or the results cannot be written.
     """
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
-    guests = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
-    selection = Selection(experiment, world, quick, guests, tuple(dict.fromkeys(arms)))
+    extra_aqms = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
+    selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)))
     refuse(selection)
-    paper = paper.joined_by(guests) if guests else paper
+    paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
     claims = chosen(paper, selection)
     directory = place(out) if out is not None else default_directory(paper, selection)
     claim(directory, "reproduce", paper.id)
-    wanted = needs.jobs(paper, claims, selection)
+    wanted = required_runs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)
-    models = [] if selection.real else needs.models(paper, claims, quick)
+    models = [] if selection.real else required_runs.models(paper, claims, quick)
     if models:
         say(f"solving the equations of {len(models)} models of {paper.id}")
         campaign.calculate(models)
-    say(f"{_count(wanted)} runs of {paper.id}{needs.how_long(wanted, selection)}")
+    say(f"{_count(wanted)} runs of {paper.id}{required_runs.how_long(wanted, selection)}")
     campaign.run(wanted)
     if not quick and not selection.real:
-        more, harder = needs.more(paper, claims, campaign)
+        more, harder = required_runs.more(paper, claims, campaign)
         if harder:
             campaign.calculate(harder)
         if more:
@@ -213,13 +213,15 @@ def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campai
         raise disk(error, directory) from None
 
 
-def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection) -> list[Judged]:
+def _judge(
+    paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection
+) -> list[ClaimResult]:
     """Return a row for every claim in every world that it stands in; judged is the world asked for."""
 
     def home(claim: Claim) -> str | None:
         return next((world for world in paper.worlds_of(claim) if world in selection.worlds), None)
 
-    def details(claim: Claim, finding: Finding) -> Judged:
+    def details(claim: Claim, finding: Finding) -> ClaimResult:
         return paper.details(claim, finding, home(claim))
 
     # Readings are not run in the real world, and repetitions there are few.
@@ -230,7 +232,7 @@ def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, selection: 
     found = judge_all(asked, paper.checks, primary, views, details, selection.quick, least)
     by_id = {item.claim.id: item for item in found}
 
-    def row(claim: Claim, world: str) -> Judged:
+    def row(claim: Claim, world: str) -> ClaimResult:
         if world == home(claim) and claim.id in by_id:
             return by_id[claim.id]
         awaits = world == REAL and not selection.real
@@ -241,10 +243,10 @@ def _judge(paper: Paper, claims: frozenset[str], campaign: Campaign, selection: 
     return [_timed(item, paper, campaign) for item in rows]
 
 
-def _timed(item: Judged, paper: Paper, campaign: Campaign) -> Judged:
+def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
     """Return a row with the lengths of the runs that it rests on."""
     sources = paper.checks[item.claim.id].sources if item.finding.n else frozenset()
-    return replace(item, run_seconds=campaign.lasted(sources))
+    return replace(item, run_seconds=campaign.durations(sources))
 
 
 def _write(result: Reproduction) -> None:

@@ -48,7 +48,7 @@ class Trend:
         """The arms of all terms."""
         return union(term.sources for term in self.terms)
 
-    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
         """Return the arms at both ends while these are undecided."""
         return (
             self.terms[0].sources | self.terms[-1].sources
@@ -116,7 +116,7 @@ class RankCorrelation:
         """The arms of all terms."""
         return union(term.sources for term in (*self.along, *self.terms))
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: no inequality between samples."""
         return frozenset()
 

@@ -1,6 +1,6 @@
 //! The RED of one precedence of RIO: its thresholds, average and counter.
 
-use super::Config;
+use super::Constants;
 use crate::{
     PacketView,
     classes::Classes,
@@ -46,7 +46,7 @@ impl Precedence {
     }
 
     /// p_b spread by the counter; counts the packet.
-    pub(super) fn probability(&mut self, packet: &PacketView, config: &Config) -> f64 {
+    pub(super) fn probability(&mut self, packet: &PacketView, config: &Constants) -> f64 {
         let (base, size) = (self.base(config.gentle), f64::from(packet.bytes));
         if !config.ns2 {
             self.count += 1;

@@ -1,27 +1,31 @@
-//! A calendar queue (R. Brown, CACM 31(10), 1988): to file an event and to take the next one cost the same
-//! however many are pending. Time is cut into buckets of a power of two nanoseconds; each day has a list. Sixty-four buckets
-//! are a year, on which a bitmap says which buckets have one. What lies farther ahead than all years waits in a heap beside
-//! them until its year is opened, and so do very many timers, which take sixteen bytes each there. A day is about half
-//! as long as two pending events are apart, so few have more than one.
+//! A calendar queue (R. Brown, CACM 31(10), 1988): enqueue and dequeue take constant time, however many
+//! events are pending.
 //!
-//! A year is put in order when it is opened. Until then, whoever files an event looks at no other: that other has left
-//! the cache long ago. Equal events, of which only timers are known, are alike.
+//! Time is divided into buckets of 2^shift nanoseconds, each with a linked list of events. Sixty-four buckets
+//! form a year, with a bitmap of those that are not empty. Events beyond the last year wait in a heap and
+//! move to a bucket when their year is reached. A large number of timers is kept in a second heap, at sixteen
+//! bytes each. A bucket is about half as long as the mean gap between pending events, so few buckets hold
+//! more than one.
 //!
-//! How long buckets are decides what it costs, never the order.
+//! The lists of a year are sorted when the year becomes current. Until then an insertion reads no other
+//! event, which would be a cache miss. Equal events are interchangeable; only timers may be equal.
+//!
+//! Bucket length and the number of years affect the cost, never the order.
 
 use super::{event::Event, heap::Heap};
 use std::{hint::black_box, iter::successors, mem::replace};
 
 const NONE: u32 = u32::MAX;
-/// So few timers are filed on the years: a cache holds them, and years cost less than the heap.
-const FEW: usize = 1000;
-/// Room for no more events than this is made ahead: 64 MiB.
-const MOST: usize = 1 << 20;
-/// So many, pending, are no longer in a near cache when their time comes.
-const MANY: usize = 4096;
-/// A list that is longer is not put in order one by one.
-const SHORT: usize = 16;
-/// Days of a year, and the power of two that this is.
+/// Up to this number, timers are kept in the buckets: they fit into a cache, and buckets cost less than the
+/// heap.
+const MAX_TIMERS_IN_BUCKETS: usize = 1000;
+/// Nodes that are allocated in advance at most: 64 MiB.
+const MAX_RESERVED: usize = 1 << 20;
+/// With more nodes than this, a pending event has left the L1 cache by the time it is dequeued.
+const MIN_PREFETCHED: usize = 4096;
+/// A longer list is not sorted by insertion.
+const MAX_INSERTION_SORT: usize = 16;
+/// Buckets of a year, and its base-2 logarithm.
 const BUCKETS: usize = 1 << YEAR_BITS;
 const YEAR_BITS: u32 = 6;
 
@@ -35,41 +39,51 @@ struct Node<T> {
 
 #[derive(Clone, Copy, Debug)]
 struct Year {
-    /// Which buckets have a list, which of these more than one event in any order, and the head_index node of each.
+    /// Bitmap of the buckets that hold an event.
     occupied: u64,
+    /// Bitmap of the buckets that hold several events in arbitrary order.
     unsorted: u64,
+    /// The first node of each list.
     buckets: [u32; BUCKETS],
 }
 
 const EMPTY: Year = Year { occupied: 0, unsorted: 0, buckets: [NONE; BUCKETS] };
 
-/// The pending events, each with what it is about.
+/// The place of a bucket: an index into `CalendarQueue::years` and one into `Year::buckets`.
+#[derive(Clone, Copy)]
+struct Slot {
+    year: usize,
+    bucket: usize,
+}
+
+/// The pending events, each with an item.
 #[derive(Clone, Debug)]
 pub(crate) struct CalendarQueue<T> {
     nodes: Vec<Node<T>>,
-    /// The head_index node that is free.
+    /// The first node of the free list.
     free: u32,
-    /// A power of two of years, from the `current` one on.
+    /// A power of two of years, from `current` on.
     years: Vec<Year>,
-    /// A day lasts 2^shift nanoseconds.
+    /// A bucket lasts 2^shift nanoseconds.
     shift: u32,
-    /// The year of the event occupied last.
+    /// The year of the event dequeued last.
     current: u64,
-    /// The next event, or [`Event::NEVER`], and its place; none if it is on no year.
+    /// The next event, or [`Event::NEVER`].
     head: Event,
+    /// Its node; [`NONE`] if it is in a heap.
     head_index: u32,
-    /// The year from which on buckets are not in order.
-    unordered: u64,
-    /// The event that was put in order among others last, and its place.
+    /// The first year whose lists are not sorted.
+    unsorted_from: u64,
+    /// The event that was last inserted into a sorted list, and its node.
     insert_hint: (Event, u32),
-    /// Events that were beyond the years when they were filed.
+    /// Events beyond the last year at the time they were enqueued. All events in the two heaps belong to a
+    /// year after that of `head`, unless `head` is itself in a heap.
     far: Heap<(Event, u32)>,
-    /// Events that were filed as timers, if those are set apart. None of these or those belongs on the year of the next
-    /// event, or before.
+    /// Timers, if they are kept apart.
     timers: Heap<Event>,
-    sets_apart: bool,
-    /// What timers are about.
-    nothing: T,
+    separates_timers: bool,
+    /// The item of every timer in the heap.
+    timer_item: T,
 }
 
 impl<T: Copy + Default> CalendarQueue<T> {
@@ -82,12 +96,12 @@ impl<T: Copy + Default> CalendarQueue<T> {
             current: 0,
             head: Event::NEVER,
             head_index: NONE,
-            unordered: u64::MAX,
+            unsorted_from: u64::MAX,
             insert_hint: (Event::NEVER, NONE),
             far: Heap::new(),
             timers: Heap::new(),
-            sets_apart: false,
-            nothing: T::default(),
+            separates_timers: false,
+            timer_item: T::default(),
         }
     }
 
@@ -97,7 +111,7 @@ impl<T: Copy + Default> CalendarQueue<T> {
         self.head
     }
 
-    /// File an event that is not before the one occupied last.
+    /// Enqueue an event that is not before the one dequeued last.
     #[inline(never)]
     pub(crate) fn push(&mut self, event: Event) {
         self.push_with(|item| {
@@ -106,12 +120,12 @@ impl<T: Copy + Default> CalendarQueue<T> {
         });
     }
 
-    /// File an event that is about nothing, comes seldom and mostly long after it was filed.
+    /// Enqueue an event without an item that is rare and usually far ahead.
     #[inline(never)]
     pub(crate) fn push_timer(&mut self, event: Event) {
-        let year = self.day(event) >> YEAR_BITS;
-        let is_behind = self.head_index != NONE && year > self.day(self.head) >> YEAR_BITS;
-        if !self.sets_apart || !is_behind && !self.is_beyond(year) {
+        let year = self.year_of(event);
+        let is_after_head = self.head_index != NONE && year > self.year_of(self.head);
+        if !self.separates_timers || !is_after_head && !self.is_beyond(year) {
             return self.push(event);
         }
         self.timers.push(event);
@@ -120,32 +134,32 @@ impl<T: Copy + Default> CalendarQueue<T> {
         }
     }
 
-    /// So many timers are to come, and about so many other events pending at a time. Room made now need not be
-    /// moved when it becomes full.
+    /// Allocate memory for this number of timers and of other pending events, so that it need not grow and be
+    /// copied.
     pub(crate) fn expect(&mut self, timers: usize, others: usize) {
-        self.nodes.reserve_exact(others.min(MOST));
-        self.sets_apart = timers > FEW;
-        if self.sets_apart {
+        self.nodes.reserve_exact(others.min(MAX_RESERVED));
+        self.separates_timers = timers > MAX_TIMERS_IN_BUCKETS;
+        if self.separates_timers {
             self.timers.reserve(timers);
         }
     }
 
-    /// File the event that `make` says, when it has written down what that is about.
+    /// Enqueue the event that `make` returns; `make` also writes the item in place.
     #[inline(always)]
     pub(crate) fn push_with(&mut self, make: impl FnOnce(&mut T) -> Event) {
         while self.free as usize >= self.nodes.len() {
-            self.make_room();
+            self.grow();
         }
-        let (place, nodes) = (self.free, &mut self.nodes[..]);
-        let node = &mut nodes[place as usize];
+        let (index, nodes) = (self.free, &mut self.nodes[..]);
+        let node = &mut nodes[index as usize];
         self.free = node.next;
         let event = make(&mut node.item);
         node.event = event;
-        self.file(event, place);
+        self.enqueue(event, index);
     }
 
     #[cold]
-    fn make_room(&mut self) {
+    fn grow(&mut self) {
         if self.nodes.len() > 2 * BUCKETS * self.years.len() {
             self.adapt();
         }
@@ -154,184 +168,191 @@ impl<T: Copy + Default> CalendarQueue<T> {
         }
     }
 
-    /// One free node more.
+    /// Add one node to the free list, which is empty.
     fn add_node(&mut self) {
         self.free = self.nodes.len() as u32;
         self.nodes.push(Node { event: Event::NEVER, next: NONE, item: T::default() });
     }
 
-    /// The day of an event.
+    /// The bucket of an event, counted from time 0.
     #[inline(always)]
-    fn day(&self, event: Event) -> u64 {
+    fn bucket_of(&self, event: Event) -> u64 {
         event.time().wrapping_shr(self.shift)
     }
 
-    /// Whether this year lies farther ahead than all there are.
+    /// The year of an event, counted from time 0.
+    #[inline(always)]
+    fn year_of(&self, event: Event) -> u64 {
+        self.bucket_of(event) >> YEAR_BITS
+    }
+
+    /// Whether a year lies after the last one.
     #[inline(always)]
     fn is_beyond(&self, year: u64) -> bool {
         year - self.current >= self.years.len() as u64
     }
 
-    /// Where a year lies.
+    /// The index of a year in `years`.
     #[inline(always)]
-    fn number(&self, year: u64) -> usize {
+    fn year_index(&self, year: u64) -> usize {
         year as usize & (self.years.len() - 1)
     }
 
-    /// File an event: it comes before all of its day, unless its year is in order.
+    /// Put an event at the front of its list, unless lists of its year are sorted.
     #[inline(always)]
-    fn file(&mut self, event: Event, place: u32) {
-        let day = self.day(event);
-        if self.is_beyond(day >> YEAR_BITS) {
-            return self.file_far(event, place);
+    fn enqueue(&mut self, event: Event, index: u32) {
+        let bucket = self.bucket_of(event);
+        if self.is_beyond(bucket >> YEAR_BITS) {
+            return self.enqueue_far(event, index);
         }
-        if day >> YEAR_BITS < self.unordered {
-            return self.file_in_order(event, place);
+        if bucket >> YEAR_BITS < self.unsorted_from {
+            return self.enqueue_sorted(event, index);
         }
-        let number = self.number(day >> YEAR_BITS);
-        let (year, slot) = (&mut self.years[number], day as usize % BUCKETS);
-        year.unsorted |= year.occupied & 1 << slot;
-        year.occupied |= 1 << slot;
-        self.nodes[place as usize].next = replace(&mut year.buckets[slot], place);
+        let year_index = self.year_index(bucket >> YEAR_BITS);
+        let (year, bucket) = (&mut self.years[year_index], bucket as usize % BUCKETS);
+        year.unsorted |= year.occupied & 1 << bucket;
+        year.occupied |= 1 << bucket;
+        self.nodes[index as usize].next = replace(&mut year.buckets[bucket], index);
     }
 
     #[inline(never)]
-    fn file_in_order(&mut self, event: Event, place: u32) {
-        let day = self.day(event);
-        let number = self.number(day >> YEAR_BITS);
-        let (year, slot) = (&mut self.years[number], day as usize % BUCKETS);
-        if year.occupied >> slot & 1 == 0 {
-            year.occupied |= 1 << slot;
-            year.buckets[slot] = place;
-            self.nodes[place as usize].next = NONE;
+    fn enqueue_sorted(&mut self, event: Event, index: u32) {
+        let bucket = self.bucket_of(event);
+        let year_index = self.year_index(bucket >> YEAR_BITS);
+        let (year, bucket) = (&mut self.years[year_index], bucket as usize % BUCKETS);
+        if year.occupied >> bucket & 1 == 0 {
+            year.occupied |= 1 << bucket;
+            year.buckets[bucket] = index;
+            self.nodes[index as usize].next = NONE;
         } else {
-            self.insert(event, place, (number, slot));
+            self.insert(event, index, Slot { year: year_index, bucket });
         }
         if event < self.head {
-            self.set_head(event, place);
+            self.set_head(event, index);
         }
     }
 
-    /// Put an event among others of its day, which are in order.
+    /// Insert an event into a sorted list.
     #[inline(never)]
-    fn insert(&mut self, event: Event, place: u32, (number, slot): (usize, usize)) {
-        // Very many may be filed for one time, one behind the other: so it begins with the last one, if that is pending
-        // (which [`CalendarQueue::set_head`] sees to).
-        let (last, behind) = replace(&mut self.insert_hint, (event, place));
-        if self.head <= last && last < event && self.day(last) == self.day(event) {
-            let mut next = self.nodes[behind as usize].next;
-            insert(&mut self.nodes, &mut next, place);
-            self.nodes[behind as usize].next = next;
+    fn insert(&mut self, event: Event, index: u32, slot: Slot) {
+        // Many events may be enqueued in order for one time, so the search starts at the one inserted last if
+        // it is still pending (see [`CalendarQueue::set_head`]).
+        let (last, last_index) = replace(&mut self.insert_hint, (event, index));
+        if self.head <= last && last < event && self.bucket_of(last) == self.bucket_of(event) {
+            let mut next = self.nodes[last_index as usize].next;
+            insert(&mut self.nodes, &mut next, index);
+            self.nodes[last_index as usize].next = next;
         } else {
-            insert(&mut self.nodes, &mut self.years[number].buckets[slot], place);
+            insert(&mut self.nodes, &mut self.years[slot.year].buckets[slot.bucket], index);
         }
     }
 
-    /// Put the buckets of a year in order.
-    fn order(&mut self, year: u64) {
-        let number = self.number(year);
-        let year = &mut self.years[number];
-        if self.nodes.len() > MANY {
-            // They lie anywhere. Read at once, they are waited for together instead of one by one.
-            let behind = |place: u32| self.nodes.get(place as usize).map_or(NONE, |node| node.next);
-            black_box(year.buckets.map(behind).map(behind));
+    /// Sort the lists of a year.
+    fn sort_year(&mut self, year: u64) {
+        let year_index = self.year_index(year);
+        let year = &mut self.years[year_index];
+        if self.nodes.len() > MIN_PREFETCHED {
+            // The nodes are scattered in memory: reading them together overlaps the cache misses.
+            let next = |index: u32| self.nodes.get(index as usize).map_or(NONE, |node| node.next);
+            black_box(year.buckets.map(next).map(next));
         }
-        let mut rest = replace(&mut year.unsorted, 0);
-        while rest > 0 {
-            sort(&mut self.nodes, &mut year.buckets[rest.trailing_zeros() as usize]);
-            rest &= rest - 1;
+        let mut unsorted = replace(&mut year.unsorted, 0);
+        while unsorted > 0 {
+            sort(&mut self.nodes, &mut year.buckets[unsorted.trailing_zeros() as usize]);
+            unsorted &= unsorted - 1;
         }
     }
 
-    /// An event, which is on a year or not, becomes the next: what was filed last may have been occupied before.
-    fn set_head(&mut self, event: Event, place: u32) {
-        (self.head, self.head_index) = (event, place);
+    /// Make an event the next one. The insertion hint is dropped: it might name an event dequeued before.
+    fn set_head(&mut self, event: Event, index: u32) {
+        (self.head, self.head_index) = (event, index);
         self.insert_hint = (Event::NEVER, NONE);
     }
 
     #[inline(never)]
-    fn file_far(&mut self, event: Event, place: u32) {
-        self.far.push((event, place));
+    fn enqueue_far(&mut self, event: Event, index: u32) {
+        self.far.push((event, index));
         if event < self.head {
             self.set_head(event, NONE);
         }
     }
 
-    /// Take the event that [`CalendarQueue::peek`] showed, of which there must be one: what it is about, which lies there
-    /// until the next is filed.
+    /// Dequeue the event that [`CalendarQueue::peek`] returned, which must exist. Returns its item, which
+    /// stays valid until the next event is enqueued.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> &mut T {
-        let (day, place) = (self.day(self.head), self.head_index);
-        let (number, slot) = (self.number(day >> YEAR_BITS), day as usize % BUCKETS);
-        let Some(node) = self.nodes.get(place as usize) else { return self.pop_far() };
-        let year = &self.years[number];
-        let (behind, mut occupied) = (node.next, year.occupied);
-        let mut next = behind;
-        if behind == NONE {
+        let (bucket, index) = (self.bucket_of(self.head), self.head_index);
+        let (year_index, slot) = (self.year_index(bucket >> YEAR_BITS), bucket as usize % BUCKETS);
+        let Some(node) = self.nodes.get(index as usize) else { return self.pop_far() };
+        let year = &self.years[year_index];
+        let (after, mut occupied) = (node.next, year.occupied);
+        let mut next = after;
+        if after == NONE {
             occupied &= !(1 << slot);
-            next = year.buckets[occupied.trailing_zeros() as usize % BUCKETS]; // what comes earlier on this year is over
+            next = year.buckets[occupied.trailing_zeros() as usize % BUCKETS]; // earlier buckets are empty
         }
         let event = match self.nodes.get(next as usize) {
             Some(node) if occupied > 0 => node.event,
             _ => return self.pop_last(slot),
         };
-        let (node, year) = (&mut self.nodes[place as usize], &mut self.years[number]);
-        self.current = day >> YEAR_BITS;
-        (year.buckets[slot], year.occupied) = (behind, occupied);
+        let (node, year) = (&mut self.nodes[index as usize], &mut self.years[year_index]);
+        self.current = bucket >> YEAR_BITS;
+        (year.buckets[slot], year.occupied) = (after, occupied);
         (self.head, self.head_index) = (event, next);
         node.next = self.free;
-        self.free = place;
+        self.free = index;
         &mut node.item
     }
 
-    /// The same where nothing else is on the year.
+    /// Dequeue the last event of a year.
     #[inline(never)]
-    fn pop_last(&mut self, slot: usize) -> &mut T {
-        self.current = self.day(self.head) >> YEAR_BITS;
-        let (number, place) = (self.number(self.current), self.head_index);
-        let year = &mut self.years[number];
-        (year.buckets[slot], year.occupied) = (NONE, 0);
+    fn pop_last(&mut self, bucket: usize) -> &mut T {
+        self.current = self.year_of(self.head);
+        let (year_index, index) = (self.year_index(self.current), self.head_index);
+        let year = &mut self.years[year_index];
+        (year.buckets[bucket], year.occupied) = (NONE, 0);
         self.advance();
-        self.release(place)
+        self.release(index)
     }
 
-    /// The node is free: what it was about.
-    fn release(&mut self, place: u32) -> &mut T {
-        let node = &mut self.nodes[place as usize];
+    /// Return a node to the free list; its item stays readable.
+    fn release(&mut self, index: u32) -> &mut T {
+        let node = &mut self.nodes[index as usize];
         node.next = self.free;
-        self.free = place;
+        self.free = index;
         &mut node.item
     }
 
+    /// Dequeue an event that is in a heap.
     #[inline(never)]
     fn pop_far(&mut self) -> &mut T {
-        self.current = self.day(self.head) >> YEAR_BITS;
+        self.current = self.year_of(self.head);
         if self.timers.peek() == Some(self.head) {
             self.timers.pop();
             self.advance();
-            return &mut self.nothing;
+            return &mut self.timer_item;
         }
-        let (_, place) = self.far.pop().expect("an event is pending");
+        let (_, index) = self.far.pop().expect("an event is pending");
         self.advance();
-        self.release(place)
+        self.release(index)
     }
 
     fn year(&self, number: u64) -> &Year {
-        &self.years[self.number(number)]
+        &self.years[self.year_index(number)]
     }
 
-    /// Look for the next event, from the current year on.
+    /// Find the next event, from the current year on.
     #[inline(never)]
     fn advance(&mut self) {
         let count = self.years.len() as u64;
         let near = (self.current..self.current + count).find(|number| self.year(*number).occupied > 0);
-        let top_far = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
-        let top_far = self.timers.peek().map_or(top_far, |timer| timer.min(top_far));
-        let far = self.day(top_far) >> YEAR_BITS;
+        let top = self.far.peek().map_or(Event::NEVER, |(event, _)| event);
+        let top = self.timers.peek().map_or(top, |timer| timer.min(top));
+        let far = self.year_of(top);
         let next = match near {
             Some(near) if near < far => near,
             _ if self.is_beyond(far) => {
-                (self.head, self.head_index, self.unordered) = (top_far, NONE, u64::MAX);
+                (self.head, self.head_index, self.unsorted_from) = (top, NONE, u64::MAX);
                 return;
             }
             _ => {
@@ -339,131 +360,143 @@ impl<T: Copy + Default> CalendarQueue<T> {
                 far
             }
         };
-        self.order(next);
-        self.unordered = next + 1;
+        self.sort_year(next);
+        self.unsorted_from = next + 1;
         let year = self.year(next);
         self.head_index = year.buckets[year.occupied.trailing_zeros() as usize];
         self.head = self.nodes[self.head_index as usize].event;
     }
 
-    /// File on its year what belongs there.
+    /// Move the events of a year from the heaps to their buckets.
     fn fetch(&mut self, year: u64) {
-        (self.head, self.head_index, self.unordered) = (Event::NEVER, NONE, self.unordered.min(year));
-        while let Some((event, place)) = self.far.peek()
-            && self.day(event) >> YEAR_BITS == year
+        (self.head, self.head_index) = (Event::NEVER, NONE);
+        self.unsorted_from = self.unsorted_from.min(year);
+        while let Some((event, index)) = self.far.peek()
+            && self.year_of(event) == year
         {
             self.far.pop();
-            self.file(event, place);
+            self.enqueue(event, index);
         }
         while let Some(event) = self.timers.peek()
-            && self.day(event) >> YEAR_BITS == year
+            && self.year_of(event) == year
         {
             self.timers.pop();
             if self.free == NONE {
-                self.add_node(); // and do not adapt now
+                self.add_node(); // `grow` would call `adapt`, which must not run here
             }
             self.push(event);
         }
     }
 
-    /// Everything that is pending but timers set apart.
+    /// All pending events and their items, except timers in the heap.
     pub(crate) fn pending(&self) -> impl Iterator<Item = (Event, &T)> {
-        self.places().into_iter().map(|place| {
-            let node = &self.nodes[place as usize];
+        self.indices().into_iter().map(|index| {
+            let node = &self.nodes[index as usize];
             (node.event, &node.item)
         })
     }
 
-    fn places(&self) -> Vec<u32> {
+    /// The nodes in use.
+    fn indices(&self) -> Vec<u32> {
         let mut all = Vec::new();
-        for head_index in self.years.iter().flat_map(|year| year.buckets) {
-            all.extend(list(&self.nodes, head_index));
+        for head in self.years.iter().flat_map(|year| year.buckets) {
+            all.extend(list(&self.nodes, head));
         }
-        all.extend(self.far.iter().map(|(_, place)| place));
+        all.extend(self.far.iter().map(|(_, index)| index));
         all
     }
 
-    /// Make two buckets about as long as the next sixteenth of the events are apart (packets: timers are further away), and
-    /// years enough for most of them and a quarter more. To be called now and then.
+    /// Choose the length of a bucket and the number of years, and enqueue all events again. Two buckets are
+    /// about as long as the mean gap between the next sixteenth of the events (packets: timers are farther
+    /// ahead), and the years hold all but the last sixteenth and a quarter more. The caller decides how
+    /// often.
     #[cold]
     pub(crate) fn adapt(&mut self) {
-        let all = self.places();
+        let all = self.indices();
         if all.is_empty() {
             return;
         }
-        let began = self.current << YEAR_BITS << self.shift;
+        let start = self.current << YEAR_BITS << self.shift;
         let mut buckets = 0;
-        if let Some((gap, most)) = self.spread(&all) {
-            self.shift = u64::BITS - (gap / 2).max(1).leading_zeros();
-            buckets = 5 * ((most - began) >> self.shift) as usize / 4;
+        if let Some(spread) = self.spread(&all) {
+            self.shift = u64::BITS - (spread.gap / 2).max(1).leading_zeros();
+            buckets = 5 * ((spread.last - start) >> self.shift) as usize / 4;
         }
-        self.current = began >> self.shift >> YEAR_BITS;
+        self.current = start >> self.shift >> YEAR_BITS;
         let buckets = buckets.clamp(2 * all.len(), 16 * all.len());
         self.years = vec![EMPTY; buckets.div_ceil(BUCKETS).next_power_of_two()];
-        (self.far, self.unordered) = (Heap::new(), self.current);
-        for place in all {
-            self.file(self.nodes[place as usize].event, place);
+        (self.far, self.unsorted_from) = (Heap::new(), self.current);
+        for index in all {
+            self.enqueue(self.nodes[index as usize].event, index);
         }
         self.advance();
     }
 
-    /// How far the next sixteenth of the events at these places are apart, and the time of the last but a sixteenth.
-    /// What is due at once does not count: that may be very many.
-    fn spread(&self, places: &[u32]) -> Option<(u64, u64)> {
+    /// How the events of these nodes are spread over time. The earliest time does not count: very many events
+    /// may share it.
+    fn spread(&self, nodes: &[u32]) -> Option<Spread> {
         let mut times: Vec<u64> =
-            places.iter().map(|place| self.nodes[*place as usize].event.time()).collect();
-        let head_index = *times.iter().min()?;
-        times.retain(|time| *time > head_index);
-        let few = times.len() / 16;
-        let last = times.len().checked_sub(few + 1)?;
-        let most = *times.select_nth_unstable(last).1;
-        let near = *times.select_nth_unstable(few).1;
-        Some(((near - head_index) / (few as u64).max(1), most))
+            nodes.iter().map(|index| self.nodes[*index as usize].event.time()).collect();
+        let first = *times.iter().min()?;
+        times.retain(|time| *time > first);
+        let sixteenth = times.len() / 16;
+        let last = times.len().checked_sub(sixteenth + 1)?;
+        let last = *times.select_nth_unstable(last).1;
+        let near = *times.select_nth_unstable(sixteenth).1;
+        Some(Spread { gap: (near - first) / (sixteenth as u64).max(1), last })
     }
 
-    /// How many events may be pending before memory for more is needed.
+    /// The number of nodes: events that may be pending before memory for more is needed.
     pub(crate) fn capacity(&self) -> usize {
         self.nodes.len()
     }
 }
 
-/// Put the node at `place` into the list that begins with `head_index`, which is in order.
-fn insert<T>(nodes: &mut [Node<T>], head_index: &mut u32, place: u32) {
-    let event = nodes[place as usize].event;
+/// How pending events are spread over time.
+struct Spread {
+    /// The mean gap between the next sixteenth of them.
+    gap: u64,
+    /// The time before which all but the last sixteenth lie.
+    last: u64,
+}
+
+/// Insert a node into the sorted list that begins with `head`.
+fn insert<T>(nodes: &mut [Node<T>], head: &mut u32, index: u32) {
+    let event = nodes[index as usize].event;
     let mut before = NONE;
-    let mut next = *head_index;
+    let mut next = *head;
     while let Some(node) = nodes.get(next as usize)
         && node.event < event
     {
         (before, next) = (next, node.next);
     }
-    nodes[place as usize].next = next;
+    nodes[index as usize].next = next;
     match nodes.get_mut(before as usize) {
-        Some(node) => node.next = place,
-        None => *head_index = place,
+        Some(node) => node.next = index,
+        None => *head = index,
     }
 }
 
-/// Put the list that begins with `head_index` in order.
-fn sort<T>(nodes: &mut [Node<T>], head_index: &mut u32) {
-    let mut next = replace(head_index, NONE);
-    for _ in 0..SHORT {
+/// Sort the list that begins with `head`.
+fn sort<T>(nodes: &mut [Node<T>], head: &mut u32) {
+    let mut next = replace(head, NONE);
+    for _ in 0..MAX_INSERTION_SORT {
         let Some(node) = nodes.get(next as usize) else { return };
-        let place = replace(&mut next, node.next);
-        insert(nodes, head_index, place);
+        let index = replace(&mut next, node.next);
+        insert(nodes, head, index);
     }
-    let mut all: Vec<u32> = list(nodes, *head_index).chain(list(nodes, next)).collect();
-    all.sort_unstable_by_key(|place| nodes[*place as usize].event);
-    *head_index = NONE;
-    for place in all.into_iter().rev() {
-        nodes[place as usize].next = replace(head_index, place);
+    let mut all: Vec<u32> = list(nodes, *head).chain(list(nodes, next)).collect();
+    all.sort_unstable_by_key(|index| nodes[*index as usize].event);
+    *head = NONE;
+    for index in all.into_iter().rev() {
+        nodes[index as usize].next = replace(head, index);
     }
 }
 
-/// The places of the list that begins with `head_index`.
-fn list<T>(nodes: &[Node<T>], head_index: u32) -> impl Iterator<Item = u32> {
-    let place = |place: u32| (place != NONE).then_some(place);
-    successors(place(head_index), move |last| place(nodes[*last as usize].next))
+/// The nodes of the list that begins with `head`.
+fn list<T>(nodes: &[Node<T>], head: u32) -> impl Iterator<Item = u32> {
+    let index = |index: u32| (index != NONE).then_some(index);
+    successors(index(head), move |last| index(nodes[*last as usize].next))
 }
 
 #[cfg(test)]
@@ -475,14 +508,15 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
-        /// Events close together and far apart, ties and crowds among them, timers, a few or very many: the order is that
-        /// of a sorted map, whatever the buckets are like. (Mutants: years not put in order, or a year too few; long lists
-        /// the wrong way round; a place to begin with that is on another day, was occupied, or lies behind.)
+        /// Events close together and far apart, with ties, bursts at one time, and few or very many timers:
+        /// the order is that of a sorted map at any bucket length. (Mutants: years not sorted, or one too
+        /// few; long lists in reverse order; an insertion hint in another bucket, already dequeued, or after
+        /// the event.)
         #[test]
         fn agrees_with_a_sorted_map(
             steps in proptest::collection::vec((0u8..4, 0u32..45, any::<u64>()), 0..1000),
-            patience in 1usize..500,
-            timers in 1..2 * FEW,
+            steps_per_adapt in 1usize..500,
+            timers in 1..2 * MAX_TIMERS_IN_BUCKETS,
         ) {
             let (mut ours, mut model) = (CalendarQueue::new(), BTreeMap::new());
             ours.expect(timers, 0);
@@ -498,11 +532,12 @@ mod tests {
                         }
                     }
                 } else {
-                    let (is_timer, is_crowd) = (ahead % 3 == 0, ahead % 16 == 0);
-                    for _ in 0..if is_crowd { 40 } else { 1 } {
+                    let (is_timer, is_burst) = (ahead % 3 == 0, ahead % 16 == 0);
+                    for _ in 0..if is_burst { 40 } else { 1 } {
                         number += 1;
-                        let place = if what == 2 { number } else { (1 << 16) + number * 40_503 % (1 << 16) }; // in order or not
-                        let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, EventKind::Source, place);
+                        // Enqueued in order or not.
+                        let source = if what == 2 { number } else { (1 << 16) + number * 40_503 % (1 << 16) };
+                        let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, EventKind::Source, source);
                         if is_timer {
                             ours.push_timer(event);
                         } else {
@@ -511,7 +546,7 @@ mod tests {
                         model.insert(event, if is_timer { 0 } else { number });
                     }
                 }
-                if step % patience == 0 {
+                if step % steps_per_adapt == 0 {
                     ours.adapt();
                     prop_assert_eq!(ours.pending().count() + ours.timers.iter().count(), model.len());
                 }

@@ -1,49 +1,49 @@
-//! Virtual time: the events that are due, in order.
+//! Events and their order.
 //!
-//! Of two events at the same instant, the one that was certain earlier comes first, as in a simulator
-//! that files every event when its cause happens and keeps equal times in order (ns-2 does). Ties are
-//! common, not rare: ACK-clocked packets meet the queue exactly when a transmission ends, and whether the
-//! full buffer sees the arrival or the departure first decides who is dropped. Of two equally old
-//! arrivals, the packet that went straight onto its link was certain before the one that had to wait for
-//! the transmitter, and the second of a burst before the third of another: so a full buffer hits the
-//! packet that a growing window has added last. Then the kind and the number decide, so nothing depends on
-//! how many steps the simulator takes at once.
+//! Of two events at the same time, the one whose cause is older comes first, as in a simulator that schedules
+//! every event when its cause happens and keeps equal times in FIFO order (as ns-2 does). Ties are common:
+//! ACK-clocked packets arrive at the queue exactly when a transmission ends, and whether a full buffer
+//! handles the arrival or the departure first decides which packet is dropped. Of two arrivals of the same
+//! age, a packet that found its link idle comes before one that had to wait for the transmitter, and the
+//! second packet of a burst before the third of another, so a full buffer drops the packet that a growing
+//! window has added last. Kind and number break the remaining ties, so the order does not depend on how many
+//! steps the simulator combines into one event.
 
-/// What is due; the discriminant is the order of equally old events at equal times.
+/// The kind of an event; the discriminant orders events of equal time and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum EventKind {
     /// The run ends.
     End = 0,
-    /// The window of statistics opens.
+    /// The measurement window opens.
     Warmup,
-    /// A queue's transmitter has finished a packet.
+    /// The transmitter of a queue has sent a packet.
     Departure,
-    /// An algorithm's own timer.
+    /// The timer of an algorithm expires.
     AqmTimer,
-    /// A retransmission timer.
+    /// A retransmission timer expires.
     Retransmit,
-    /// A receiver's delayed acknowledgement.
+    /// A delayed acknowledgement is sent.
     DelayedAck,
-    /// A flow has nothing new to send from now on.
+    /// A flow, or a group of flows, stops sending new data.
     Stop,
-    /// A sender has waited long enough.
+    /// The send jitter of a sender is over.
     Release,
-    /// A source starts, or emits.
+    /// A source starts, or sends the next packet.
     Source,
-    /// Somebody asks for a page, or for the next object of one.
+    /// A web session requests a page, or the next object of one.
     Page,
-    /// An object of a page has come.
+    /// A web object has arrived.
     Object,
-    /// A connection whose rate is capped may send again.
+    /// The shaper of a connection releases the next packet.
     Paced,
-    /// The first packet on a link reaches its end.
+    /// A packet reaches the end of a link.
     Arrival,
-    /// Queues are sampled.
+    /// The queues are sampled.
     Sample,
-    /// Retransmission timers are looked at.
+    /// The retransmission timers are scanned.
     RtoScan,
-    /// It is time to look outside, since nothing else that is rare has happened for long.
+    /// The fast path returns to the main loop, which polls for cancellation.
     Poll,
 }
 
@@ -66,51 +66,50 @@ const KINDS: [EventKind; 16] = [
     EventKind::Poll,
 ];
 
-/// How long an event was certain before it happens; beyond a second all are alike.
-const OLDEST: u64 = (1 << 30) - 1;
+/// The largest age that is distinguished: about a second.
+const MAX_AGE: u64 = (1 << 30) - 1;
 
-/// Half a year, the latest time.
-pub(crate) const LATEST: u64 = (1 << 54) - 1;
-/// The place in a burst from which all are alike.
-pub(crate) const LAST: u32 = (1 << 14) - 1;
-/// The largest number.
-const NUMBER: u32 = (1 << 26) - 1;
+/// The latest time of an event: half a year.
+pub(crate) const MAX_EVENT_TIME: u64 = (1 << 54) - 1;
+/// The largest index in a burst that is distinguished.
+pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
+const MAX_NUMBER: u32 = (1 << 26) - 1;
 
-/// Where arrivals stand among other events at the same time, but for place and number: what their age makes of the
-/// two halves of an [`Event`].
+/// The part of an arrival that depends on its age alone: the two halves of an [`Event`] whose time, burst
+/// index and number are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TieKey(u64, u64);
 
 impl TieKey {
-    /// Of arrivals that were certain `age` before.
+    /// The key of arrivals whose cause is `age` old.
     pub(crate) fn of(age: u64) -> TieKey {
         let event = Event::new(0, age, EventKind::Arrival, 0).0;
         TieKey((event >> 64) as u64, event as u64)
     }
 }
 
-/// An event: time, age, place, kind and number packed so that one comparison orders two of them.
+/// An event: time, recency, burst index, kind and number, packed so that one comparison orders two events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event(u128);
 
 impl Event {
-    /// After all others.
+    /// Compares after every other event.
     pub(crate) const NEVER: Event = Event(u128::MAX);
 
-    /// An event at `time` that was certain `age` before.
+    /// An event at `time` whose cause is `age` old.
     pub(crate) fn new(time: u64, age: u64, kind: EventKind, number: u32) -> Event {
-        let recency = OLDEST - age.min(OLDEST);
-        debug_assert!(number <= NUMBER);
+        let recency = MAX_AGE - age.min(MAX_AGE);
+        debug_assert!(number <= MAX_NUMBER);
         let rest = u128::from(recency) << 44 | (kind as u128) << 26 | u128::from(number);
-        Event(u128::from(time.min(LATEST)) << 74 | rest)
+        Event(u128::from(time.min(MAX_EVENT_TIME)) << 74 | rest)
     }
-    /// The arrival of a packet of that tie key at the end of link `number`, sent after `place` others of its burst; no later
-    /// than [`LATEST`], and no farther behind than [`LAST`].
+    /// The arrival of a packet at the end of link `number`, sent after `burst_index` others of its burst; at
+    /// most [`MAX_EVENT_TIME`] and [`MAX_BURST_INDEX`].
     #[inline(always)]
-    pub(crate) fn arrival(time: u64, tie_key: TieKey, place: u32, number: u32) -> Event {
-        debug_assert!(time <= LATEST && place <= LAST);
+    pub(crate) fn arrival(time: u64, tie_key: TieKey, burst_index: u32, number: u32) -> Event {
+        debug_assert!(time <= MAX_EVENT_TIME && burst_index <= MAX_BURST_INDEX);
         let first = time << 10 | tie_key.0;
-        let second = tie_key.1 | u64::from(place) << 30 | u64::from(number);
+        let second = tie_key.1 | u64::from(burst_index) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
     pub(crate) fn time(self) -> u64 {
@@ -120,34 +119,36 @@ impl Event {
     pub(crate) fn kind(self) -> EventKind {
         KINDS[(self.0 >> 26) as usize & 15]
     }
-    /// Whether a packet comes with it.
+    /// Whether it is an arrival, whose item is a packet.
     #[inline]
     pub(crate) fn is_arrival(self) -> bool {
         (self.0 >> 26) as usize & 15 == EventKind::Arrival as usize
     }
     pub(crate) fn number(self) -> u32 {
-        self.0 as u32 & NUMBER
+        self.0 as u32 & MAX_NUMBER
     }
 }
 
-/// The end of a transmission that is going on: when it is, and when it began, from when on that was certain. Seldom does
-/// another event come at the same time, so it is put together when one does.
+/// The transmission in progress at the measured queue. It is an event that is kept beside the calendar queue;
+/// the packed form is computed only to break ties.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
+    /// When it ends.
     pub(crate) time: u64,
+    /// When it began: the age of the event counts from here.
     pub(crate) since: u64,
 }
 
 impl Service {
-    /// Nothing is transmitted.
+    /// The transmitter is idle.
     pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
 
-    /// WarmupSnapshot anything else that happens `now`.
+    /// An idle transmitter is to be served `now`, before any other event of that time.
     pub(crate) fn first(now: u64) -> Service {
         Service { time: now, since: now.wrapping_add(1) }
     }
 
-    /// As an event of queue `port`.
+    /// The event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
         if self.time == u64::MAX {
             Event::NEVER
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn at_equal_times_what_was_certain_earlier_comes_first() {
+    fn of_equal_times_the_older_event_comes_first() {
         let order = [
             Event::new(5, 0, EventKind::Sample, 9),
             Event::new(6, u64::MAX, EventKind::Warmup, 0),

@@ -1,10 +1,10 @@
 //! A 4-ary min-heap.
 
 const WIDTH: usize = 4;
-/// With room for no more than so many, room is not given back.
-const SMALL: usize = 1024;
+/// A smaller capacity is never reduced.
+const MIN_SHRUNK: usize = 1024;
 
-/// The pending events, smallest first.
+/// Items, of which the smallest can be removed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Heap<T> {
     items: Vec<T>,
@@ -33,23 +33,23 @@ impl<T: Copy + Ord> Heap<T> {
         self.items[hole] = item;
     }
 
-    /// Make room for so many more.
-    pub(crate) fn reserve(&mut self, more: usize) {
-        self.items.reserve_exact(more);
+    /// Allocate memory for `additional` items.
+    pub(crate) fn reserve(&mut self, additional: usize) {
+        self.items.reserve_exact(additional);
     }
 
-    /// All of them, in no order.
+    /// All items, in arbitrary order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
         self.items.iter().copied()
     }
 
-    /// Take the smallest. Half of the room is given back when three quarters are empty: what many flows start with is not
-    /// needed later.
+    /// Remove the smallest item. Half of the memory is freed when three quarters are unused, since a run with
+    /// many flows needs most at its start.
     pub(crate) fn pop(&mut self) -> Option<T> {
         let smallest = self.peek();
-        let room = self.items.capacity();
-        if room > SMALL && self.items.len() < room / 4 {
-            self.items.shrink_to(room / 2);
+        let capacity = self.items.capacity();
+        if capacity > MIN_SHRUNK && self.items.len() < capacity / 4 {
+            self.items.shrink_to(capacity / 2);
         }
         if let Some(last) = self.items.pop()
             && !self.items.is_empty()
@@ -59,13 +59,13 @@ impl<T: Copy + Ord> Heap<T> {
         smallest
     }
 
-    /// Put `item` where the smallest was.
+    /// Replace the smallest item.
     fn replace_top(&mut self, item: T) {
         let items = self.items.as_mut_slice();
         let mut hole = 0;
         loop {
             let first = hole * WIDTH + 1;
-            let (least, place) = match items.get(first..) {
+            let (smallest, index) = match items.get(first..) {
                 Some(&[a, b, c, d, ..]) => {
                     let (ab, cd) = (lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
                     lesser(ab, cd)
@@ -73,17 +73,17 @@ impl<T: Copy + Ord> Heap<T> {
                 Some(&[a, ref rest @ ..]) => rest.iter().copied().zip(1..).fold((a, 0), lesser),
                 _ => break,
             };
-            if item <= least {
+            if item <= smallest {
                 break;
             }
-            items[hole] = least;
-            hole = first + place;
+            items[hole] = smallest;
+            hole = first + index;
         }
         items[hole] = item;
     }
 }
 
-/// The smaller of two, the former if they are equal.
+/// The smaller of two items with their indices; `a` if they are equal.
 #[inline(always)]
 fn lesser<T: Ord>(a: (T, usize), b: (T, usize)) -> (T, usize) {
     if b.0 < a.0 { b } else { a }

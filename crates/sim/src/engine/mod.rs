@@ -1,5 +1,5 @@
-//! Virtual time: the pending events in order ([`event`]), the queue that holds them ([`calendar_queue`]), and the lazy scan
-//! of retransmission timers ([`rto_scan`]).
+//! Virtual time: events and their order ([`event`]), the queue of pending events ([`calendar_queue`]), and
+//! the lazy scan of retransmission timers ([`rto_scan`]).
 
 mod calendar_queue;
 mod event;
@@ -7,5 +7,5 @@ mod heap;
 mod rto_scan;
 
 pub(crate) use calendar_queue::CalendarQueue;
-pub(crate) use event::{Event, EventKind, LAST, LATEST, Service, TieKey};
-pub(crate) use rto_scan::{RtoEvent, RtoScan};
+pub(crate) use event::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, Service, TieKey};
+pub(crate) use rto_scan::{FlowTimer, RtoEvent, RtoScan};

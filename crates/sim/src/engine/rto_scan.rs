@@ -1,8 +1,8 @@
-//! Retransmission timers of all connections.
+//! A lazy scan of the retransmission timers of all connections.
 //!
-//! Nearly every acknowledgement puts its connection's timer off, and hardly one ever expires. So they are no events
-//! while they are far away: every tenth of a second all that run are looked at, as BSD's slow timer does, and only
-//! those that expire before the next scan become events, each at its own time.
+//! Nearly every acknowledgement restarts the timer of its connection, and timers rarely expire. So a timer is
+//! not an event: every 100 ms all running timers are scanned, as by the slow timeout of BSD, and only those
+//! that expire before the next scan become events, each at its exact time.
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
@@ -10,94 +10,98 @@ use crate::{
     packet::Packet,
 };
 
-/// Time between two looks: below usual time-outs, so that a connection that hears acknowledgements needs no event.
+/// The time between two scans: shorter than usual time-outs, so that a connection that receives
+/// acknowledgements needs no event.
 const PERIOD: u64 = 100_000_000;
 
-/// What is done about a flow's timer.
+/// The state of a flow's retransmission timer within the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RtoEvent(u32);
 
 impl RtoEvent {
-    /// It is not looked at.
+    /// The timer is not scanned.
     pub(crate) const NOTHING: RtoEvent = RtoEvent(0);
-    /// It is looked at, but no event is filed.
-    const WATCHED: RtoEvent = RtoEvent(1);
+    /// The timer is scanned, and no event is scheduled.
+    const SCANNED: RtoEvent = RtoEvent(1);
 
-    /// An event is filed for it then. That is always so soon that it need not be known in full.
+    /// The timer is scanned, and an event is scheduled at `time`. The low 31 bits suffice, since the event is
+    /// at most one period ahead.
     fn at(time: u64) -> RtoEvent {
         RtoEvent(1 << 31 | time as u32)
     }
 
-    /// Whether no event is filed before `time` or then, which is about as soon. It is looked at.
+    /// Whether a scanned timer has no event at or before `time`, which is at most one period ahead.
     fn is_later(self, time: u64) -> bool {
         let ahead = self.0.wrapping_sub(time as u32) << 1;
-        self == RtoEvent::WATCHED || ahead.cast_signed() > 0
+        self == RtoEvent::SCANNED || ahead.cast_signed() > 0
     }
 }
 
-/// The timers that run.
+/// The retransmission timer of a flow.
+pub(crate) struct FlowTimer<'a> {
+    pub(crate) flow: u32,
+    pub(crate) event: &'a mut RtoEvent,
+}
+
+/// The running timers.
 #[derive(Default)]
 pub(crate) struct RtoScan {
     /// Flows whose timer has run since the last scan.
     running: Vec<u32>,
-    /// The next scan, as long as there are any.
+    /// The time of the next scan, if any timer is running.
     next: u64,
 }
 
 impl RtoScan {
-    /// Make room for so many.
+    /// Allocate memory for this number of timers.
     pub(crate) fn reserve(&mut self, count: usize) {
         self.running.reserve_exact(count);
     }
 
-    /// See to the timer of flow `number`, of which `rto_event` says what is done about it, after something that happened at
-    /// `at`. It is set for `deadline` now; `before`: what it was set for then, or never, if it has not been seen to since.
+    /// The deadline of a timer has changed at `now` from `old` to `new`. A later deadline needs no action:
+    /// the next scan finds it. `old` is never for a timer that is not scanned yet.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,
         calendar: &mut CalendarQueue<Packet>,
-        (rto_event, number): (&mut RtoEvent, u32),
-        (before, deadline): (u64, u64),
-        at: u64,
+        timer: FlowTimer,
+        old: u64,
+        new: u64,
+        now: u64,
     ) {
-        if deadline < before {
-            self.arm_new(calendar, (rto_event, number), deadline, at);
+        if new < old {
+            self.arm_earlier(calendar, timer, new, now);
         }
     }
 
     #[inline(never)]
-    fn arm_new(
+    fn arm_earlier(
         &mut self,
         calendar: &mut CalendarQueue<Packet>,
-        (rto_event, number): (&mut RtoEvent, u32),
+        timer: FlowTimer,
         deadline: u64,
-        at: u64,
+        now: u64,
     ) {
         if self.running.is_empty() {
-            self.next = at + PERIOD;
+            self.next = now + PERIOD;
             calendar.push_timer(Event::new(self.next, u64::MAX, EventKind::RtoScan, 0));
         }
-        if *rto_event == RtoEvent::NOTHING {
-            self.running.push(number);
-            *rto_event = RtoEvent::WATCHED;
+        if *timer.event == RtoEvent::NOTHING {
+            self.running.push(timer.flow);
+            *timer.event = RtoEvent::SCANNED;
         }
-        self.file(calendar, (rto_event, number), deadline);
+        self.schedule(calendar, timer, deadline);
     }
 
-    /// File an event for a timer that expires before the next scan.
-    fn file(
-        &self,
-        calendar: &mut CalendarQueue<Packet>,
-        (rto_event, number): (&mut RtoEvent, u32),
-        deadline: u64,
-    ) {
-        if deadline <= self.next && rto_event.is_later(deadline) {
-            *rto_event = RtoEvent::at(deadline);
-            calendar.push_timer(Event::new(deadline, u64::MAX, EventKind::Retransmit, number));
+    /// Schedule an event for a timer that expires before the next scan.
+    fn schedule(&self, calendar: &mut CalendarQueue<Packet>, timer: FlowTimer, deadline: u64) {
+        if deadline <= self.next && timer.event.is_later(deadline) {
+            *timer.event = RtoEvent::at(deadline);
+            calendar.push_timer(Event::new(deadline, u64::MAX, EventKind::Retransmit, timer.flow));
         }
     }
 
-    /// Look at all of them: it is time.
+    /// Scan all running timers.
     pub(crate) fn scan(&mut self, calendar: &mut CalendarQueue<Packet>, flows: &mut [Flow], now: u64) {
         self.next = now + PERIOD;
         let mut running = std::mem::take(&mut self.running);
@@ -107,7 +111,9 @@ impl RtoScan {
                 return false;
             };
             match connection.sender.deadline() {
-                Some(deadline) => self.file(calendar, (rto_event, *number), deadline),
+                Some(deadline) => {
+                    self.schedule(calendar, FlowTimer { flow: *number, event: rto_event }, deadline)
+                }
                 None => *rto_event = RtoEvent::NOTHING,
             }
             *rto_event != RtoEvent::NOTHING
@@ -118,11 +124,12 @@ impl RtoScan {
         }
     }
 
-    /// The event of a timer is due; whether it was not replaced by an earlier one.
+    /// Handle the event of a timer; whether it is the current one, not one that an earlier event has
+    /// replaced.
     pub(crate) fn fires(rto_event: &mut RtoEvent, now: u64) -> bool {
         let fires = *rto_event == RtoEvent::at(now);
         if fires {
-            *rto_event = RtoEvent::WATCHED;
+            *rto_event = RtoEvent::SCANNED;
         }
         fires
     }

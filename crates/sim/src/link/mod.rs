@@ -4,18 +4,19 @@
 //! leaves at max(arrival, previous departure) + size / rate (the Lindley recursion), exactly. A link with
 //! a [`crate::queue::Port`] is served by that port instead and only adds its delay.
 //!
-//! There may be very many links, but only few rates and delays: what equal ones have in common is kept once, in a
-//! [`LinkKind`]. What the size seen last takes is kept in the steps of routes, each a [`TxTime`], since a step meets
-//! packets of one size most of the time: either data or acknowledgements.
+//! A network may have very many links but has few different rates and delays, so links of equal rate and
+//! delay share a [`LinkKind`]. The serialization delay of the last packet size is cached in the steps of
+//! routes, each a [`TxTime`]: most packets of a step have the same size, since they are either data or
+//! acknowledgements.
 
 mod rate_trace;
 
 pub(crate) use rate_trace::RateTrace;
 
-use crate::engine::{LAST, LATEST, TieKey};
+use crate::engine::{MAX_BURST_INDEX, MAX_EVENT_TIME, TieKey};
 
-/// A byte at 1 bit/s, in nanoseconds.
-const BYTE: u64 = 8_000_000_000;
+/// The serialization delay of a byte at 1 bit/s, ns.
+const BYTE_NS: u64 = 8_000_000_000;
 
 /// What links of the same rate and delay have in common.
 #[derive(Clone, Debug)]
@@ -24,9 +25,9 @@ pub(crate) struct LinkKind {
     rate: u64,
     /// Propagation delay.
     delay: u64,
-    /// What it can carry instead of `rate`, where that changes: then it is the only link of its kind.
+    /// The rate over time, if it varies, instead of `rate`; such a kind belongs to one link.
     capacity: Option<Box<RateTrace>>,
-    /// The finite queue in front of it, if any: then, too.
+    /// The finite queue in front of it, if any; such a kind belongs to one link, too.
     pub(crate) port: Option<u32>,
 }
 
@@ -35,7 +36,7 @@ impl LinkKind {
         LinkKind { rate, delay, capacity: None, port: None }
     }
 
-    /// Let its rate change with time.
+    /// Make its rate vary with time.
     pub(crate) fn vary(&mut self, capacity: RateTrace) {
         self.capacity = Some(Box::new(capacity));
     }
@@ -44,17 +45,17 @@ impl LinkKind {
         self.rate
     }
 
-    /// Whether its rate changes with time.
+    /// Whether its rate varies with time.
     pub(crate) fn varies(&self) -> bool {
         self.capacity.is_some()
     }
 
-    /// Its rate at `at`, if that changes with time.
+    /// Its rate at `at`, if it varies with time.
     pub(crate) fn rate_at(&mut self, at: u64) -> Option<u64> {
         self.capacity.as_mut().map(|capacity| capacity.rate(at))
     }
 
-    /// Bits that it can carry from `from` to `to`.
+    /// The bits that it can carry from `from` to `to`.
     pub(crate) fn bits(&mut self, from: u64, to: u64) -> f64 {
         match &mut self.capacity {
             Some(capacity) => capacity.bits(from, to),
@@ -63,52 +64,54 @@ impl LinkKind {
     }
 }
 
-/// How long a packet takes across a link of some kind, if it is as long as the one before.
+/// A cache of the serialization delay: that of the last packet size on links of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TxTime {
-    /// What the size seen last takes: whole nanoseconds...
-    lasts: u64,
-    /// ...and a fraction, of which `parts` are one nanosecond...
-    beyond: u32,
+    /// The serialization delay: whole nanoseconds...
+    whole: u64,
+    /// ...and a fraction, in units of 1 / `parts` nanoseconds.
+    fraction: u32,
     parts: u32,
-    /// ...and that size.
+    /// The packet size that it holds for.
     bytes: u32,
-    /// The number of the kind, and its delay.
+    /// The kind of the links, and its propagation delay.
     pub(crate) kind: u32,
     delay: u64,
-    /// That of its arrival.
+    /// The tie key of the packet's arrival.
     tie_key: TieKey,
 }
 
 impl TxTime {
-    /// On links of `kinds[kind]`.
+    /// An empty cache for links of `kinds[kind]`.
     pub(crate) fn new(kind: u32, kinds: &[LinkKind]) -> TxTime {
         let LinkKind { rate, delay, .. } = kinds[kind as usize];
-        // All sizes take multiples of this. Only above 4 Gbit/s it may not fit: 1/2^32 ns are neglected then.
-        let parts = u32::try_from(rate / gcd(rate, BYTE)).unwrap_or(u32::MAX);
-        TxTime { lasts: 0, beyond: 0, parts, bytes: 0, kind, delay, tie_key: TieKey::default() }
+        // Every serialization delay is a multiple of 1 / parts ns. Above 4 Gbit/s `parts` may not fit into 32
+        // bits; the error is then 2^-32 ns a packet.
+        let parts = u32::try_from(rate / gcd(rate, BYTE_NS)).unwrap_or(u32::MAX);
+        TxTime { whole: 0, fraction: 0, parts, bytes: 0, kind, delay, tie_key: TieKey::default() }
     }
 
-    /// What packets of `bytes` take, if the rate does not change: whole nanoseconds, a fraction, and the delay.
+    /// The serialization delay of packets of `bytes` at a constant rate (whole nanoseconds and a fraction),
+    /// and the propagation delay.
     pub(super) fn with_size(&mut self, kinds: &[LinkKind], bytes: u32) -> (u64, u32, u64) {
-        self.look_at_size(kinds[self.kind as usize].rate, bytes);
-        (self.lasts, self.beyond, self.delay)
+        self.set_size(kinds[self.kind as usize].rate, bytes);
+        (self.whole, self.fraction, self.delay)
     }
 
     #[inline(never)]
-    fn look_at_size(&mut self, rate: u64, bytes: u32) {
-        let bits = u64::from(bytes) * BYTE;
-        (self.bytes, self.beyond) = (bytes, 0);
+    fn set_size(&mut self, rate: u64, bytes: u32) {
+        let bits = u64::from(bytes) * BYTE_NS;
+        (self.bytes, self.fraction) = (bytes, 0);
         let rest = bits % rate;
         if rest > 0 {
-            self.beyond = (u128::from(rest) * u128::from(self.parts) / u128::from(rate)) as u32;
+            self.fraction = (u128::from(rest) * u128::from(self.parts) / u128::from(rate)) as u32;
         }
-        self.took(bits / rate);
+        self.set_whole(bits / rate);
     }
 
-    /// The transmission takes so long. From its beginning on the arrival is certain.
-    fn took(&mut self, lasts: u64) {
-        (self.lasts, self.tie_key) = (lasts, TieKey::of(lasts + self.delay));
+    /// Set the whole nanoseconds. The cause of the arrival is the start of the transmission.
+    fn set_whole(&mut self, whole: u64) {
+        (self.whole, self.tie_key) = (whole, TieKey::of(whole + self.delay));
     }
 
     /// The tie key of the arrival of the packet transmitted last.
@@ -117,7 +120,7 @@ impl TxTime {
         self.tie_key
     }
 
-    /// The delay of its links.
+    /// The propagation delay.
     pub(super) fn delay(&self) -> u64 {
         self.delay
     }
@@ -131,16 +134,17 @@ impl TxTime {
 /// The state of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
-    /// When the transmitter has sent everything it was given...
+    /// When the transmitter becomes idle: whole nanoseconds...
     free: u64,
-    /// ...and the fraction of a nanosecond beyond that, in parts of its transmission time: rounding errors do not add up.
+    /// ...and a fraction, in the units of the [`TxTime`], so that rounding errors do not accumulate.
     fraction: u32,
-    /// Packets sent before the one transmitted last since the link was idle; from 0 again after 2^32.
-    place: u32,
+    /// Packets sent before the last one since the link was idle; wraps at 2^32.
+    burst_index: u32,
 }
 
 impl Link {
-    /// Hand over `bytes` at time `at`, on a link with this transmission time; returns when the transmitter is done with them.
+    /// Transmit a packet of `bytes` that reaches the transmitter at `at`; returns the end of its
+    /// transmission.
     #[inline(always)]
     pub(crate) fn transmit(
         &mut self,
@@ -152,18 +156,18 @@ impl Link {
         if tx_time.bytes != bytes {
             let kind = &mut kinds[tx_time.kind as usize];
             if let Some(capacity) = &mut kind.capacity {
-                return self.transmit_varying(tx_time, capacity, at, bytes); // and the size seen last stays 0
+                return self.transmit_varying(tx_time, capacity, at, bytes); // `tx_time.bytes` stays 0
             }
-            tx_time.look_at_size(kind.rate, bytes);
+            tx_time.set_size(kind.rate, bytes);
         }
         if at > self.free {
-            *self = Link { free: at + tx_time.lasts, fraction: tx_time.beyond, place: 0 };
+            *self = Link { free: at + tx_time.whole, fraction: tx_time.fraction, burst_index: 0 };
             return self.free;
         }
-        self.place = self.place.wrapping_add(1);
-        self.free += tx_time.lasts;
-        if tx_time.beyond > 0 {
-            let mut fraction = u64::from(self.fraction) + u64::from(tx_time.beyond);
+        self.burst_index = self.burst_index.wrapping_add(1);
+        self.free += tx_time.whole;
+        if tx_time.fraction > 0 {
+            let mut fraction = u64::from(self.fraction) + u64::from(tx_time.fraction);
             if fraction >= u64::from(tx_time.parts) {
                 fraction -= u64::from(tx_time.parts);
                 self.free += 1;
@@ -173,14 +177,15 @@ impl Link {
         self.free
     }
 
-    /// As [`Link::transmit`], but returns when they reach the other end.
+    /// As [`Link::transmit`], but returns when the packet reaches the other end.
     #[inline(always)]
     pub(crate) fn cross(&mut self, tx_time: &mut TxTime, kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
         self.transmit(tx_time, kinds, at, bytes) + tx_time.delay
     }
 
-    /// As [`Link::cross`], with the place of the packet: both as [`crate::engine::Event::arrival`] wants them. A packet that goes
-    /// straight onto the link before the end of the run arrives before [`LATEST`], since rates and delays have bounds.
+    /// As [`Link::cross`], but also returns the burst index, both within the bounds of
+    /// [`crate::engine::Event::arrival`]. A packet that finds the link idle arrives before
+    /// [`MAX_EVENT_TIME`], since rates and delays are bounded.
     #[inline(always)]
     pub(crate) fn cross_with_index(
         &mut self,
@@ -190,11 +195,11 @@ impl Link {
         bytes: u32,
     ) -> (u64, u32) {
         if tx_time.bytes == bytes && at > self.free {
-            *self = Link { free: at + tx_time.lasts, fraction: tx_time.beyond, place: 0 };
+            *self = Link { free: at + tx_time.whole, fraction: tx_time.fraction, burst_index: 0 };
             return (self.free + tx_time.delay, 0);
         }
         let arrival = self.cross(tx_time, kinds, at, bytes);
-        (arrival.min(LATEST), self.place())
+        (arrival.min(MAX_EVENT_TIME), self.burst_index())
     }
 
     #[cold]
@@ -207,25 +212,25 @@ impl Link {
     ) -> u64 {
         let follows = at <= self.free;
         let start = at.max(self.free);
-        self.place = if follows { self.place.wrapping_add(1) } else { 0 };
+        self.burst_index = if follows { self.burst_index.wrapping_add(1) } else { 0 };
         self.free = capacity.send(start, bytes, follows);
-        tx_time.took(self.free - start);
+        tx_time.set_whole(self.free - start);
         self.free
     }
 
-    /// A link whose transmitter is taken so long, by a packet that it was idle for.
+    /// A link that transmits one packet, which found it idle, until `free` and a fraction.
     pub(super) fn taken(free: u64, fraction: u32) -> Link {
-        Link { free, fraction, place: 0 }
+        Link { free, fraction, burst_index: 0 }
     }
 
-    /// When the transmitter is done: whole nanoseconds, and a fraction.
+    /// When the transmitter becomes idle: whole nanoseconds, and a fraction.
     pub(super) fn free(&self) -> (u64, u32) {
         (self.free, self.fraction)
     }
 
-    /// How many packets went before the one transmitted last since the link was idle, up to [`LAST`].
-    pub(crate) fn place(&self) -> u32 {
-        self.place.min(LAST)
+    /// Packets sent before the last one since the link was idle, at most [`MAX_BURST_INDEX`].
+    pub(crate) fn burst_index(&self) -> u32 {
+        self.burst_index.min(MAX_BURST_INDEX)
     }
 }
 
@@ -252,21 +257,21 @@ mod tests {
         let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(10_000_000, 5));
         assert_eq!(link.transmit(&mut tx_time, &mut kinds, 100, 1000), 800_100);
         assert_eq!(link.transmit(&mut tx_time, &mut kinds, 200, 1000), 1_600_100);
-        assert_eq!(link.place(), 1);
+        assert_eq!(link.burst_index(), 1);
         assert_eq!(link.transmit(&mut tx_time, &mut kinds, 9_000_000, 500), 9_400_000);
-        assert_eq!((link.place(), tx_time.tie_key()), (0, TieKey::of(400_005)));
+        assert_eq!((link.burst_index(), tx_time.tie_key()), (0, TieKey::of(400_005)));
         assert_eq!(tx_time.arrival(9_400_000), 9_400_005);
     }
 
-    /// 3 and 7 leave fractions; a prime needs all of 32 bits; above them, 2^-32 ns a packet may be lost.
+    /// 3 and 7 leave fractions; a prime needs all 32 bits; above 32 bits the error is 2^-32 ns a packet.
     #[test]
-    fn rounding_errors_do_not_add_up() {
+    fn rounding_errors_do_not_accumulate() {
         for (rate, neglected) in [(3_000_000, 0), (7_000_000_000, 0), (4_294_967_291, 0), (9_999_999_967, 1)]
         {
             let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(rate, 0));
             let mut bits = 0;
             for bytes in [1000, 40, 1500].into_iter().cycle().take(3000) {
-                bits += u128::from(bytes) * u128::from(BYTE);
+                bits += u128::from(bytes) * u128::from(BYTE_NS);
                 let sent = u128::from(link.transmit(&mut tx_time, &mut kinds, 0, bytes));
                 let exact = bits / u128::from(rate);
                 assert!(sent == exact || sent + neglected == exact, "{sent}, not {exact}, at {rate} bit/s");
@@ -275,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn links_of_one_kind_are_apart() {
+    fn links_of_one_kind_have_separate_transmitters() {
         let ([mut one, mut other], (mut kinds, mut tx_time)) = ([Link::default(); 2], kind(8_000_000, 0));
         assert_eq!(one.cross(&mut tx_time, &mut kinds, 0, 1000), 1_000_000);
         assert_eq!(other.cross(&mut tx_time, &mut kinds, 7, 1000), 1_000_007);
         assert_eq!(one.cross(&mut tx_time, &mut kinds, 0, 1000), 2_000_000);
     }
 
-    /// There are two for each of very many hosts.
+    /// Every host has two links, and a run may have very many hosts.
     #[test]
     fn a_link_is_small() {
         assert_eq!(size_of::<Link>(), 16);

@@ -1,7 +1,8 @@
-//! What a link can carry where that changes with time: a rate for every moment, known beforehand.
+//! The rate of a link as a function of time.
 //!
-//! So the end of a transmission can be told when it begins, exactly and across changes, and nothing needs an
-//! event. The rate is a function of seed, link and time: it does not depend on what is sent.
+//! The whole function is known in advance, so the end of a transmission is computed when it begins, exactly
+//! and across changes of the rate, without events. The rate depends on seed, link and time, not on the
+//! traffic.
 
 use crate::{
     plan::validate::MAX_TIME,
@@ -11,12 +12,13 @@ use sojourn_aqm::Stream;
 
 const SECOND: u128 = 1_000_000_000;
 
-/// Where rates come from.
+/// How rates are defined.
 #[derive(Clone, Debug)]
 enum Source {
-    /// A new one every so often.
+    /// A random rate for each interval `every`.
     Redrawn { every: u64, rate: Draw, stream: Stream },
-    /// Ends of the steps and their rates; then from the beginning again, or the last one for ever.
+    /// The ends of the steps and their rates. After the last step the first one follows, or the last rate
+    /// stays.
     Steps { ends: Vec<u64>, rates: Vec<u64>, repeats: bool },
 }
 
@@ -24,10 +26,18 @@ enum Source {
 #[derive(Clone, Debug)]
 pub(crate) struct RateTrace {
     source: Source,
-    /// The step looked at last: from, until, its rate.
-    step: (u64, u64, u64),
-    /// Bits times nanoseconds that the last nanosecond of the transmission before could have carried still.
+    /// The step looked up last.
+    step: Step,
+    /// The unused capacity of the last nanosecond of the previous transmission, in bits times nanoseconds.
     left: u128,
+}
+
+/// A constant rate from `start` to before `end`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    start: u64,
+    end: u64,
+    rate: u64,
 }
 
 impl RateTrace {
@@ -51,27 +61,27 @@ impl RateTrace {
                 }
             }
         };
-        RateTrace { source, step: (0, 0, 0), left: 0 }
+        RateTrace { source, step: Step::default(), left: 0 }
     }
 
-    /// The step that `at` lies in.
-    fn seek(&mut self, at: u64) -> (u64, u64, u64) {
-        if at >= self.step.0 && at < self.step.1 {
+    /// The step that contains `at`.
+    fn seek(&mut self, at: u64) -> Step {
+        if at >= self.step.start && at < self.step.end {
             return self.step;
         }
         self.step = match &self.source {
             Source::Redrawn { every, rate, stream } => {
                 let number = at / every;
                 let rate = rate.value(&mut stream.indexed(number)) as u64;
-                (number * every, (number + 1) * every, rate)
+                Step { start: number * every, end: (number + 1) * every, rate }
             }
             Source::Steps { ends, rates, repeats } => {
                 let period = ends[ends.len() - 1];
-                let round = if *repeats { at / period * period } else { 0 };
-                let i = ends.partition_point(|end| round + end <= at).min(ends.len() - 1);
+                let period_start = if *repeats { at / period * period } else { 0 };
+                let i = ends.partition_point(|end| period_start + end <= at).min(ends.len() - 1);
                 let is_last = !repeats && i + 1 == ends.len();
-                let from = if i == 0 { round } else { round + ends[i - 1] };
-                (from, if is_last { u64::MAX } else { round + ends[i] }, rates[i])
+                let start = if i == 0 { period_start } else { period_start + ends[i - 1] };
+                Step { start, end: if is_last { u64::MAX } else { period_start + ends[i] }, rate: rates[i] }
             }
         };
         self.step
@@ -79,38 +89,38 @@ impl RateTrace {
 
     /// The rate at `at`, bit/s.
     pub(crate) fn rate(&mut self, at: u64) -> u64 {
-        self.seek(at).2
+        self.seek(at).rate
     }
 
-    /// When `bytes` are sent whose transmission begins at `start`, right after another one or not.
-    pub(crate) fn send(&mut self, start: u64, bytes: u32, right_after: bool) -> u64 {
+    /// The end of a transmission of `bytes` that begins at `start`; `back_to_back`: another one ends there.
+    pub(crate) fn send(&mut self, start: u64, bytes: u32, back_to_back: bool) -> u64 {
         let mut work = u128::from(bytes) * 8 * SECOND;
-        if right_after {
+        if back_to_back {
             work = work.saturating_sub(self.left);
         }
         let mut at = start;
         while at < MAX_TIME {
-            let (_, until, rate) = self.seek(at);
-            let (span, rate) = (u128::from(until - at), u128::from(rate));
+            let step = self.seek(at);
+            let (span, rate) = (u128::from(step.end - at), u128::from(step.rate));
             if span * rate >= work {
                 let lasts = if rate == 0 { 0 } else { work.div_ceil(rate) };
                 self.left = lasts * rate - work;
                 return at + lasts as u64;
             }
             work -= span * rate;
-            at = until;
+            at = step.end;
         }
         at
     }
 
-    /// Bits that it can carry in all from `from` to `to`.
+    /// The bits that the link can carry from `from` to `to`.
     pub(crate) fn bits(&mut self, from: u64, to: u64) -> f64 {
         let (mut at, mut sum) = (from, 0);
         while at < to {
-            let (_, until, rate) = self.seek(at);
-            let until = until.min(to);
-            sum += u128::from(until - at) * u128::from(rate);
-            at = until;
+            let step = self.seek(at);
+            let end = step.end.min(to);
+            sum += u128::from(end - at) * u128::from(step.rate);
+            at = end;
         }
         sum as f64 * 1e-9
     }
@@ -129,10 +139,11 @@ mod tests {
 
     /// 1000 bytes at 1 Mbit/s take 8 ms; 3 ms of them, a pause, and the rest at twice the rate.
     #[test]
-    fn a_transmission_goes_on_where_the_rate_changes() {
+    fn a_transmission_continues_across_changes_of_the_rate() {
         let mut link = steps(&[(3, 1_000_000), (10, 0), (7, 2_000_000)], true);
         assert_eq!(link.send(0, 1000, false), 15 * MS + MS / 2);
-        // 4.5 ms of the last step carry 9000 bits, of a new round 3 ms 3000 bits; 4000 are left after 13 ms.
+        // 4.5 ms of the last step carry 9000 bits, of the next period 3 ms 3000 bits; 4000 are left after 13
+        // ms.
         assert_eq!(link.send(15 * MS + MS / 2, 2000, true), 35 * MS);
         assert_eq!(
             [0, 3, 13, 22, 25, 39].map(|ms| link.rate(ms * MS) / 1000),
@@ -150,7 +161,7 @@ mod tests {
 
     /// 3,000 packets of 2,666,666.67 ns each.
     #[test]
-    fn rounding_errors_do_not_add_up() {
+    fn rounding_errors_do_not_accumulate() {
         let mut link = steps(&[(1, 3_000_000)], true);
         let end = (0..3000).fold(0, |at, i| link.send(at, 1000, i > 0));
         assert_eq!(end, 8_000 * MS);

@@ -1,7 +1,8 @@
-//! What the simulator is asked to do: a scenario with every unit resolved to plain numbers.
+//! The input of the simulator: a scenario with all units resolved. Times are nanoseconds, rates bit/s, sizes
+//! bytes.
 //!
-//! The Python side writes it as JSON; a [`Plan`] is checked once more by [`crate::Simulation::new`], so
-//! that a run that starts can finish. Times are nanoseconds, rates bit/s, sizes bytes.
+//! Python writes a [`Plan`] as JSON. [`crate::Simulation::new`] checks it again, so that a run that starts
+//! can finish.
 
 pub(crate) mod validate;
 
@@ -15,63 +16,63 @@ use sojourn_aqm::{Algorithm, Conventions};
 pub struct Plan {
     /// End of the run.
     pub duration: u64,
-    /// Statistics start here.
+    /// Start of the measurement window.
     pub warmup: u64,
     /// Links and queues.
     pub topology: Topology,
-    /// Who sends.
+    /// Groups of sources.
     pub traffic: Vec<Traffic>,
-    /// Name of the measured queue; the dumbbell's bottleneck or the only queue if absent.
+    /// Name of the measured queue; absent: the bottleneck of the dumbbell, or the only queue.
     #[serde(default)]
     pub measure: Option<String>,
     /// What to record besides the counters.
     #[serde(default)]
     pub trace: Trace,
-    /// Whose defaults algorithms have.
+    /// The preset that defaults of algorithms come from.
     #[serde(default, deserialize_with = "conventions")]
     pub conventions: Conventions,
-    /// Algorithms beside the registry's, from whoever runs the plan.
+    /// Algorithms in addition to those of the registry.
     #[serde(skip)]
     pub algorithms: Vec<&'static Algorithm>,
 }
 
-/// Read the name of a preset.
+/// Deserialize the name of a preset.
 ///
 /// # Errors
-/// A word that names none.
+/// An unknown name.
 pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D::Error> {
     let name = String::deserialize(input)?;
     let unknown = || D::Error::custom(format_args!("conventions = {name:?} is not a preset"));
     Conventions::find(&name).ok_or_else(unknown)
 }
 
-/// Recording.
+/// Optional recording.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {
-    /// Sample queues and probes this often; absent: no series.
+    /// Interval of samples of queues and probes; absent: no samples.
     #[serde(default)]
     pub interval: Option<u64>,
     /// Record every drop at the measured queue.
     #[serde(default)]
     pub drops: bool,
-    /// Record every change of every sender's window.
+    /// Record every change of every congestion window.
     #[serde(default)]
     pub cwnd: bool,
 }
 
-/// The graph, or a builder of it.
-#[allow(clippy::large_enum_variant, reason = "there is one in a run")]
+/// The network.
+#[allow(clippy::large_enum_variant, reason = "a run has one")]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Topology {
     /// Clients - R1 - bottleneck - R2 - servers.
     Dumbbell(Dumbbell),
-    /// Any graph of one-way links.
+    /// A graph of one-way links.
     Graph(Vec<Link>),
 }
 
-/// The classic topology; both directions exist.
+/// A dumbbell, with links in both directions.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
@@ -83,12 +84,12 @@ pub struct Dumbbell {
     pub access: Access,
     /// Server side.
     pub server: Access,
-    /// What R1 -> R2 can carry, where that changes with time: instead of `rate`.
+    /// The rate of R1 -> R2 over time, instead of `rate`.
     #[serde(default)]
     pub capacity: Option<Capacity>,
     /// The queue R1 -> R2.
     pub queue: QueueConfig,
-    /// The queue R2 -> R1; absent: never full.
+    /// The queue R2 -> R1; absent: unbounded.
     #[serde(default)]
     pub reverse_queue: Option<QueueConfig>,
 }
@@ -97,9 +98,9 @@ pub struct Dumbbell {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Access {
-    /// Rate of each.
+    /// Rate of each link.
     pub rate: u64,
-    /// Delays; host j uses entry j mod n.
+    /// Propagation delays; host j uses entry j mod n.
     pub delays: Vec<u64>,
     /// Number of hosts, flow i on host i mod nodes; absent: every flow has its own host.
     #[serde(default)]
@@ -110,18 +111,18 @@ pub struct Access {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// Where it starts.
+    /// The node it starts at.
     pub from: String,
-    /// Where it ends.
+    /// The node it ends at.
     pub to: String,
     /// Its rate.
     pub rate: u64,
     /// Its propagation delay.
     pub delay: u64,
-    /// What it can carry, where that changes with time: instead of `rate`.
+    /// The rate over time, instead of `rate`.
     #[serde(default)]
     pub capacity: Option<Capacity>,
-    /// A queue with a limit; absent: the link never loses a packet.
+    /// A queue with a limit; absent: unbounded, the link never drops a packet.
     #[serde(default)]
     pub queue: Option<QueueConfig>,
 }
@@ -130,18 +131,18 @@ pub struct Link {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Capacity {
-    /// Drawn anew at regular times.
+    /// A random rate for each interval.
     Redraw {
-        /// How often.
+        /// Length of an interval.
         every: u64,
-        /// In bit/s.
+        /// The rate, bit/s.
         rate: Draw,
     },
-    /// One rate after the other.
+    /// A sequence of rates.
     Steps {
-        /// How long each lasts, and bit/s.
+        /// Duration of each step, and its rate.
         steps: Vec<(u64, u64)>,
-        /// From the beginning again after the last; else that one stays.
+        /// Whether the sequence repeats; otherwise the last rate stays.
         repeats: bool,
     },
 }
@@ -159,7 +160,7 @@ pub struct QueueConfig {
     pub ecn: bool,
 }
 
-/// A group of sources alike.
+/// A group of sources of one kind.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Traffic {
@@ -167,14 +168,14 @@ pub struct Traffic {
     pub name: String,
     /// What it does.
     pub kind: TrafficKind,
-    /// How many sources (for `tcp_short`: hosts are still taken in turn, flows come by the arrival rate;
-    /// for `web`: sessions).
+    /// Number of sources (`web`: sessions; `tcp_short`: the number of flows follows from the arrival rate,
+    /// and hosts are taken in turn).
     #[serde(default = "one")]
     pub count: u32,
-    /// From the server side to the client side (dumbbell only).
+    /// Send from the server side to the client side (dumbbell only).
     #[serde(default)]
     pub reverse: bool,
-    /// Own access links instead of the dumbbell's.
+    /// Access links of this group, instead of those of the dumbbell.
     #[serde(default)]
     pub access: Option<Access>,
     /// Sending hosts in a graph, taken in turn.
@@ -185,36 +186,36 @@ pub struct Traffic {
     pub to: Vec<String>,
     /// When each source starts.
     pub start: Draw,
-    /// On and off times are Pareto with this shape; absent: exponential.
+    /// Shape of Pareto on and off times; absent: exponential.
     #[serde(default)]
     pub pareto: Option<f64>,
-    /// Sizes on the wire of datagrams, drawn for each; absent: the one of its kind.
+    /// Size of each datagram on the wire; absent: that of the kind.
     #[serde(default)]
     pub sizes: Option<Draw>,
-    /// Starts are spread in steps: a ramp.
+    /// Delays the starts in steps.
     #[serde(default)]
     pub stagger: Option<Stagger>,
-    /// When they all stop; absent: never.
+    /// When all sources stop; absent: never.
     #[serde(default)]
     pub stop: Option<u64>,
     /// Traffic class of its packets.
     #[serde(default)]
     pub class: u8,
-    /// The spec of the marker at the edge of each source; absent: packets keep the class.
+    /// Spec of a marker for each source; absent: packets keep the class.
     #[serde(default)]
     pub marker: Option<String>,
-    /// ECN field of datagrams; TCP has its own option.
+    /// ECN field of datagrams; TCP has an option of its own.
     #[serde(default)]
     pub ecn: Ecn,
 }
 
-/// Sources start some at a time: the first `by` at their start, the next `by` one `every` later, and so on.
+/// A ramp: the first `by` sources start at their time, the next `by` one `every` later, and so on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stagger {
-    /// From one step to the next, drawn for each.
+    /// Time between two steps, drawn for each.
     pub every: Draw,
-    /// Sources a step.
+    /// Sources per step.
     #[serde(default = "one")]
     pub by: u32,
 }
@@ -227,47 +228,47 @@ fn one() -> u32 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum TrafficKind {
-    /// TCP with endless data.
+    /// TCP with unlimited data.
     Tcp(Tcp),
     /// TCP flows that arrive as a Poisson process and end.
     TcpShort {
         /// Flows per second.
         arrivals: f64,
-        /// Payload bytes of each; absent: it sends for its `lifetime`.
+        /// Payload bytes of each flow; absent: it sends for its `lifetime`.
         #[serde(default)]
         size: Option<Draw>,
-        /// How long each has new data to send.
+        /// How long each flow has new data to send.
         #[serde(default)]
         lifetime: Option<Draw>,
-        /// The connection.
+        /// The TCP connection.
         tcp: Tcp,
     },
-    /// TCP whose application writes packets at a constant rate while on, exponential on and off times.
+    /// TCP whose application writes packets at a constant rate during exponential on times.
     TcpOnoff {
-        /// Rate while on, in bits on the wire.
+        /// Rate in on times, in bits on the wire.
         rate: u64,
         /// Mean on time.
         on: u64,
         /// Mean off time.
         off: u64,
-        /// The connection.
+        /// The TCP connection.
         tcp: Tcp,
     },
-    /// People who look at pages: each object is fetched over a connection of its own.
+    /// Web traffic: each object is fetched over a connection of its own.
     Web(Web),
-    /// Constant rate datagrams.
+    /// Datagrams at a constant rate.
     UdpCbr {
         /// Rate of each source.
         rate: u64,
         /// Size on the wire.
         size: u32,
-        /// Each gap is multiplied by uniform(1 - jitter, 1 + jitter).
+        /// Each gap is multiplied by a uniform draw from [1 - jitter, 1 + jitter].
         #[serde(default)]
         jitter: f64,
     },
-    /// Datagrams at a constant rate while on, exponential on and off times.
+    /// Datagrams at a constant rate during exponential on times.
     UdpOnoff {
-        /// Rate while on.
+        /// Rate in on times.
         rate: u64,
         /// Size on the wire.
         size: u32,
@@ -279,7 +280,7 @@ pub enum TrafficKind {
 }
 
 impl TrafficKind {
-    /// The connection, if it is carried by TCP.
+    /// The TCP connection, if any.
     pub(crate) fn tcp(&self) -> Option<&Tcp> {
         match self {
             TrafficKind::Tcp(tcp)
@@ -291,47 +292,47 @@ impl TrafficKind {
     }
 }
 
-/// Sessions of web traffic: page after page, each of some objects (HTTP/1.0).
+/// Sessions of web traffic (HTTP/1.0): pages one after the other, each of several objects.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// Pages of a session; absent: without end.
+    /// Pages of a session; absent: unlimited.
     #[serde(default)]
     pub pages: Option<u32>,
-    /// From the end of a page, or from its start, to the start of the next.
+    /// Time from the end of a page, or from its start, to the start of the next.
     pub page_gap: Draw,
-    /// `page_gap` counts from the start of the page before.
+    /// Whether `page_gap` counts from the start of the previous page.
     #[serde(default)]
     pub from_start: bool,
-    /// Objects of a page, rounded up.
+    /// Objects per page, rounded up.
     pub objects: Draw,
-    /// Between the requests for two objects of a page.
+    /// Time between the requests for two objects of a page.
     pub object_gap: Draw,
     /// Payload bytes of an object.
     pub size: Draw,
-    /// An object that has not come this long after its request is given up; absent: never.
+    /// The client aborts an object that has not arrived this long after its request; absent: never.
     #[serde(default)]
     pub patience: Option<Draw>,
-    /// Payload bytes of a request, which is one packet.
+    /// Payload bytes of a request, which is a single packet.
     pub request: u32,
-    /// The server answers when its acknowledgement of the request is back at the client, as ns-2's
-    /// WebTraf does, and not already when the request arrives.
+    /// Whether the server responds when its acknowledgement of the request reaches the client, as in WebTraf
+    /// of ns-2, and not when the request arrives.
     #[serde(default)]
     pub respond_late: bool,
-    /// The connections.
+    /// The TCP connections.
     pub tcp: Tcp,
 }
 
-/// What datagrams say of ECN.
+/// The ECN field of datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ecn {
-    /// They are dropped where others are marked.
+    /// Not-ECT: they are dropped where others are marked.
     #[default]
     Off,
     /// ECT(0).
     Ect0,
-    /// ECT(1), as of L4S.
+    /// ECT(1), as for L4S.
     Ect1,
 }
 
@@ -339,34 +340,34 @@ pub enum Ecn {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Payload of a full packet; the mean one where `payloads` says more.
+    /// Payload of a full packet; with `payloads`, its mean.
     pub payload: u32,
-    /// Payload of full packets, drawn for each by its number in the flow; absent: all alike.
+    /// Payload of full packets, drawn by the number of the packet in its flow; absent: constant.
     #[serde(default)]
     pub payloads: Option<Draw>,
-    /// Header of every data packet.
+    /// Header bytes of a data packet.
     pub header: u32,
     /// Size of a pure ACK or SYN on the wire.
     pub ack: u32,
-    /// Most that a connection sends, in bits on the wire, as by a shaper behind its sender.
+    /// Maximum rate of the connection, in bits on the wire, as by a shaper behind the sender.
     #[serde(default)]
     pub max_rate: Option<u64>,
-    /// How the end systems behave.
+    /// Options of both end systems.
     pub options: TcpOptions,
 }
 
-/// A number drawn per source: nanoseconds, bytes, or how many.
+/// The distribution of a random number: nanoseconds, bytes, or a count.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
-    /// Always this.
+    /// A constant.
     Constant(f64),
-    /// Uniform between the two.
+    /// Uniform between two bounds.
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
-    /// Pareto with this mean and shape: at least mean (shape - 1) / shape.
+    /// Pareto with this mean and shape: its minimum is mean (shape - 1) / shape.
     Pareto(f64, f64),
-    /// Lomax, or Pareto of the second kind, with this mean and shape: a Pareto moved to begin at 0.
+    /// Lomax (Pareto type II) with this mean and shape: a Pareto distribution shifted to start at 0.
     Lomax(f64, f64),
 }

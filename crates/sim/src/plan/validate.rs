@@ -1,31 +1,34 @@
-//! Is a plan possible? Asked before anything runs.
+//! Checks the numbers of a plan before anything is built. Names and routes are checked when the network is
+//! built.
 
 use crate::{
     error::PlanError,
     plan::{Access, Capacity, Draw, Plan, Tcp, Topology, TrafficKind, Web},
 };
 
-/// More sources than this in one run is surely a slip of the pen.
+/// Flows of a run.
 pub(crate) const MAX_FLOWS: u64 = 5_000_000;
-/// So are so many datagrams of one source, which are counted with 32 bits.
+/// Datagrams of a source, which are counted with 32 bits.
 const MAX_PACKETS: u64 = 2_000_000_000;
-/// So is sampling more often than this.
+/// Samples of a run, and random rates of a link.
 const MAX_SAMPLES: u64 = 50_000_000;
-/// 200 days in nanoseconds: an event can be filed for any time below, and sums of times cannot overflow.
+/// 200 days in nanoseconds: below [`crate::engine::MAX_EVENT_TIME`], and sums of a few times do not overflow.
 pub(crate) const MAX_TIME: u64 = 17_280_000_000_000_000;
-/// What an exponential draw can be at most, in units of its mean: -ln of the smallest 1 - u.
+/// The largest exponential draw, in units of its mean: -ln of the smallest 1 - u.
 const MAX_EXPONENTIAL: f64 = 37.0;
-/// A link's delay, a timer: a day.
+/// The delay of a link, or a timer: a day.
 const MAX_DELAY: u64 = MAX_TIME / 200;
-/// Largest packet.
+/// The size of a packet on the wire.
 pub(crate) const MAX_PACKET_BYTES: u64 = 1 << 24;
 
-/// The first thing that is wrong with the numbers of `plan` (names and routes are checked when the
-/// network is built).
+/// Check the numbers of `plan`.
+///
+/// # Errors
+/// The first key whose value is refused.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if plan.duration == 0 || plan.duration > MAX_TIME {
         return Err(
-            PlanError::new("duration", "is zero or absurdly long").allowed("more than 0s, at most 200 days")
+            PlanError::new("duration", "is zero or too long").allowed("more than 0s, at most 200 days")
         );
     }
     if plan.warmup >= plan.duration {
@@ -34,16 +37,16 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if let Some(interval) = plan.trace.interval
         && (interval == 0 || plan.duration / interval > MAX_SAMPLES)
     {
-        return Err(PlanError::new("trace.interval", "gives no samples or absurdly many")
+        return Err(PlanError::new("trace.interval", "gives no samples or too many")
             .allowed("more than duration / 50000000"));
     }
     if plan.traffic.is_empty() {
-        return Err(PlanError::new("traffic", "is missing: nobody sends").allowed("one [[traffic]] at least"));
+        return Err(PlanError::new("traffic", "is missing").allowed("at least one [[traffic]]"));
     }
     for (i, group) in plan.traffic.iter().enumerate() {
         let key = format!("traffic.{}", group.name);
         if plan.traffic[..i].iter().any(|other| other.name == group.name) {
-            return Err(PlanError::new(key, "is there twice").allowed("a name for each"));
+            return Err(PlanError::new(key, "is used twice").allowed("a different name for each"));
         }
         if group.count == 0 {
             return Err(PlanError::new(format!("{key}.count"), "is zero").allowed("1 or more"));
@@ -84,7 +87,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
                         .allowed("like 10/s"));
                 }
                 if arrivals * (lasts as f64 * 1e-9) > MAX_FLOWS as f64 {
-                    return Err(PlanError::new(format!("{key}.arrivals"), "gives absurdly many flows")
+                    return Err(PlanError::new(format!("{key}.arrivals"), "gives too many flows")
                         .allowed("at most 5 million in a run"));
                 }
                 match (size, lifetime) {
@@ -129,13 +132,11 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Delays and number of the hosts' links; [`crate::path`] looks at the rest when it lays them.
+/// Check the delays and the number of hosts; [`crate::path`] checks the rest.
 fn access(key: &str, access: &Access) -> Result<(), PlanError> {
     access.delays.iter().try_for_each(|d| delay(&format!("{key}.delays"), *d))?;
     if access.nodes.is_some_and(|nodes| u64::from(nodes) > MAX_FLOWS) {
-        return Err(
-            PlanError::new(format!("{key}.nodes"), "is absurdly large").allowed("at most 5 million hosts")
-        );
+        return Err(PlanError::new(format!("{key}.nodes"), "is too large").allowed("at most 5 million hosts"));
     }
     Ok(())
 }
@@ -144,7 +145,7 @@ fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
     for (name, span) in [("on", on), ("off", off)] {
         if span == 0 || span as f64 * MAX_EXPONENTIAL > MAX_TIME as f64 {
             return Err(
-                PlanError::new(format!("{key}.{name}"), "is zero or absurdly long").allowed("a time like 1s")
+                PlanError::new(format!("{key}.{name}"), "is zero or too long").allowed("a time like 1s")
             );
         }
     }
@@ -156,28 +157,28 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(),
         None => Ok(()),
         Some(Capacity::Redraw { every, rate }) => {
             if *every == 0 || duration / every > MAX_SAMPLES {
-                return Err(PlanError::new(format!("{key}.every"), "is zero or absurdly short")
+                return Err(PlanError::new(format!("{key}.every"), "is zero or too short")
                     .allowed("more than duration / 50000000"));
             }
             draw(&format!("{key}.rate"), *rate, true)
         }
         Some(Capacity::Steps { steps, repeats }) => {
-            let goes_on =
+            let ends_above_zero =
                 if *repeats { steps.iter().any(|s| s.1 > 0) } else { steps.last().is_some_and(|s| s.1 > 0) };
             let lasts = steps.iter().try_fold(0u64, |sum, s| sum.checked_add(s.0));
             let possible = steps.iter().all(|s| s.0 > 0) && lasts.is_some_and(|span| span <= MAX_TIME);
-            if goes_on && possible {
+            if ends_above_zero && possible {
                 return Ok(());
             }
-            Err(PlanError::new(key, "ends in nothing, or has an empty or absurdly long step")
-                .allowed("steps of some time, and a rate that is not 0"))
+            Err(PlanError::new(key, "ends at rate 0, or has a step that is empty or too long")
+                .allowed("steps longer than 0s, and a rate above 0 at the end"))
         }
     }
 }
 
 fn delay(key: &str, delay: u64) -> Result<(), PlanError> {
     if delay > MAX_DELAY {
-        return Err(PlanError::new(key, "is absurdly long").allowed("at most a day"));
+        return Err(PlanError::new(key, "is too long").allowed("at most a day"));
     }
     Ok(())
 }
@@ -194,11 +195,10 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
             (mean.min(0.0), mean)
         }
     };
-    let fine = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < MAX_TIME as f64;
-    let is_nothing = fine && positive && high <= 0.0;
-    if !fine || is_nothing {
-        let problem =
-            if is_nothing { "is never more than 0" } else { "is negative, empty or absurdly large" };
+    let is_valid = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < MAX_TIME as f64;
+    let is_zero = is_valid && positive && high <= 0.0;
+    if !is_valid || is_zero {
+        let problem = if is_zero { "is never more than 0" } else { "is negative, empty or too large" };
         return Err(PlanError::new(key, problem)
             .allowed("a value, uniform LOW HIGH, exponential MEAN, pareto MEAN SHAPE or lomax MEAN SHAPE"));
     }
@@ -215,9 +215,7 @@ fn pages(key: &str, web: &Web) -> Result<(), PlanError> {
         draw(&format!("{key}.patience"), patience, true)?;
     }
     if web.request == 0 || u64::from(web.request) + u64::from(web.tcp.header) > MAX_PACKET_BYTES {
-        return Err(
-            PlanError::new(format!("{key}.request"), "is zero or absurdly large").allowed("1B to 16 MiB")
-        );
+        return Err(PlanError::new(format!("{key}.request"), "is zero or too large").allowed("1B to 16 MiB"));
     }
     if web.pages == Some(0) {
         return Err(PlanError::new(format!("{key}.pages"), "is zero").allowed("1 or more"));
@@ -238,7 +236,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
         if on_the_wire > MAX_PACKET_BYTES {
             let name = if size > MAX_PACKET_BYTES || name == "payload" { name } else { "tcp.sack_bytes" };
             return Err(
-                PlanError::new(format!("{key}.{name}"), "is absurdly large").allowed("packets up to 16 MiB")
+                PlanError::new(format!("{key}.{name}"), "is too large").allowed("packets up to 16 MiB")
             );
         }
     }
@@ -257,9 +255,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
     ];
     for (name, time) in times {
         if time > MAX_DELAY {
-            return Err(
-                PlanError::new(format!("{key}.tcp.{name}"), "is absurdly long").allowed("at most a day")
-            );
+            return Err(PlanError::new(format!("{key}.tcp.{name}"), "is too long").allowed("at most a day"));
         }
     }
     if o.min_rto > o.max_rto {
@@ -280,18 +276,15 @@ fn datagrams(key: &str, rate: u64, size: u32, lasts: u64) -> Result<(), PlanErro
         return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
     }
     if size == 0 || u64::from(size) > MAX_PACKET_BYTES {
-        return Err(
-            PlanError::new(format!("{key}.size"), "is zero or absurdly large").allowed("1B to 16 MiB")
-        );
+        return Err(PlanError::new(format!("{key}.size"), "is zero or too large").allowed("1B to 16 MiB"));
     }
     if u64::from(size) * 8_000_000_000 / rate == 0 {
-        return Err(
-            PlanError::new(format!("{key}.rate"), "is more than a packet a nanosecond").allowed("less")
-        );
+        return Err(PlanError::new(format!("{key}.rate"), "is more than one packet per nanosecond")
+            .allowed("at most a packet per nanosecond"));
     }
     if u128::from(rate) * u128::from(lasts) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
-        return Err(PlanError::new(format!("{key}.rate"), "gives absurdly many packets")
-            .allowed("at most 2 billion of a source in a run"));
+        return Err(PlanError::new(format!("{key}.rate"), "gives too many packets")
+            .allowed("at most 2 billion from a source in a run"));
     }
     Ok(())
 }

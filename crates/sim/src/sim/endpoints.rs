@@ -4,7 +4,7 @@
 
 use crate::{
     engine::RtoScan,
-    engine::{Event, EventKind},
+    engine::{Event, EventKind, FlowTimer},
     flow::Source,
     flow::{Connection, Task},
     flow::{Endpoint, Flow, Udp},
@@ -152,8 +152,8 @@ impl Simulation {
                 connection.replace_task(Task::Nothing);
             }
         }
-        let times = (before, connection.sender.expires());
-        self.rto_scan.arm(&mut self.calendar, (&mut flow.rto_event, number), times, now);
+        let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
+        self.rto_scan.arm(&mut self.calendar, timer, before, connection.sender.expires(), now);
         if let Some(due) = connection.sender.take_jitter_timer() {
             self.calendar.push(Event::new(due, due - now, EventKind::Release, number));
         }
@@ -225,8 +225,8 @@ impl Simulation {
         }
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut self.flows[number as usize]
         {
-            let times = (tcp::NEVER, connection.sender.expires());
-            self.rto_scan.arm(&mut self.calendar, (rto_event, number), times, now);
+            let timer = FlowTimer { flow: number, event: rto_event };
+            self.rto_scan.arm(&mut self.calendar, timer, tcp::NEVER, connection.sender.expires(), now);
         }
     }
 

@@ -10,7 +10,7 @@ mod fast_path;
 use crate::traffic::WebSessions;
 use crate::{
     engine::RtoScan,
-    engine::{CalendarQueue, Event, EventKind, LATEST, Service},
+    engine::{CalendarQueue, Event, EventKind, MAX_EVENT_TIME, Service},
     error::{PlanError, RunError},
     flow::FlowIndex,
     flow::Group,
@@ -369,10 +369,10 @@ impl Simulation {
     pub(crate) fn wait(&mut self, arrival: u64, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
-        let place = self.network.links[link as usize].place();
+        let place = self.network.links[link as usize].burst_index();
         self.calendar.push_with(|waiting| {
             *waiting = *packet;
-            Event::arrival(arrival.min(LATEST), step.hop.tx_time.tie_key(), place, link)
+            Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), place, link)
         });
     }
 

@@ -4,7 +4,7 @@
 //! packets arrive at the marker with precedence d and leave it with class 3 n + whatever it says.
 
 use crate::{error::PlanError, plan::Traffic, traffic::Demand};
-use sojourn_aqm::{Class, Context, Conventions, Limit, Random, Spec, Stream, Time, marker::Marker};
+use sojourn_aqm::{Class, Context, Limit, Random, Spec, Stream, Time, marker::Marker};
 
 const PRECEDENCES: u8 = 3;
 
@@ -56,10 +56,4 @@ impl EdgeMarker {
 }
 
 /// A marker stands at no link; it is built from its own words alone.
-const CONTEXT: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    conventions: Conventions::Default,
-};
+const CONTEXT: Context = Context::new(1, Limit::Packets(1));

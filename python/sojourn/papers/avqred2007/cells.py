@@ -10,14 +10,14 @@ from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.avqred2007.ranking import RankCell, Ranking
 from sojourn.papers.avqred2007.settings import OTHERS, SETTINGS
 from sojourn.papers.avqred2007.testbed import OURS, Testbed
-from sojourn.papers.published import Beside, Cell
+from sojourn.papers.published import Cell, Counterpart
 from sojourn.papers.terms import Derived, Quantity
 
 _COLUMNS = {value: name for name, value in COLUMNS.items()}
 _ROWS = {value: name for name, value in IMPROVEMENTS.items()}
 
 
-def cell(row: Mapping[str, str], experiment: str = TWIN) -> Beside:
+def cell(row: Mapping[str, str], experiment: str = TWIN) -> Counterpart:
     """Return what of the runs of `experiment` stands beside a row of ``published.csv``."""
     bed, where, metric = Testbed(experiment), row["table_or_figure"], row["metric"]
     if where == "Table 2":

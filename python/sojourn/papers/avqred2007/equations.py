@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.papers.experiment import Experiment, Modelled, Reading
+from sojourn.papers.experiment import Experiment, ModelArm, Reading
 from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, BITS, NAMES, RED2, System, integrate
 from sojourn.worlds.fluid.marking import Floats
 
@@ -76,7 +76,7 @@ def experiment() -> Experiment:
         "Figs. 6 to 8",
         assumptions=ASSUMED,
         world="fluid",
-        models=tuple(Modelled(name, name.lower(), words(one), solve) for name, one in arms.items()),
+        models=tuple(ModelArm(name, name.lower(), words(one), solve) for name, one in arms.items()),
     )
 
 

@@ -11,7 +11,7 @@ from sojourn.papers.avqred2007.equations import UNITS, experiment, readings, sys
 from sojourn.papers.checks import Below, Check, Computed, Within
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.experiment import Reading
-from sojourn.papers.judge import All, Noted
+from sojourn.papers.judge import All, WithRemark
 from sojourn.papers.terms import Quantity
 from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, BITS, RED2, R, System, integrate, population
 from sojourn.worlds.fluid.marking import Floats
@@ -49,7 +49,7 @@ def checks() -> dict[str, Check]:
     return {
         "AVQ-32": All(tuple(Below(ours("queue_mean"), quantity("queue_mean", one)) for one in others)),
         "AVQ-33": All(tuple(Below(quantity("queue_std", one), ours("queue_std")) for one in others)),
-        "AVQ-34": Noted(
+        "AVQ-34": WithRemark(
             All(tuple(Below(quantity("arrivals_mean", one), ours("arrivals_mean")) for one in others)), STEADY
         ),
         "AVQ-35": All(

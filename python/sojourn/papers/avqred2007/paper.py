@@ -8,8 +8,8 @@ from sojourn.papers.avqred2007 import equations, readings
 from sojourn.papers.avqred2007.cells import cell
 from sojourn.papers.avqred2007.checks import checks
 from sojourn.papers.avqred2007.experiments import TWIN, experiments
-from sojourn.papers.avqred2007.lessons import LESSONS
 from sojourn.papers.avqred2007.measures import TABLE2, measure
+from sojourn.papers.avqred2007.questions import QUESTIONS
 from sojourn.papers.avqred2007.real import testbeds
 from sojourn.papers.avqred2007.sections import sections
 from sojourn.papers.avqred2007.settings import BEST
@@ -42,7 +42,7 @@ def paper() -> Paper:
         sections=sections,
         traced=traced,
         cell=cell,
-        lessons=LESSONS,
+        questions=QUESTIONS,
         columns=COLUMNS,
         testbeds=testbeds(),
     )

@@ -103,7 +103,7 @@ class ByRank:
         """All settings: each has a say in every rank."""
         return self.ranking.sources
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: seeds are not added to ranks."""
         return frozenset()
 

@@ -31,7 +31,7 @@ class Steady:
         """All arms."""
         return union(term.sources for term in self.terms)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: the rule adds seeds to no equality."""
         return frozenset()
 

@@ -18,7 +18,7 @@ from sojourn.papers.avqred2007.ranking import Ranking, by_both, place
 from sojourn.papers.avqred2007.settings import BEST, OTHERS, SETTINGS, TABLE1
 from sojourn.papers.avqred2007.steady import Steady
 from sojourn.papers.checks import Below, Check, ShareOfSeeds, Within
-from sojourn.papers.judge import All, Beside
+from sojourn.papers.judge import All, WithSecondary
 from sojourn.papers.terms import Derived, Quantity, Term
 
 TITLES = {
@@ -146,7 +146,7 @@ class Testbed:
             "AVQ-12": self.ours_below("drop_std", 0.75, *steady),
             "AVQ-13": self.below("drop_std", BEST["BLUE"], OURS),
             "AVQ-19": All((self.below("drop_std", "RED1", "RED3"), self.below("drop_std", "ARED1", "ARED2"))),
-            "AVQ-23": Beside(
+            "AVQ-23": WithSecondary(
                 self.within(self._range("arrivals_100ms"), -math.inf, 1.08),
                 also=self.within(self._derived_range(), -math.inf, 1.08),
             ),

@@ -13,7 +13,7 @@ from functools import partial
 from sojourn.papers.bio2002 import curves, diffserv
 from sojourn.papers.bio2002.experiments import SIZES, TRACED
 from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
-from sojourn.papers.judge import All, Beside, Noted
+from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -61,7 +61,7 @@ def checks() -> dict[str, Check]:
 def _named(check: Check) -> Check:
     """Return a check that names the reading that decides most where RED or RIO is looked at."""
     marks = any(arm.startswith(("RED", "RIO")) for _, arm in check.sources)
-    return Noted(check, WAITING) if marks else check
+    return WithRemark(check, WAITING) if marks else check
 
 
 def of(metric: str, algorithm: str, size: int, case: str, beside: bool = False) -> Quantity:
@@ -105,7 +105,7 @@ def _case1() -> dict[str, Check]:
                 Within(of("drop_ratio", "BLUE", 300, CASE1), -math.inf, 0.005),
             )
         ),
-        "BIO-11": Beside(
+        "BIO-11": WithSecondary(
             mostly("forced_share", "RED", TRACED, CASE1),
             also=All(tuple(mostly("forced_share", "RED", size, CASE1) for size in SIZES if size != TRACED)),
         ),
@@ -159,7 +159,7 @@ def _case3() -> dict[str, Check]:
         "BIO-20": _close(CASE3),
         "BIO-21": _a_bit_higher(CASE3),
         "BIO-22": cases("queue_std[100,200]", "RED", TRACED, CASE3, CASE1),
-        "BIO-23": Beside(
+        "BIO-23": WithSecondary(
             cases("forced_ratio", "RED", TRACED, CASE3, CASE1),
             also=All(
                 tuple(cases("forced_ratio", "RED", size, CASE3, CASE1) for size in SIZES if size != TRACED)

@@ -9,7 +9,7 @@ import polars as pl
 from sojourn.papers.bio2002.curves import EVEN, ODD
 from sojourn.papers.checks import Below, Check, ShareOfSeeds, Within
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.papers.judge import All, Beside, Noted
+from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.terms import Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
@@ -146,12 +146,12 @@ def checks() -> dict[str, Check]:
             lambda drops, most: drops > 0 and most == 100,
             tuple(of(metric, "BIO") for metric in ("overflow_drops", "max_queue_packets")),
         ),
-        "BIO-30": Noted(
+        "BIO-30": WithRemark(
             ShareOfSeeds("at most 50 p", lambda most: most <= 50, (of("queue_max[0,66]", "BIO"),)),
             "Nothing holds in packets at 50: BIO drops them where the buffer ends (max_in = 100)",
         ),
         "BIO-31": ShareOfSeeds("more than 30 p", lambda most: most > 30, (of("queue_max[0,66]", "RIO"),)),
-        "BIO-32": Beside(
+        "BIO-32": WithSecondary(
             ShareOfSeeds("1 throughout", lambda least: least >= 1, (of("p_out_min", "BIO"),)),
             also=Within(of("p_out_mean", "BIO"), 0.95, 1),
         ),

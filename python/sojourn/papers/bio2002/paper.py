@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 
+from sojourn.papers.answers import Question
 from sojourn.papers.bio2002 import diffserv
 from sojourn.papers.bio2002.checks import checks
 from sojourn.papers.bio2002.curves import profile_share
@@ -14,9 +15,8 @@ from sojourn.papers.bio2002.readings import readings
 from sojourn.papers.bio2002.sections import sections
 from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
-from sojourn.papers.learned import Lesson
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Beside, Cell
+from sojourn.papers.published import Cell, Counterpart
 from sojourn.papers.terms import Quantity
 
 DATA = resources.files(__package__) / "data"
@@ -58,7 +58,7 @@ def paper() -> Paper:
         measure=measure,
         sections=sections,
         traced=traced,
-        lessons=LESSONS,
+        questions=QUESTIONS,
         columns=COLUMNS,
         published={claim: printed[place] for claim, place in PUBLISHED.items()},
         cell=cell,
@@ -72,7 +72,7 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
     return not reading and experiment in CASES and arm.name.endswith(f" {TRACED}p")
 
 
-def cell(row: Mapping[str, str]) -> Beside:
+def cell(row: Mapping[str, str]) -> Counterpart:
     """Return what of ours stands beside a row of ``published.csv``."""
     if row["metric"] == "in_profile_share_of_capacity":
         return profile_share()
@@ -91,74 +91,74 @@ BESIDE = {
 }
 
 
-LESSONS = (
-    Lesson(
+QUESTIONS = (
+    Question(
         "With ECN and long round trips, is BLUE better than RED for a thousand flows?",
         ("BIO-01", "BIO-07", "BIO-09"),
         "Yes: more throughput, a steadier queue and fewer drops at every queue size.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does RED then oscillate between empty and full?",
         ("BIO-05", "BIO-06", "BIO-11"),
         "Yes, and most of its drops are overflows, although it marks all it can.",
         "No.",
     ),
-    Lesson(
+    Question(
         "With short round trips, is RED's queue simply full?",
         ("BIO-14", "BIO-15", "BIO-18"),
         "Yes: it marks at its largest rate and still behaves like a drop-tail queue.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does BLUE lose its lead without ECN?",
         ("BIO-20", "BIO-21", "BIO-22", "BIO-25"),
         "Yes: throughputs come close, and RED controls the queue.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does RIO keep its queue below the limit?",
         ("BIO-28",),
         "Yes.",
         "No: it overflows.",
     ),
-    Lesson(
+    Question(
         "Does BIO overflow?",
         ("BIO-29",),
         "Yes, as the text says.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does BIO drive its probability for out packets to 1 for good?",
         ("BIO-32",),
         "Yes: in packets alone hold the queue above its threshold.",
         "Not for good: it leaves 1 whenever the queue falls below min_out or the link is idle.",
     ),
-    Lesson(
+    Question(
         "Do few out packets remain in BIO's queue?",
         ("BIO-33",),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Do both give every node the rate that it was promised?",
         ("BIO-34",),
         "Yes.",
         "No, not every node.",
     ),
-    Lesson(
+    Question(
         "Do the loss rates of RIO and BIO come out as printed?",
         ("BIO-35", "BIO-36", "BIO-37"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Do RIO and BIO carry the same, as the text says?",
         ("BIO-38",),
         "Yes, within 3 %.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does BIO waste bandwidth, as the abstract says?",
         ("BIO-39",),
         "Yes, it carries less than RIO.",

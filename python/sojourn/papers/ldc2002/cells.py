@@ -10,7 +10,7 @@ from importlib import resources
 from sojourn.papers.checks import union
 from sojourn.papers.claims import Finding, Verdict, rows
 from sojourn.papers.ldc2002.analytic import target_bytes
-from sojourn.papers.published import Beside, Cell
+from sojourn.papers.published import Cell, Counterpart
 from sojourn.papers.terms import Quantity, Samples, Source
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
@@ -20,7 +20,7 @@ TABLE5 = {"packet_delay": "ftp_delay_mean", "throughput": "throughput_ftp", "dro
 PUBLISHED_RUNS = 5
 
 
-def cell(row: Mapping[str, str]) -> Beside:
+def cell(row: Mapping[str, str]) -> Counterpart:
     """Return what of ours stands beside a row of ``published.csv``."""
     match row["table_or_figure"], row["metric"]:
         case (("Table 3" | "Table 4"), metric):
@@ -65,7 +65,7 @@ class NearCells:
         """All arms."""
         return union(one.ours.term.sources for one in self.cells)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: the rule adds seeds to no equality."""
         return frozenset()
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
-from sojourn.papers.judge import All, Beside, Noted
+from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.ldc2002 import analytic, complexity
 from sojourn.papers.ldc2002.cells import table
 from sojourn.papers.ldc2002.experiments import (
@@ -150,7 +150,7 @@ def _pictures() -> dict[str, Check]:
         "ldc-fig8-target-delay",
     )
     return {
-        "LDC-25": Beside(
+        "LDC-25": WithSecondary(
             ShareOfSeeds(
                 "the queueing delay never exceeds 1.6 s",
                 lambda delay, _share: delay <= 1.6,
@@ -277,7 +277,9 @@ def _computed() -> dict[str, Check]:
         "LDC-26": Computed(analytic.target_queue),
         "LDC-44": Computed(analytic.bounded),
         "LDC-45": Computed(analytic.without_threshold),
-        "LDC-46": Noted(Computed(analytic.concave), "The word of the paper is a slip: its Eq. 3 is convex"),
+        "LDC-46": WithRemark(
+            Computed(analytic.concave), "The word of the paper is a slip: its Eq. 3 is convex"
+        ),
         "LDC-48": Computed(complexity.updates),
         "LDC-49": All((Computed(complexity.constant_state), lists)),
     }

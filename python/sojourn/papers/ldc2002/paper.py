@@ -8,8 +8,8 @@ from sojourn.papers.experiment import Arm
 from sojourn.papers.ldc2002.cells import cell
 from sojourn.papers.ldc2002.checks import checks
 from sojourn.papers.ldc2002.experiments import experiments
-from sojourn.papers.ldc2002.lessons import LESSONS
 from sojourn.papers.ldc2002.measures import measure
+from sojourn.papers.ldc2002.questions import QUESTIONS
 from sojourn.papers.ldc2002.readings import PICTURES, readings
 from sojourn.papers.ldc2002.sections import sections
 from sojourn.papers.paper import Paper
@@ -49,7 +49,7 @@ def paper() -> Paper:
         published={"LDC-25": 1.6, "LDC-26": 20},
         traced=traced,
         cell=cell,
-        lessons=LESSONS,
+        questions=QUESTIONS,
         columns=COLUMNS,
     )
 

@@ -58,7 +58,7 @@ class SpreadBelow:
         """The arms of both."""
         return self.a.sources | self.b.sources
 
-    def wanting(self, samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
         """Return all arms while undecided."""
         return self.sources if self.judge(samples).verdict is U else frozenset()
 
@@ -98,7 +98,7 @@ class RatioOfSpreads:
         """All arms."""
         return union(term.sources for term in self.terms)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: the rule adds seeds to no equality."""
         return frozenset()
 
@@ -142,7 +142,7 @@ class Highest:
         """All arms."""
         return union(term.sources for column in self.columns for term in column)
 
-    def wanting(self, _samples: Samples, /) -> frozenset[Source]:
+    def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
         """Return nothing: metrics are counted, not tested."""
         return frozenset()
 

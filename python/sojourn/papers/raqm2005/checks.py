@@ -8,7 +8,7 @@ and "more stable than PI and REM" means than each of them.
 from __future__ import annotations
 
 from sojourn.papers.checks import Below, Check, Computed, ShareOfSeeds, Within
-from sojourn.papers.judge import All, Beside, Noted
+from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.raqm2005 import curves, inspection, theorems
 from sojourn.papers.raqm2005.experiments import FIGURES, TARGETS
 from sojourn.papers.terms import Derived, Quantity
@@ -101,7 +101,7 @@ def below_others(metric: str, experiment: str, log: bool = False) -> Check:
 
 def steadier(experiment: str) -> Check:
     """RAQM is more stable than PI and REM; the distance from q_0 is shown beside the deviation."""
-    return Beside(
+    return WithSecondary(
         below_others("queue_std[50,200]", experiment), also=below_others("queue_rms[50,200]", experiment)
     )
 
@@ -163,7 +163,7 @@ def _figures_in_words() -> dict[str, Check]:
     at_ends = Quantity("queue_at_ends[50,200]", "REM", large, title=TITLES["queue_at_ends[50,200]"])
     spread = tuple(packets("queue_std[50,200]", name, large) for name in ("REM", "RAQM"))
     return {
-        "RAQM-36": Noted(
+        "RAQM-36": WithRemark(
             All(
                 (
                     *(
@@ -212,13 +212,13 @@ def _targets() -> dict[str, Check]:
                 for other in OTHERS
             )
         ),
-        "RAQM-41": Beside(
+        "RAQM-41": WithSecondary(
             Within(curves.at_queue("goodput", "RAQM", 20, where), 0.94, 0.98),
             also=Within(curves.nearest_queue("RAQM", 20, where), 16, 24),
         ),
         "RAQM-42": All(tuple(Below(goodput(other, 90), goodput(other, 60)) for other in OTHERS)),
         "RAQM-43": Below(goodput("RAQM", 60), goodput("RAQM", 90), offset=0.005, strict=False),
-        "RAQM-44": Beside(along_the_queue("goodput"), also=along_the_queue("drop_ratio", rises=False)),
+        "RAQM-44": WithSecondary(along_the_queue("goodput"), also=along_the_queue("drop_ratio", rises=False)),
         "RAQM-47": All(tuple(Below(average(other), average("RAQM")) for other in OTHERS)),
     }
 

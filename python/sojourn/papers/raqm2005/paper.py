@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 
+from sojourn.papers.answers import Question
 from sojourn.papers.claims import rows
 from sojourn.papers.experiment import Arm
-from sojourn.papers.learned import Lesson
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Beside, Cell
+from sojourn.papers.published import Cell, Counterpart
 from sojourn.papers.raqm2005.checks import checks
 from sojourn.papers.raqm2005.curves import at_queue, best_target
 from sojourn.papers.raqm2005.experiments import FIGURES, experiments
@@ -38,40 +38,40 @@ PUBLISHED = {
     "RAQM-41": ("raqm-fig8", "goodput_normalised"),
 }
 
-LESSONS = (
-    Lesson(
+QUESTIONS = (
+    Question(
         "Does RAQM hold the queue at its target?",
         ("RAQM-18", "RAQM-21", "RAQM-24", "RAQM-27", "RAQM-30", "RAQM-33"),
         "Yes, in every figure.",
         "No, in none of the figures, read as printed.",
         "In some of the figures only, read as printed.",
     ),
-    Lesson(
+    Question(
         "Why not? Counting dropped bytes against a rate of C leaves no balance at the target.",
         ("RAQM-50",),
         "So it is: p_k climbs to 1 and the queue settles at the target times the loss ratio.",
         "That is not what happens.",
     ),
-    Lesson(
+    Question(
         "Is RAQM's queue steadier than that of PI and REM?",
         ("RAQM-19", "RAQM-22", "RAQM-25", "RAQM-28", "RAQM-31", "RAQM-34"),
         "Yes, in every figure.",
         "No, in none.",
         "In some of the figures.",
     ),
-    Lesson(
+    Question(
         "Does it respond faster?",
         ("RAQM-20", "RAQM-23", "RAQM-26", "RAQM-29", "RAQM-32", "RAQM-35"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does a larger gain converge faster (Theorem 2)?",
         ("RAQM-10",),
         "Yes.",
         "No: beyond half of the bound a larger gain is slower, and at the bound the rate only swaps sides.",
     ),
-    Lesson(
+    Question(
         "Does it lose less, with more goodput, at an equal queue?",
         ("RAQM-39", "RAQM-40", "RAQM-47"),
         "Yes.",
@@ -95,12 +95,12 @@ def paper() -> Paper:
         sections=sections,
         published={claim: printed[place] for claim, place in PUBLISHED.items()},
         traced=traced,
-        lessons=LESSONS,
+        questions=QUESTIONS,
         cell=cell,
     )
 
 
-def cell(row: Mapping[str, str]) -> Beside:
+def cell(row: Mapping[str, str]) -> Counterpart:
     """Return what of ours stands beside a row of ``published.csv``."""
     match row["metric"]:
         case "goodput_normalised":

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from sojourn.papers.checks import Below, Check, Within
-from sojourn.papers.judge import All, Beside, Noted
+from sojourn.papers.judge import All, WithRemark, WithSecondary
 from sojourn.papers.taildrop2001.experiments import (
     BUFFER,
     BUFFERS,
@@ -63,7 +63,7 @@ def _goodput() -> dict[str, Check]:
                 for a in std
             ],
         ),
-        "TD-04": Beside(_near_min_th("REDstd"), also=_near_min_th("GREDstd")),
+        "TD-04": WithSecondary(_near_min_th("REDstd"), also=_near_min_th("GREDstd")),
         "TD-05": joined([less(IDLE, a, "REDstd", LIGHT) for a in ("TD", "REDopt")]),
         "TD-06": joined(
             [
@@ -72,7 +72,7 @@ def _goodput() -> dict[str, Check]:
             ]
         ),
         "TD-18": joined([_resized(n) for n in FLOWS]),
-        "TD-26": Noted(
+        "TD-26": WithRemark(
             joined(_agrees(GOODPUT, 0.1), _agrees(DELAY, 0.1), _agrees(LOSS, 0.2)),
             "The testbed is its simulated twin here: both sides are simulated, with other packets and TCPs",
         ),
@@ -189,7 +189,7 @@ def _delay() -> dict[str, Check]:
                 for one in [table["REDopt", n]]
             ]
         ),
-        "TD-17": Beside(drifts("REDstd"), also=drifts("GREDstd")),
+        "TD-17": WithSecondary(drifts("REDstd"), also=drifts("GREDstd")),
         "TD-51": Below(of(DELAY, "GREDstd", LIGHT), of(DELAY, "GREDstd", HEAVY), log=True, factor=1 / 1.3),
     }
 

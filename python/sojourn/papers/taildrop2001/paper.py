@@ -7,12 +7,12 @@ from importlib import resources
 
 from sojourn.papers.experiment import Arm
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import Beside, Cell
+from sojourn.papers.published import Cell, Counterpart
 from sojourn.papers.taildrop2001.checks import checks
 from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, SESSIONS, TESTBED, experiments, printed
-from sojourn.papers.taildrop2001.lessons import LESSONS
 from sojourn.papers.taildrop2001.measures import measure
 from sojourn.papers.taildrop2001.quantities import GOODPUT, LOSS, of
+from sojourn.papers.taildrop2001.questions import QUESTIONS
 from sojourn.papers.taildrop2001.readings import readings
 from sojourn.papers.taildrop2001.real import testbeds
 from sojourn.papers.taildrop2001.sections import sections
@@ -49,7 +49,7 @@ def paper() -> Paper:
         sections=sections,
         published={"TD-02": 8.4, "TD-07": 2, "TD-27": 300, "TD-29": 8.7, "TD-53": 16.7, "TD-54": 1},
         cell=cell,
-        lessons=LESSONS,
+        questions=QUESTIONS,
         columns=COLUMNS,
         traced=traced,
         testbeds=testbeds(),
@@ -61,7 +61,7 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
     return not reading and experiment == TESTBED and int(arm.name.split()[1]) in (FLOWS[0], FLOWS[-1])
 
 
-def cell(row: Mapping[str, str]) -> Beside:
+def cell(row: Mapping[str, str]) -> Counterpart:
     """Return what of ours stands beside a row of ``published.csv``."""
     goodput = [of(GOODPUT, name, load) for load in FLOWS for name in MECHANISMS]
     most = [of(GOODPUT, name, SESSIONS[-1]) for name in MECHANISMS]

@@ -6,7 +6,7 @@ Margins are those of the catalogue's column ``check``; nothing here was chosen a
 from __future__ import annotations
 
 from sojourn.papers.checks import Below, Check, Within
-from sojourn.papers.judge import AtLeast, Beside
+from sojourn.papers.judge import AtLeast, WithSecondary
 from sojourn.papers.taildrop2001.experiments import (
     LIMITS,
     MECHANISMS,
@@ -103,7 +103,7 @@ def _variation() -> dict[str, Check]:
 
     return {
         "TD-39": AtLeast(4, tuple(less(DEVIATION, "REDstd", "TD", s) for s in SESSIONS)),
-        "TD-40": Beside(
+        "TD-40": WithSecondary(
             Below(per_buffer(1400), per_buffer(1200), log=True),
             also=Below(of(DEVIATION, "TD", 1400), of(DEVIATION, "TD", 1200), log=True),
         ),
@@ -133,7 +133,7 @@ def _limits() -> dict[str, Check]:
         return Below(few, many, log=True, factor=1 / 3)
 
     return {
-        "TD-55": Beside(
+        "TD-55": WithSecondary(
             joined(
                 [Within(of("utilization", a, 700), -INFINITE, 0.85) for a in MECHANISMS],
                 [longer("flow_lifetime", a) for a in MECHANISMS],

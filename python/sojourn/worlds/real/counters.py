@@ -56,7 +56,7 @@ def namespace() -> dict[str, int]:
     """Return every counter of this network namespace, as ``nstat -a`` names them: ``TcpRetransSegs``."""
     found: dict[str, int] = {}
     for name in ("snmp", "netstat"):
-        lines = Path(f"/proc/self/net/{name}").read_text(encoding="ascii").splitlines()
+        lines = Path(f"/proc/thread-self/net/{name}").read_text(encoding="ascii").splitlines()
         for heads, values in zip(lines[::2], lines[1::2], strict=True):
             prefix, _, words = heads.partition(":")
             numbers = values.partition(":")[2].split()

@@ -102,17 +102,21 @@ def _init(command: list[str], environment: dict[str, str], user: tuple[str, int,
     _own_proc()
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # from the terminal, which asks the command too
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    # Init ignores a signal that has no handler, so those that it passes on wait until they have one.
+    passed_on = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, passed_on)
     pid = os.fork()
     if pid == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _become(command, environment, user)
 
     def pass_on(number: int, _: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT if number == signal.SIGUSR1 else number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+    for number in passed_on:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     while True:
         gone, status = os.wait()
         if gone == pid:

@@ -11,7 +11,7 @@ mod queue_kind;
 mod round_trip;
 
 use crate::{
-    engine::{Event, EventKind, Service},
+    engine::{Event, EventKind, FlowTimer, Service},
     flow::Connection,
     flow::Endpoint,
     flow::Group,
@@ -262,7 +262,8 @@ impl Simulation {
             } else {
                 cursor!().react(calendar, (connection, group, tcp), at, (released, &mut pool.senders));
             }
-            rto_scan.arm(calendar, (&mut flow.rto_event, number), (before, connection.sender.expires()), at);
+            let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
+            rto_scan.arm(calendar, timer, before, connection.sender.expires(), at);
             if queue.drops_late() {
                 queue.report_outcomes(now, loss_log, flows, sacks);
             }

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from sojourn.papers.learned import Lesson
+from sojourn.papers.answers import Question
 
-LESSONS = (
-    Lesson(
+QUESTIONS = (
+    Question(
         "Is the simulated load that of the testbed: half of all packets lost, whatever the algorithm?",
         ("AVQ-24", "AVQ-23"),
         "Yes.",
         "No.",
         "Nearly: the shares of lost packets are the paper's, but who carries less is offered less.",
     ),
-    Lesson(
+    Question(
         "Does AVQRED come first by the paper's own rule?",
         ("AVQ-01", "AVQ-21"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does AVQRED have the shortest queue?",
         ("AVQ-06", "AVQ-07", "AVQ-08"),
         "Yes, and with little jitter.",
@@ -28,31 +28,31 @@ LESSONS = (
         "listing does not (a reading), it is short, but then the virtual capacity follows what it carries "
         "down to its least value.",
     ),
-    Lesson(
+    Question(
         "Does it carry nearly as much as RED, ARED and PI, and more steadily?",
         ("AVQ-02", "AVQ-03", "AVQ-05"),
         "Yes.",
         "No: it carries as much as they do, as unsteadily as the gateway itself.",
     ),
-    Lesson(
+    Question(
         "Do GKVQ and AVQ pay for steadiness with utilisation?",
         ("AVQ-04", "AVQ-16", "AVQ-17"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does AVQRED spread its drops more evenly, and drop less?",
         ("AVQ-09", "AVQ-10", "AVQ-11", "AVQ-12", "AVQ-13", "AVQ-26"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Is the overall gain 8 to 25 %?",
         ("AVQ-14",),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Does the paper's arithmetic hold?",
         ("AVQ-40", "AVQ-41", "AVQ-42", "AVQ-43", "AVQ-44", "AVQ-45", "AVQ-46", "AVQ-39", "AVQ-47"),
         "All of it.",
@@ -61,31 +61,31 @@ LESSONS = (
         "Table 2 does not allow. And G is not the sum of 2^rank but of other weights, under which the order "
         "is the same.",
     ),
-    Lesson(
+    Question(
         "With room for 15 packets, is RED a tail drop and AVQRED not?",
         ("AVQ-28",),
         "Yes.",
         "Not as claimed.",
     ),
-    Lesson(
+    Question(
         "Does ARED need the hysteresis that the authors added?",
         ("AVQ-27",),
         "Yes: without it max_p sits too low.",
         "Not here: if max_p may rise to 1, it finds the place without it.",
     ),
-    Lesson(
+    Question(
         "Is a least capacity that is too low harmless but for the start?",
         ("AVQ-29",),
         "Yes.",
         "No: the virtual capacity stays where the carried rate holds it.",
     ),
-    Lesson(
+    Question(
         "Are the settings of Table 1 good ones, by the rank rule among their neighbours?",
         ("AVQ-48",),
         "Yes.",
         "Not all of them: for some, half or one and a half of a parameter gives better sums of ranks.",
     ),
-    Lesson(
+    Question(
         "Does the paper's fluid model say what the paper reads from it?",
         ("AVQ-32", "AVQ-33", "AVQ-34", "AVQ-35", "AVQ-36"),
         "Yes.",

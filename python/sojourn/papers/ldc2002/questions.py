@@ -2,40 +2,40 @@
 
 from __future__ import annotations
 
-from sojourn.papers.learned import Lesson
+from sojourn.papers.answers import Question
 
-LESSONS = (
-    Lesson(
+QUESTIONS = (
+    Question(
         "Does load beside delay shorten web response times against drop tail, the paper's main claim?",
         ("LDC-03", "LDC-47"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "The longest response times too?",
         ("LDC-04",),
         "Yes, although the paper's own table says otherwise.",
         "No, as in the paper's own table.",
     ),
-    Lesson(
+    Question(
         "Is LDC second only to FRED?",
         ("LDC-01", "LDC-02"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Is the price throughput?",
         ("LDC-06", "LDC-07", "LDC-08"),
         "Yes: REM and LDC carry less web traffic.",
         "No: sessions ask for the same pages under every algorithm, and most of them come.",
     ),
-    Lesson(
+    Question(
         "Does LDC give UDP the shortest delays?",
         ("LDC-17", "LDC-18"),
         "Yes.",
         "No: an algorithm with a fixed target in packets has shorter ones.",
     ),
-    Lesson(
+    Question(
         "Does LDC keep its promise, a delay below the target?",
         ("LDC-19", "LDC-25"),
         "Yes.",
@@ -43,26 +43,26 @@ LESSONS = (
         "The longest UDP delay of GFC-2 stays below it, the queue of Fig. 8 does not: LDC controls an "
         "average, and bursts go beyond it.",
     ),
-    Lesson(
+    Question(
         "Does the table of weights (Table 5) come out?",
         ("LDC-32", "LDC-33", "LDC-34", "LDC-35", "LDC-36", "LDC-37", "LDC-38"),
         "Yes.",
         "No.",
     ),
-    Lesson(
+    Question(
         "Do the exponent and the interval hardly matter, as the paper says without showing it?",
         ("LDC-40", "LDC-41"),
         "So it is.",
         "They do matter: in balance the queue is the target times the n-th root of the loss ratio, and a "
         "longer interval turns the load part from an alarm about close packets into a measure of load.",
     ),
-    Lesson(
+    Question(
         "Is LDC's function concave?",
         ("LDC-46",),
         "Yes.",
         "No: with an exponent of 3 it is convex. The word is a slip.",
     ),
-    Lesson(
+    Question(
         "Do the numbers of Table 3 come out, cell by cell?",
         ("LDC-24",),
         "Yes.",

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 from sojourn.errors import InputError
 from sojourn.papers.campaign import Campaign, Job, seeds_for
-from sojourn.papers.experiment import Arm, Experiment, Modelled, Reading
+from sojourn.papers.experiment import Arm, Experiment, ModelArm, Reading
 from sojourn.papers.paper import Paper
 from sojourn.papers.real import jobs as real_jobs
 from sojourn.papers.selection import Selection
@@ -15,8 +15,8 @@ from sojourn.papers.terms import Source
 from sojourn.spec.units import number
 
 #: (reading, experiment, arm in equations, seeds).
-Solved: TypeAlias = tuple[str, str, Modelled, range]
-One = TypeVar("One", Arm, Modelled)
+Solved: TypeAlias = tuple[str, str, ModelArm, range]
+One = TypeVar("One", Arm, ModelArm)
 
 
 def jobs(paper: Paper, claims: frozenset[str], selection: Selection) -> list[Job]:
@@ -51,7 +51,7 @@ def how_long(wanted: Sequence[Job], selection: Selection) -> str:
 def models(paper: Paper, claims: frozenset[str], quick: bool) -> list[Solved]:
     """Return the arms in equations that claims look at: the primary ones, then those of other readings."""
 
-    def arms(reading: Reading | None, one: Experiment) -> Iterable[Modelled]:
+    def arms(reading: Reading | None, one: Experiment) -> Iterable[ModelArm]:
         return reading.models(one, quick) if reading else one.models
 
     return list(_cells(paper, claims, quick, arms))
@@ -60,7 +60,7 @@ def models(paper: Paper, claims: frozenset[str], quick: bool) -> list[Solved]:
 def more(paper: Paper, claims: frozenset[str], campaign: Campaign) -> tuple[list[Job], list[Solved]]:
     """Return the seeds beyond the first of the arms whose inequalities are undecided; runs and equations."""
     samples = campaign.observations.under()
-    wanted = frozenset().union(*(paper.checks[name].wanting(samples) for name in claims))
+    wanted = frozenset().union(*(paper.checks[name].undecided_sources(samples) for name in claims))
 
     def further(arms: Callable[[Experiment], Iterable[One]]) -> Iterator[tuple[str, str, One, range]]:
         for one in paper.experiments:

@@ -1,6 +1,6 @@
 """What was learned about a paper, in words that follow from its verdicts and so cannot become stale.
 
-A `Lesson` is a question with an answer for each way that its claims may come out. `learned` writes the
+A `Question` is a question with an answer for each way that its claims may come out. `answers` writes the
 answers, the claims that each rests on with their numbers, and what other readings of the paper would change.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sojourn.papers.claims import Judged, Verdict
+from sojourn.papers.claims import ClaimResult, Verdict
 
 if TYPE_CHECKING:
     from sojourn.papers.reproduction import Reproduction
@@ -20,7 +20,7 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 
 @dataclass(frozen=True)
-class Lesson:
+class Question:
     """A question that claims of a paper answer.
 
     An answer begins with what can be said however many of the claims are decided ("Yes", "No"); what follows
@@ -46,7 +46,7 @@ class Lesson:
     fails: str
     mixed: str = ""
 
-    def answer(self, judged: Sequence[Judged]) -> str:
+    def answer(self, judged: Sequence[ClaimResult]) -> str:
         """Return the answer that the verdicts of its claims give, or else what few seeds lean to."""
         verdicts = [item.finding.verdict for item in judged]
         if set(verdicts) != {U}:
@@ -74,23 +74,23 @@ class Lesson:
         return re.split("[:.,]", text)[0] + "." if U in verdicts else text
 
 
-def learned(result: Reproduction) -> str:
+def answers(result: Reproduction) -> str:
     """Return what the verdicts of a paper say, as `sojourn.report.Text`, on what was run."""
     known = {item.claim.id for item in result.counted if item.finding.n}
-    lessons = [one for one in result.paper.lessons if known & set(one.claims)]
-    return "\n\n".join([*(_lesson(one, result.counted) for one in lessons), *_readings(result)])
+    questions = [one for one in result.paper.questions if known & set(one.claims)]
+    return "\n\n".join([*(_answer(one, result.counted) for one in questions), *_readings(result)])
 
 
-def _lesson(lesson: Lesson, judged: Sequence[Judged]) -> str:
-    first: dict[str, Judged] = {}
+def _answer(question: Question, judged: Sequence[ClaimResult]) -> str:
+    first: dict[str, ClaimResult] = {}
     for item in judged:
         first.setdefault(item.claim.id, item)
-    mine = [first[name] for name in lesson.claims if name in first]
+    mine = [first[name] for name in question.claims if name in first]
     evidence = "\n".join(f"- {item.claim.id}: {_numbers(item)}" for item in mine)
-    return f"**{lesson.question}** {lesson.answer(mine)}\n{evidence}"
+    return f"**{question.question}** {question.answer(mine)}\n{evidence}"
 
 
-def _numbers(item: Judged) -> str:
+def _numbers(item: ClaimResult) -> str:
     """Return verdict and effect of a claim in one line."""
     finding = item.finding
     if finding.effect is None:
