@@ -24,7 +24,7 @@ def test_has_everything_that_a_reader_asks_for(results: Any, registry: dict[str,
     document = report.for_results(results, registry)
     titles = [b.title for b in document.blocks if isinstance(b, Section)]
     assert titles == [
-        "What was run", "Results", "Over time", "How long packets wait", "All metrics", "Parameters",
+        "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
         "How to repeat it",
     ]  # fmt: skip
     text = plain(report.render(document))

@@ -1,8 +1,7 @@
-"""``sojourn bench``: bottleneck packets per CPU second of this build on this machine; ``sojourn bench aqm``:
-what a decision of each algorithm costs.
+"""``sojourn bench``: bottleneck packets per CPU second; ``sojourn bench aqm``: the cost of a decision.
 
-Every counter is on, as in any run; one thread; the best of three, because a busy machine only ever makes
-it slower. ``make bench`` in a clone also counts instructions and compares with ns-2.
+All statistics are recorded, as in any run. One thread; the best of three, since other load only makes a run
+slower. ``make bench`` in a clone also counts instructions and compares with ns-2.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def bench(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Measure bottleneck packets per CPU second, or with 'aqm' what each algorithm and scheduler costs."""
+    """Measure bottleneck packets per CPU second, or with 'aqm' the cost of each algorithm and scheduler."""
     if file == Path("aqm"):
         from sojourn.cli.bench_aqm import bench_aqm
 
@@ -95,11 +94,11 @@ def _speed(scenario: Scenario, spec: str) -> float:
 
     begun = time.process_time()
     batch = _core.Batch([(scenario.plan_json(spec), 1)], 1)
-    news: list[tuple[int, object]] = []
-    while not news:
-        news = batch.poll(0.5)
+    finished: list[tuple[int, object]] = []
+    while not finished:
+        finished = batch.poll(0.5)
     spent = time.process_time() - begun
-    record = news[0][1]
+    record = finished[0][1]
     if not isinstance(record, dict):
         raise RunFailed(f"{scenario.name}, {spec}: {record}")
     return float(record["queues"][0]["arrivals"]) / max(spent, 1e-9)

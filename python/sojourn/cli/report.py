@@ -1,4 +1,4 @@
-"""``sojourn report``: draw the report of finished results again."""
+"""``sojourn report``: write the report of finished results again, or export their tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report(
     ],
     export: Export = None,
 ) -> None:
-    """Write report.html of a folder again, from what is stored; nothing is run."""
+    """Write report.html of a folder again, and export its tables, from stored results."""
     from sojourn.cli.output import write_exports
     from sojourn.cli.run import write_report
     from sojourn.cli.summaries import of_comparison, of_results, of_sweep

@@ -102,7 +102,7 @@ def reproduce(
 
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:
-    """Return the papers that have an experiment and claims of a world; all of them if neither is given."""
+    """Return the papers that have the experiment and claims of the world; all if neither is given."""
     from sojourn.errors import unknown
     from sojourn.papers import PAPERS, find
 

@@ -1,4 +1,4 @@
-"""``sojourn shell``: a program, or a prompt, behind a queue."""
+"""``sojourn shell``: a program, or an interactive shell, behind an emulated link."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def shell(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Run a program, or a prompt, in a network of its own behind an emulated link.
+    """Run a program, or an interactive shell, in a network namespace behind an emulated link.
 
-    The variable SOJOURN_OUTSIDE has the address of the link's outside end. The exit code is COMMAND's.
+    The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
     from dataclasses import asdict
 

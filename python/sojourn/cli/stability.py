@@ -25,7 +25,7 @@ OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of th
 OneRtt = Annotated[
     str, typer.Option("--rtt", metavar="TIME", help="Longest round-trip time without queueing.")
 ]
-#: Units of the axes of a map: name to kind, factor to the model's unit, heading.
+#: Labels of the axes of a map.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
 #: Points of a map at which the loop has no equilibrium, by the key of the JSON.
 NO_POINT = "no rest"  # words: quoted
@@ -141,7 +141,7 @@ def _ends(name: str, word: str, packet: float) -> list[float]:
 
 
 def _can_be_written(file: Path) -> None:
-    """Refuse, before a map is calculated, a file that cannot be written; leaves everything as it is."""
+    """Refuse, before a map is computed, a file that cannot be written; create no file."""
     import tempfile
 
     from sojourn.errors import InputError
