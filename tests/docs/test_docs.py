@@ -157,6 +157,14 @@ def typed(page: str, folder: Path) -> list[str]:
     return said
 
 
+def test_the_commands_of_export_run(tmp_path: Path):
+    typed("export.md", tmp_path)
+    names = {path.name for path in tmp_path.glob("table*")}
+    assert names == {f"table{end}.csv" for end in ("", "-differences")} | {
+        "table.tex", *(f"table{end}.parquet" for end in ("", "-differences"))
+    }  # fmt: skip
+
+
 def test_the_commands_of_cluster_run(tmp_path: Path):
     """And give the same tables, however the runs were made."""
     said = typed("cluster.md", tmp_path)

@@ -237,17 +237,20 @@ class Output:
         The object of ``--json``.
     notes : sequence of str
         Lines of the terminal below the tables.
+    with_tables : bool
+        Whether the terminal shows the tables; False where the notes are enough.
     """
 
     title: str
     tables: Sequence[Table]
     data: Any
     notes: Sequence[str] = ()
+    with_tables: bool = True
 
     def print(self, file: TextIO | None = None) -> None:
         """Print tables and notes for people."""
         file = file or sys.stdout
-        for table in self.tables:
+        for table in self.tables if self.with_tables else ():
             _print(table, file)
         for line in self.notes:
             print(line, file=file)

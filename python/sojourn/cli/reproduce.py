@@ -59,8 +59,7 @@ def reproduce(
     workers: Workers = None,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
-    from sojourn.cli.common import print_json
-    from sojourn.cli.output import Output, write_exports
+    from sojourn.cli.output import Output, emit
     from sojourn.errors import unknown
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
@@ -93,12 +92,8 @@ def reproduce(
     if index:
         notes.append(f"index: {index}")
     data = {"papers": found, "index": index} if several else found[0]
-    output = Output(", ".join(names), [_claims(result) for result in results], data)
-    if json:
-        print_json(data)
-    else:
-        print("\n".join(notes))
-    write_exports(output, export)
+    tables = [_claims(result) for result in results]
+    emit(Output(", ".join(names), tables, data, notes, with_tables=False), json, export)
 
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:

@@ -232,13 +232,15 @@ def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
     from sojourn.study.sweep.folder import status
 
     found = status(directory)
-    notes = [f"failed: {o['aqm']}, seed {o['seed']}: {o['reason']}\n  {o['repeat']}" for o in found["failed"]]
+    notes = [f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed"]
+    for one in found["failed"]:
+        notes.append(f"failed: {one['aqm']}, seed {one['seed']}: {one['reason']}\n  {one['repeat']}")
     if found["done"] < found["runs"]:
         notes.append(f"continue with:\n  {found['command']}")
     columns = [Column("runs", "runs"), Column("done", "done"), Column("failed", "failed")]
     rows = [(found["runs"], found["done"], len(found["failed"]))]
     table = Table("status", f"Status of {directory}", columns, rows, keys=0, turned=True)
-    emit(Output(table.title, [table], found, notes), json, export)
+    emit(Output(table.title, [table], found, notes, with_tables=False), json, export)
 
 
 def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, workers: int | None) -> None:
@@ -252,10 +254,23 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
     columns = [
         Column("combinations", "combinations"),
         Column("runs", "runs"),
-        Column("done", f"of these done in {folder}"),
-        Column("seconds", f"time with {cores} workers, from three short trial runs", Scale(1.0, "s"), 2),
+        Column("done", "done"),
+        Column("seconds", "time", Scale(1.0, "s"), 2),
         Column("bytes", "disk", Scale(1e-6, "MB"), 3),
     ]
     rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes)]
     table = Table("estimate", f"Estimate of {plan.scenario.name}", columns, rows, keys=0, turned=True)
-    emit(Output(table.title, [table], found._asdict()), json, export)
+    notes = [
+        f"combinations  {len(plan.cells)}",
+        f"runs          {found.runs}, of which {found.done} are done in {folder}",
+        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)",
+        f"disk          about {found.bytes / 1e6:.3g} MB",
+    ]
+    emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.2g} s"

@@ -430,6 +430,7 @@ def _repeat(
         if (
             key in {"command", "seeds", "name", "runs", "warnings", "aqms", "scenario", "status"}
             or value is None
+            or value == []
         ):
             continue
         target = where if key in {"host", "platform", "machine", "cpu", "cores", "python"} else facts

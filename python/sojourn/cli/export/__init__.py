@@ -5,6 +5,7 @@ To add a format, write a class with the attributes of `Exporter` and add it to `
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -66,6 +67,8 @@ def check(text: str) -> Path:
     if file.is_dir() or not file.parent.is_dir():
         problem = "is a folder" if file.is_dir() else f"needs the folder {file.parent}, which does not exist"
         raise InputError(f"--export {text}", problem, "a file in a folder that exists")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise InputError(f"--export {text}", "cannot be written", "a file in a folder that may be written")
     return file
 
 
