@@ -5,15 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sojourn import _core
+from sojourn.algorithms import costs
 from sojourn.cli.common import note, progress
-from sojourn.cli.output import Column, Output, Table, emit
+from sojourn.cli.emit import emit
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import from_core
 from sojourn.format import UNSCALED, Scale
 
 
 def bench_aqm(specs: list[str] | None, json: bool, export: list[Path] | None) -> None:
     """Measure `specs`, or every algorithm and scheduler, and print the table."""
-    from sojourn.algorithms import costs
-
     for spec in specs or ():
         _check(spec)
     with progress("measuring") as move:
@@ -26,8 +28,6 @@ def bench_aqm(specs: list[str] | None, json: bool, export: list[Path] | None) ->
 
 def _table(measured: dict[str, Any]) -> Table:
     """Return the measured costs, one algorithm a row."""
-    from sojourn.algorithms import costs
-
     heads, _ = costs.table(measured)
     unit = "nanoseconds" if measured["missing"] else "instructions"
     many = str(costs.FLOWS[1])
@@ -65,10 +65,6 @@ def _shown(key: str) -> tuple[Scale, int]:
 
 def _check(spec: str) -> None:
     """Refuse an invalid spec before anything is measured."""
-    from sojourn import _core
-    from sojourn.algorithms import costs
-    from sojourn.errors import from_core
-
     try:
         _core.inspect(spec, costs.RATE, 1, 1)
     except _core.SpecError as error:

@@ -6,26 +6,24 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sojourn.worlds.simulated.executors import Executor
+from sojourn.errors import InputError
+from sojourn.runner.manifest import command_line
+from sojourn.worlds import Executor
+from sojourn.worlds.simulated.dask import Dask
+from sojourn.worlds.simulated.executors import Local, Serial
 
 
 @contextlib.contextmanager
 def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Executor]:
     """Yield the executor that the options choose."""
-    from sojourn.errors import InputError
-    from sojourn.worlds.simulated.executors import Local, Serial
-
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     if serial and (dask is not None or workers is not None):
         raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
     chosen: Executor = Serial() if serial else Local(workers)
     if dask is not None:
-        from sojourn.worlds.simulated.dask import Dask
-
         chosen = Dask(dask, workers)
     with contextlib.closing(chosen):
         yield chosen
@@ -71,8 +69,6 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from sojourn.api import command_line
-
         note("sojourn: interrupted; finished runs are kept. Continue with:")
         note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
         raise SystemExit(130) from None

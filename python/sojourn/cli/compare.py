@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from sojourn.api import default_directory, plan
 from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     Aqms,
     Baseline,
@@ -22,6 +24,11 @@ from sojourn.cli.options import (
     Serial,
     Workers,
 )
+from sojourn.cli.run import write_report
+from sojourn.cli.summaries import of_comparison
+from sojourn.errors import InputError
+from sojourn.spec.scenario import load
+from sojourn.study.compare import compare as compare_algorithms
 
 
 def compare(
@@ -67,13 +74,6 @@ def compare(
     dask: Dask = None,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
-    from sojourn.api import default_directory, plan
-    from sojourn.cli.output import emit
-    from sojourn.cli.run import write_report
-    from sojourn.cli.summaries import of_comparison
-    from sojourn.spec.scenario import load
-    from sojourn.study.compare import compare as compare_algorithms
-
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
@@ -103,8 +103,6 @@ def compare(
 
 
 def _share(text: str) -> float:
-    from sojourn.errors import InputError
-
     number, percent, rest = text.partition("%")
     try:
         value = float(number)

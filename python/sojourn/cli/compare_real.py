@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import _core
+from sojourn.api import default_directory, plan, run
 from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
+from sojourn.cli.run import note_duration
+from sojourn.errors import disk
+from sojourn.metrics import PERCENT
+from sojourn.results import Results
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.cli.output import Table
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.real import Row
 
 
@@ -24,10 +32,6 @@ def compare_real(
     workers: int | None,
 ) -> None:
     """Run a scenario in simulated and in real packets, `counts` times each; show both and the verdicts."""
-    from sojourn.api import default_directory, plan, run
-    from sojourn.cli.output import Output, emit
-    from sojourn.cli.run import note_duration
-    from sojourn.spec.scenario import load
     from sojourn.study.compare_worlds.real import rows, simulate
 
     scenario = load(file)
@@ -51,9 +55,6 @@ def compare_real(
 
 def _of(found: list[Row]) -> list[Table]:
     """Return a table for each algorithm, with a metric in each row."""
-    from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Table
-    from sojourn.metrics import PERCENT
-
     columns = [
         Metrics("metric", ""),
         OfMetrics("simulated", "simulated"),
@@ -80,11 +81,8 @@ def _of(found: list[Row]) -> list[Table]:
 
 def _write(directory: Path, simulated: Results, real: Results, tables: list[Table]) -> Path:
     """Write the report of both worlds."""
-    from sojourn import _core, plots
-    from sojourn.cli.output import written
-    from sojourn.errors import disk
+    from sojourn import plots
     from sojourn.report import Document, Figure, Section, Text, render
-    from sojourn.runner.store import write_whole
     from sojourn.study.compare_worlds.real import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn import _core
+from sojourn.api import default_directory, plan
+from sojourn.api import run as run_scenario
 from sojourn.cli.common import note, progress
+from sojourn.cli.compare_real import compare_real
+from sojourn.cli.emit import emit
 from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
-from sojourn.metrics import shown
+from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
+from sojourn.errors import InputError, disk, unknown
+from sojourn.format import Scale
+from sojourn.metrics import PERCENT, display, shown
+from sojourn.results import Results
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.cli.output import Table
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.fluid import Cell
 
 
@@ -45,13 +55,9 @@ def compare_worlds(
     workers: Workers = None,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
-    from sojourn.errors import unknown
-
     if world not in ("fluid", "real"):
         raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
     if world == "real":
-        from sojourn.cli.compare_real import compare_real
-
         compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, export=export, workers=workers)
     else:
         _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, export=export, workers=workers)
@@ -68,12 +74,6 @@ def _compare_fluid(
     export: list[Path] | None,
     workers: int | None,
 ) -> None:
-    from sojourn.api import default_directory, plan
-    from sojourn.api import run as run_scenario
-    from sojourn.cli.output import Output, emit
-    from sojourn.errors import InputError
-    from sojourn.runner.ownership import claim
-    from sojourn.spec.scenario import load
     from sojourn.study.compare_worlds.fluid import grid as over_grid
 
     scenario = load(file)
@@ -127,10 +127,6 @@ def _cell(one: Cell) -> dict[str, Any]:
 
 def _of(spec: str, fluid: Results, packets: Results, cells: list[Cell]) -> list[Table]:
     """Return the metrics in both worlds, and the grid over flows, delays and buffer."""
-    from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Table
-    from sojourn.format import Scale
-    from sojourn.metrics import PERCENT, display
-
     rows = []
     for name in shown("worlds"):
         ours, theirs = fluid.estimate(spec, name).mean, packets.estimate(spec, name)
@@ -179,11 +175,8 @@ def _write(
     tables: list[Table],
 ) -> Path:
     """Write the report of both worlds; return its path."""
-    from sojourn import _core, plots
-    from sojourn.cli.output import written
-    from sojourn.errors import disk
+    from sojourn import plots
     from sojourn.report import Document, Figure, Section, Text, render
-    from sojourn.runner.store import write_whole
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]

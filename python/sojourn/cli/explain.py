@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from sojourn import _core
+from sojourn.cli.common import print_json
+from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
-
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output
-    from sojourn.metrics import Metric
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import from_core, unknown
+from sojourn.metrics import METRICS, WORLDS, Metric, find
 
 
 def explain(
@@ -28,12 +30,6 @@ def explain(
     export: Export = None,
 ) -> None:
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
-    from sojourn import _core
-    from sojourn.cli.common import print_json
-    from sojourn.cli.output import write_exports
-    from sojourn.errors import from_core, unknown
-    from sojourn.metrics import METRICS, find
-
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         try:
@@ -70,8 +66,6 @@ def _print_head(text: str) -> None:
 
 def _of_algorithm(one: dict[str, Any]) -> Output:
     """Return the description of an algorithm with its parameters and traces."""
-    from sojourn.cli.output import Column, Output, Table
-
     head = f"**{one['name']}**: {one['title']} ({one['source']})\n\n"
     if one["alias_of"]:
         head += f"Short for: {one['alias_of']}\n\n"
@@ -102,9 +96,6 @@ def _parameter(p: dict[str, Any]) -> tuple[str, ...]:
 
 def _of_tcp(options: list[dict[str, Any]]) -> Output:
     """Return the options of TCP with their presets."""
-    from sojourn import _core
-    from sojourn.cli.output import Column, Output, Table
-
     columns = [Column("name", "name")]
     columns += [Column(key, key, prose=True) for key in ("allowed", "meaning", "source", *_core.CONVENTIONS)]
     rows = [
@@ -121,9 +112,6 @@ def _of_tcp(options: list[dict[str, Any]]) -> Output:
 
 def _of_metric(metric: Metric) -> Output:
     """Return the entry of a metric in the registry."""
-    from sojourn.cli.output import Column, Output, Table
-    from sojourn.metrics import WORLDS
-
     facts = {
         "metric": metric.name,
         "label": metric.label,
@@ -142,8 +130,6 @@ def _of_metric(metric: Metric) -> Output:
 
 def _use(name: str) -> str:
     """Return where the spec of an algorithm, scheduler or marker is written."""
-    from sojourn import _core
-
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     use = f'Use it: sojourn run FILE --aqm "{name}"'

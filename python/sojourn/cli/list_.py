@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from sojourn import _core
+from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json
+from sojourn.cli.output import Column, Output, Table
 
 
 def list_algorithms(json: Json = False, export: Export = None) -> None:
     """List algorithms, schedulers and markers with their parameters, and papers to reproduce."""
-    from sojourn import _core
-    from sojourn.cli.output import Column, Output, Table, emit
     from sojourn.papers import PAPERS
 
     tables = []

@@ -8,13 +8,14 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli.export import check
+from sojourn.errors import place
+
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
     """Return the parser of a path given as `where`; it refuses an empty path, Python's working folder."""
 
     def read(text: str) -> Path:
-        from sojourn.errors import place
-
         return place(text, where, allowed)
 
     return read
@@ -22,8 +23,6 @@ def path_of(where: str, allowed: str) -> Callable[[str], Path]:
 
 def export_file(text: str) -> Path:
     """Parse a file of ``--export``."""
-    from sojourn.cli.export import check
-
     return check(text)
 
 

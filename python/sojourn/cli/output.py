@@ -1,9 +1,9 @@
 """What a command prints and exports: tables of typed columns, and one JSON object.
 
-A command builds one `Output` and passes it to `emit`. The terminal, LaTeX and Markdown show the text of each
-cell, with labels and displayed units; CSV and Parquet hold the values themselves, in SI units, under the
-names of the columns. A kind of cell that has several values (an estimate, a difference) is a subclass of
-`Column`, which says how it is written and how it is stored.
+A command builds one `Output` and passes it to `sojourn.cli.emit.emit`. The terminal, LaTeX and Markdown show
+the text of each cell, with labels and displayed units; CSV and Parquet hold the values themselves, in SI
+units, under the names of the columns. A cell with several values (an estimate, a difference) has a subclass
+of `Column`, which defines its text and its data.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from sojourn.cli.table import cell, plain, print_table
 from sojourn.format import UNSCALED, Scale
+from sojourn.metrics import display, find, heading
+from sojourn.stats import Estimate
+from sojourn.study.compare import NO_DIFFERENCE, Difference
 
 if TYPE_CHECKING:
     import polars as pl
 
     from sojourn import report
-    from sojourn.stats import Estimate
-    from sojourn.study.compare import Difference
 
 Stored = dict[str, list[Any]]
 
@@ -89,9 +89,6 @@ class Differences(Column):
 
     def text(self, value: Difference) -> str:
         """Return the difference with its half-width, in parentheses after ``=`` if it is not significant."""
-        from sojourn.stats import Estimate
-        from sojourn.study.compare import NO_DIFFERENCE
-
         effect = value.effect
         if effect.mean is None:
             return "-"
@@ -126,14 +123,10 @@ class Metrics(Column):
 
     def text(self, value: str) -> str:
         """Return label and displayed unit."""
-        from sojourn.metrics import heading
-
         return heading(value)
 
     def store(self, values: Sequence[str]) -> Stored:
         """Return names and units."""
-        from sojourn.metrics import find
-
         known = [find(name) for name in values]
         return {self.key: list(values), "unit": [one.unit if one is not None else "" for one in known]}
 
@@ -142,9 +135,6 @@ class OfMetrics(Column):
     """A column of `Measured` values, each written in the unit of its own metric."""
 
     def _of(self, value: Measured) -> Column:
-        from sojourn.metrics import display
-        from sojourn.stats import Estimate
-
         kind = Estimates if isinstance(value.value, Estimate) else Column
         return kind(self.key, self.label, display(value.metric), self.digits)
 
@@ -280,24 +270,3 @@ def written(table: Table, caption: str) -> report.Table:
     frame = pl.DataFrame(rows, schema=[str(i) for i in range(len(heads))], orient="row")
     columns = {str(i): report.Column(head or " ") for i, head in enumerate(heads)}
     return report.Table(frame, caption, columns)
-
-
-def emit(output: Output, json: bool, export: Sequence[Path] | None) -> None:
-    """Print an output, as JSON or for people, and write the files of ``--export``."""
-    from sojourn.cli.common import print_json
-
-    if json:
-        print_json(output.data)
-    else:
-        output.print()
-    write_exports(output, export)
-
-
-def write_exports(output: Output, export: Sequence[Path] | None) -> None:
-    """Write the files of ``--export`` and report them on standard error."""
-    from sojourn.cli.common import note
-    from sojourn.cli.export import write
-
-    for file in export or ():
-        for written in write(output, file):
-            note(f"export: {written}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn.cli.output import Column, Stored, Table
-
-if TYPE_CHECKING:
-    from sojourn.study.tune.ranking import Ranking
+from sojourn.metrics import display, label
+from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
+from sojourn.study.tune.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,6 @@ def ranking_table(ranking: Ranking, is_of_runs: bool) -> Table:
 
     The values of runs are in SI units and shown with label and unit; those of a user's table as they are.
     """
-    from sojourn.metrics import display, label
-    from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
-
     columns = [Column("setting", "")]
     for one in ranking.objectives:
         arrow = "↑" if one.higher else "↓"

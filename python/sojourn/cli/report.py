@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, path_of
+from sojourn.cli.run import write_report
+from sojourn.cli.shell import of_session
+from sojourn.cli.summaries import of_comparison, of_results, of_sweep
+from sojourn.cli.sweep import write_swept
+from sojourn.cli.tune import of_tuned, write_tuned
+from sojourn.results import Results
+from sojourn.study import shell_session
+from sojourn.study.compare import Comparison
+from sojourn.study.sweep import folder
+from sojourn.study.tune import folder as tune_folder
 
 
 def report(
@@ -23,32 +34,18 @@ def report(
     export: Export = None,
 ) -> None:
     """Write report.html of a folder again, and export its tables, from stored results."""
-    from sojourn.cli.output import write_exports
-    from sojourn.cli.run import write_report
-    from sojourn.cli.summaries import of_comparison, of_results, of_sweep
-    from sojourn.results import Results
-    from sojourn.study.compare import Comparison
-    from sojourn.study.sweep import folder
-    from sojourn.study.tune import folder as tune_folder
-    from sojourn.worlds.real import session
-
     if (directory / tune_folder.MANIFEST).exists():
-        from sojourn.cli.tune import of_tuned, write_tuned
-
         tuned = tune_folder.reopen(directory)
         print(write_tuned(tuned))
         output = of_tuned(tuned)
     elif (directory / folder.PLAN).exists():
-        from sojourn.cli.sweep import write_swept
-
         swept = folder.reopen(directory)
         print(write_swept(swept))
         output = of_sweep(swept)
-    elif (directory / session.LINK).exists():
-        from sojourn.cli.shell import of_session
-
-        print(session.redraw(directory))
-        output = of_session(session.reopen(directory)[0])
+    elif (directory / shell_session.LINK).exists():
+        session, results = shell_session.reopen(directory)
+        print(write_report(results))
+        output = of_session(session)
     else:
         results = Results.open(directory)
         print(write_report(results))

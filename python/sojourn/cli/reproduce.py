@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, Out, Workers
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import disk, unknown
 
 if TYPE_CHECKING:
-    from sojourn.cli.output import Table
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
 
 REASON = 90
 #: Columns of a claim in the text of exported tables.
@@ -59,8 +61,6 @@ def reproduce(
     workers: Workers = None,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
-    from sojourn.cli.output import Output, emit
-    from sojourn.errors import unknown
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
@@ -98,7 +98,6 @@ def reproduce(
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:
     """Return the papers that have the experiment and claims of the world; all if neither is given."""
-    from sojourn.errors import unknown
     from sojourn.papers import PAPERS, find
 
     papers = {name: find(name) for name in PAPERS}
@@ -120,7 +119,6 @@ def _holding(experiment: str | None, world: str | None) -> list[str]:
 
 def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
-    from sojourn.errors import disk
     from sojourn.papers.index import write
 
     try:
@@ -145,8 +143,6 @@ def _data(result: Reproduction) -> dict[str, object]:
 
 def _claims(result: Reproduction) -> Table:
     """Return the claims of a paper with their verdicts; files have every column of ``claims.csv``."""
-    from sojourn.cli.output import Column, Table
-
     frame = result.claims
     columns = [
         Column(name, name.replace("_", " "), data_only=name not in SHOWN, prose=name == "reason")

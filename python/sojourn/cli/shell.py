@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+import time
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
 from sojourn.cli.common import note, print_json
+from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
-
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output
-    from sojourn.worlds.real.session import Session
+from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.run import write_report
+from sojourn.metrics import METRICS, shown
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import Store
+from sojourn.spec.toml import dumps
+from sojourn.study.shell_session import Session
+from sojourn.worlds.real.shell import Request, run
 
 
 def shell(
@@ -93,14 +100,6 @@ def shell(
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
-    from dataclasses import asdict
-
-    from sojourn.cli.output import write_exports
-    from sojourn.runner.ownership import claim
-    from sojourn.runner.store import Store
-    from sojourn.spec.toml import dumps
-    from sojourn.worlds.real.shell import Request, run
-
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -116,9 +115,12 @@ def shell(
     if out is not None:
         claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
         Store(out)  # an error here comes before the program runs
-    code, session = run(request, command or [], peer, quiet, note)
-    if session is not None:
-        path = session.write(out, not no_report)
+    started = time.time()
+    code, record = run(request, command or [], peer, quiet, note)
+    if record is not None:
+        session = Session(request, record, command or [], started)
+        results = session.write(out)
+        path = results.directory if no_report else write_report(results)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
         output = of_session(session)
@@ -132,9 +134,6 @@ def shell(
 
 def of_session(session: Session) -> Output:
     """Return the metrics of both queues of the link."""
-    from sojourn.cli.output import Column, Output, Table
-    from sojourn.metrics import METRICS, shown
-
     found = session.by_queue()
     columns = [Column("queue", "")]
     columns += [

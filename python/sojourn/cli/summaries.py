@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from sojourn import worlds
 from sojourn.cli.output import Column, Differences, Estimates, Output, Table
+from sojourn.errors import InputError
 from sojourn.metrics import display, find, label, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sojourn.results import Results
-    from sojourn.study.compare import Comparison
-    from sojourn.study.sweep.run import Swept
+from sojourn.results import Results
+from sojourn.stats import Estimate
+from sojourn.study.compare import Comparison
+from sojourn.study.sweep.model import Swept
 
 #: From this number of algorithms on, a table has one in each row instead of each column.
 WIDE = 4
@@ -38,7 +37,7 @@ def of_results(results: Results) -> Output:
     main = [name for name in main if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     every = [*main, *(name for name in results.metric_names if name not in main)]
     title = f"{results.scenario.name}: {_means(len(results.seeds))}"
-    if all(one.point.world == "fluid" for one in results.outcomes):
+    if not any(worlds.find(one.point.world).seeded for one in results.outcomes):
         title = f"{results.scenario.name}: fluid equations, which have no seeds"
     table = Table(
         "metrics",
@@ -78,9 +77,6 @@ def of_comparison(comparison: Comparison) -> Output:
 
 def of_sweep(swept: Swept, metrics: Sequence[str] = ()) -> Output:
     """Return mean and 95 % half-width of some metrics, one row a combination and algorithm."""
-    from sojourn.errors import InputError
-    from sojourn.stats import Estimate
-
     summary = swept.summary()
     measured = summary["metric"].unique(maintain_order=True).to_list()
     for name in metrics:

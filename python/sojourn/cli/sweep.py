@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-from collections import deque
+import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     Aqm,
     Dask,
@@ -27,9 +28,22 @@ from sojourn.cli.options import (
     path_of,
     scenario_file,
 )
-
-if TYPE_CHECKING:
-    from sojourn.study.sweep.run import Sweep, Swept
+from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.summaries import of_sweep
+from sojourn.errors import InputError, disk
+from sojourn.format import Scale
+from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.plan import measured, queues
+from sojourn.spec.scenario import load
+from sojourn.study.axes import listed, spaced
+from sojourn.study.compare import check_metric
+from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
+from sojourn.study.sweep.plan_file import read
+from sojourn.study.sweep.run import sweep as run_sweep
+from sojourn.study.sweep.slurm import write_script
+from sojourn.worlds.simulated.executors import cores as all_cores
 
 
 def sweep(
@@ -88,11 +102,6 @@ def sweep(
     dask: Dask = None,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
-    from sojourn.cli.output import emit
-    from sojourn.cli.summaries import of_sweep
-    from sojourn.errors import InputError
-    from sojourn.study.compare import check_metric
-
     if str(file) == "status":
         if directory is None:
             raise InputError("sweep status", "needs the folder of a sweep")
@@ -111,12 +120,8 @@ def sweep(
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        from sojourn.study.sweep.slurm import write_script
-
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
-    from sojourn.study.sweep.run import WHOLE, Shard
-    from sojourn.study.sweep.run import sweep as run_sweep
 
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
@@ -139,16 +144,6 @@ def _plan(
     seed_from: int,
 ) -> Sweep:
     """Read a plan, or make one of a scenario and the options, which override the plan's seeds and aqms."""
-    import tomllib
-    from dataclasses import replace
-
-    from sojourn.api import canonical
-    from sojourn.spec.plan import measured, queues
-    from sojourn.spec.scenario import load
-    from sojourn.study.axes import listed, spaced
-    from sojourn.study.sweep.plan_file import read
-    from sojourn.study.sweep.run import Sweep
-
     try:
         is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError):
@@ -160,28 +155,6 @@ def _plan(
         specs = [canonical(queues(plan.scenario)[measured(plan.scenario)].aqm)]
     changes = {} if seeds is None else {"seeds": seeds, "seed_from": seed_from}
     return replace(plan, aqms=specs, axes=axes, **changes)  # type: ignore[arg-type]
-
-
-def joined(arguments: list[str]) -> list[str]:
-    """Join the two words after -P and -L, the only options that take two, into one.
-
-    Examples
-    --------
-    >>> joined(["sweep", "a.toml", "-L", "queue.limit", "50p,100p", "--json"])
-    ['sweep', 'a.toml', '-L', 'queue.limit 50p,100p', '--json']
-    >>> joined(["tune", "a.toml", "-P", "target", "--json"])
-    ['tune', 'a.toml', '-P', 'target', '--json']
-    """
-    words = deque(arguments)
-    found = []
-    while words:
-        found.append(words.popleft())
-        if found[-1] in ("-P", "-L") and words:
-            found.append(words.popleft())
-            alone = "=" in found[-1] or " " in found[-1]
-            if words and not alone and not re.match(r"--|-[A-Za-z]", words[0]):
-                found[-1] += f" {words.popleft()}"
-    return found
 
 
 def whole(arguments: list[str]) -> list[str]:
@@ -205,8 +178,6 @@ def whole(arguments: list[str]) -> list[str]:
 def write_swept(swept: Swept) -> Path:
     """Write ``report.html`` into the folder of a sweep."""
     from sojourn import report
-    from sojourn.errors import disk
-    from sojourn.study.sweep.folder import status
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
@@ -219,8 +190,6 @@ def write_swept(swept: Swept) -> Path:
 
 def pair(text: str) -> tuple[str, str]:
     """Return key and values of an argument of -P or -L."""
-    from sojourn.errors import InputError
-
     key, _, values = text.strip().replace("=", " ", 1).partition(" ")
     if not values.strip():
         raise InputError(key, "has no values", "-P KEY LOW:HIGH:N, or -L KEY a,b,c")
@@ -228,9 +197,6 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
-    from sojourn.cli.output import Column, Output, Table, emit
-    from sojourn.study.sweep.folder import status
-
     found = status(directory)
     notes = [f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed"]
     for one in found["failed"]:
@@ -244,11 +210,6 @@ def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
 
 
 def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, workers: int | None) -> None:
-    from sojourn.cli.output import Column, Output, Table, emit
-    from sojourn.format import Scale
-    from sojourn.study.sweep.forecast import estimate
-    from sojourn.worlds.simulated.executors import cores as all_cores
-
     cores = workers or all_cores()
     found = estimate(plan, folder, cores)
     columns = [

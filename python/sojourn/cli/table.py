@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
-if TYPE_CHECKING:
-    from sojourn.stats import Estimate
+from sojourn.stats import Estimate
 
 #: Columns of a table that is not printed to a terminal.
 WIDTH = 120

@@ -9,7 +9,10 @@ name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 
 # isort: off
 # Each of these modules registers its formulas; the order of the imports is that of the registry.
@@ -18,12 +21,15 @@ from sojourn.metrics import flows  # noqa: F401
 from sojourn.metrics import transfers  # noqa: F401
 
 # isort: on
-from sojourn.metrics.registry import METRICS, Value, per_class
+from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
 from sojourn.metrics.tables import Table, classes, groups, ratio, whole
 from sojourn.record import Record
 
+#: The files with the formulas.
+FORMULAS = ("registry.py", "queue.py", "flows.py", "transfers.py", "compute.py", "tables.py")
 
-def compute(record: Record) -> dict[str, Value]:
+
+def compute(record: Record) -> Metrics:
     """Return every metric of a record by its full name, in the order of the registry."""
     everything = whole(record)
     values = {
@@ -64,3 +70,11 @@ def _group(table: Table) -> dict[str, Value]:
     scopes |= {"pages"} if "web" in table.kinds else set()
     values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
     return values
+
+
+@functools.cache
+def metrics_version() -> str:
+    """Return a hash of the formulas; stored metrics with another hash are computed again."""
+    folder = Path(__file__).parent
+    content = b"".join((folder / name).read_bytes() for name in FORMULAS)
+    return hashlib.sha256(content).hexdigest()[:12]

@@ -16,6 +16,7 @@ from sojourn.format import UNSCALED, Scale, scaled
 from sojourn.metrics.tables import Table
 
 Value: TypeAlias = float | None
+Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
 Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages"]
 View: TypeAlias = Literal[

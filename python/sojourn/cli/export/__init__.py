@@ -8,14 +8,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from sojourn import _core
 from sojourn.cli.export.data import Csv, Json, Parquet
 from sojourn.cli.export.latex import Latex
 from sojourn.cli.export.markdown import Markdown
-
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output
+from sojourn.cli.output import Output
+from sojourn.errors import InputError, disk, place
+from sojourn.runner.store import write_whole
 
 
 class Exporter(Protocol):
@@ -52,9 +53,6 @@ def check(text: str) -> Path:
     InputError
         With the list of formats, and the nearest.
     """
-    from sojourn import _core
-    from sojourn.errors import InputError, place
-
     file = place(text, "--export", "a file")
     suffix = file.suffix.lower()
     if suffix not in EXPORTERS:
@@ -78,9 +76,6 @@ def write(output: Output, file: Path) -> list[Path]:
     Where a file of the format holds one table, the first table is in `file`, each further one in a file
     beside it that has the table's name at the end of its own.
     """
-    from sojourn.errors import disk
-    from sojourn.runner.store import write_whole
-
     exporter = EXPORTERS[file.suffix.lower()]
     parts = {file: output}
     if exporter.one_table:

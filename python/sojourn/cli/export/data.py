@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output
+from sojourn.cli.output import Output
 
 
 class Json:

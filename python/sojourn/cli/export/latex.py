@@ -2,10 +2,9 @@ r"""LaTeX: tables with the rules of ``booktabs``, as the terminal shows them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output, Table
+from sojourn.cli.output import Output, Table
 
 ESCAPES: Final = str.maketrans(
     {

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sojourn.cli.output import Output, Table
+from sojourn.cli.output import Output, Table
 
 
 def escaped(text: str) -> str:
