@@ -245,7 +245,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_continues(mine: Path) ->
         os.killpg(process.pid, signal.SIGINT)
         said = process.stderr.read()
         assert process.wait(60) == 130
-    assert "interrupted; what is done is kept" in said
+    assert "interrupted; finished runs are kept" in said
     assert "Traceback" not in said
     with pytest.raises(ProcessLookupError):
         os.kill(int(worker), 0)

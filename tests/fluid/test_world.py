@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.cli.table import show
+from sojourn.cli.summaries import of_results
 from sojourn.errors import InputError
 from sojourn.runner.point import Point
 from sojourn.worlds.fluid.system import setting
@@ -90,7 +90,7 @@ def test_seeds_do_not_matter_and_ids_differ_from_packets(
     small: sojourn.Scenario, capsys: pytest.CaptureFixture[str]
 ):
     results = sojourn.run(small, seeds=3, world="fluid")
-    show(results)
+    of_results(results).print()
     assert "fluid equations, which have no seeds" in capsys.readouterr().out
     assert len(results.runs) == 1
     assert Point(small, "red", 1, "fluid").run_id != Point(small, "red", 1).run_id
