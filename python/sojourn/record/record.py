@@ -146,7 +146,8 @@ class Record:
 
         It says nothing about results, which do not depend on it, and is not stored with them.
         """
-        return self.data.get("fast_path")
+        path: str | None = self.data.get("fast_path")
+        return path
 
     @property
     def queues(self) -> list[dict[str, Any]]:

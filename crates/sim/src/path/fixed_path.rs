@@ -1,11 +1,11 @@
-//! The fixed path of a dumbbell: the links that every packet crosses behind the queue, to the receiver and back to the
-//! sender's own link, taken as one.
+//! The fixed path of a dumbbell: the links that every packet crosses behind the queue, to the receiver and
+//! back to the sender's own link, taken as one.
 //!
-//! Packets cross these links in the same order, and mostly find them idle. A data packet of the usual size whose
-//! acknowledgement has the usual size is not delayed by the packet before it if that has left every transmitter. Then
-//! the time across all links is a constant, and so is the time after which the next packet can enter. The links are
-//! updated only when a packet has another size, follows too soon, or crosses one of them alone
-//! ([`FixedPath::flush`]).
+//! Packets cross these links in the same order, and mostly find them idle. A data packet of the usual size
+//! whose acknowledgement has the usual size is not delayed by the packet before it if that has left every
+//! transmitter. Then the time across all links is a constant, and so is the time after which the next packet
+//! can enter. The links are updated only when a packet has another size, follows too soon, or crosses one of
+//! them alone ([`FixedPath::flush`]).
 
 use super::Hop;
 use crate::link::{Link, LinkKind};
@@ -24,7 +24,8 @@ pub(crate) struct FixedPath {
     /// The usual sizes of data and acknowledgements.
     data: u32,
     pub(crate) ack: u32,
-    /// Constants: the time to the receiver, the time across all links, and the time that the slowest link is busy.
+    /// Constants: the time to the receiver, the time across all links, and the time that the slowest link is
+    /// busy.
     pub(crate) to_receiver: u64,
     through: u64,
     slowest: u64,
@@ -32,8 +33,8 @@ pub(crate) struct FixedPath {
     ready: u64,
     /// When the last packet entered, if the links do not include it yet.
     entered: u64,
-    /// Constants for acknowledgements that are larger than usual because they report blocks, and the index of the last
-    /// packet's.
+    /// Constants for acknowledgements that are larger than usual because they report blocks, and the index of
+    /// the last packet's.
     larger: Vec<Larger>,
     latest: usize,
 }
@@ -44,14 +45,16 @@ struct Larger {
     ack: u32,
     stages: Box<[Stage]>,
     through: u64,
-    /// A packet that enters so much later is not delayed, nor is its acknowledgement of the usual or a larger size.
+    /// A packet that enters so much later is not delayed, nor is its acknowledgement of the usual or a larger
+    /// size.
     slowest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     hop: Hop,
-    /// The time of a packet of the usual size up to here, and in the transmitter: whole nanoseconds, fraction.
+    /// The time of a packet of the usual size up to here, and in the transmitter: whole nanoseconds,
+    /// fraction.
     before: u64,
     lasts: u64,
     beyond: u32,
@@ -92,7 +95,8 @@ impl FixedPath {
         !self.stages.is_empty()
     }
 
-    /// Whether a packet of `bytes` that enters at `at` is delayed nowhere, nor is its acknowledgement of the usual size.
+    /// Whether a packet of `bytes` that enters at `at` is delayed nowhere, nor is its acknowledgement of the
+    /// usual size.
     #[inline(always)]
     pub(crate) fn is_free(&self, at: u64, bytes: u32) -> bool {
         at >= self.ready && bytes == self.data
@@ -106,8 +110,8 @@ impl FixedPath {
         at + self.through
     }
 
-    /// The same with a larger acknowledgement, of `ack` bytes. It reaches each link later than one of the usual size, so
-    /// it is not delayed either. `place`: its likely index in `larger`.
+    /// The same with a larger acknowledgement, of `ack` bytes. It reaches each link later than one of the
+    /// usual size, so it is not delayed either. `place`: its likely index in `larger`.
     #[inline(always)]
     pub(crate) fn pass_with_sack(&mut self, kinds: &[LinkKind], at: u64, ack: u32, place: usize) -> u64 {
         let is_there = self.larger.get(place).is_some_and(|larger| larger.ack == ack);
@@ -165,8 +169,8 @@ impl FixedPath {
         }
     }
 
-    /// Compute from when on a packet is not delayed. A packet that reaches a link in the nanosecond in which that
-    /// becomes idle is not delayed if no fraction of it is left.
+    /// Compute from when on a packet is not delayed. A packet that reaches a link in the nanosecond in which
+    /// that becomes idle is not delayed if no fraction of it is left.
     pub(crate) fn refresh(&mut self, links: &mut [Link]) {
         let free = self.stages.iter_mut().map(|stage| {
             let (free, fraction) = stage.link(links).free();
@@ -176,7 +180,8 @@ impl FixedPath {
     }
 }
 
-/// The links that packets and acknowledgements of these sizes cross one after the other, and the time across all.
+/// The links that packets and acknowledgements of these sizes cross one after the other, and the time across
+/// all.
 fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[Stage]>, u64) {
     let mut before = 0;
     let stages = hops.map(|(mut hop, bytes)| {
@@ -216,10 +221,10 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
-        /// Packets close together and far apart, of the usual size and others, now and then one that crosses a link
-        /// on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier; fractions forgotten;
-        /// links not flushed or not refreshed when one is crossed alone, or
-        /// after larger acknowledgements; those take no longer, or delay the next packet no longer, than usual ones.)
+        /// Packets close together and far apart, of the usual size and others, now and then one that crosses
+        /// a link on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier;
+        /// fractions forgotten; links not flushed or not refreshed when one is crossed alone, or after larger
+        /// acknowledgements; those take no longer, or delay the next packet no longer, than usual ones.)
         #[test]
         fn agrees_with_its_links(
             rates in proptest::sample::select(vec![[8_000_000, 8_000_000, 8_000_000], [3_000_000, 7_000_000, 7_000_000], [1_000_000, 9_000_000_000, 3_000_000], [9_000_000_000, 300_000, 400_000]]),

@@ -106,7 +106,8 @@ impl Network {
         steps.map(move |step| self.steps[step as usize].link(route.host))
     }
 
-    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest delay.
+    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest
+    /// delay.
     pub(crate) fn bdp_packets(&self, port: &Port, bytes: u32) -> usize {
         let delay = |step: &Step| {
             let round_trip = self.round_trips.get(step.round_trip as usize)?;
@@ -129,8 +130,8 @@ type Ends = Vec<(u32, u32)>;
 
 #[derive(Default)]
 struct Graph {
-    /// The number of nodes, and the names of those that have one. The hosts of a dumbbell, which may be very many, follow
-    /// these.
+    /// The number of nodes, and the names of those that have one. The hosts of a dumbbell, which may be very
+    /// many, follow these.
     size: u32,
     names: Vec<String>,
     nodes: BTreeMap<String, u32>,

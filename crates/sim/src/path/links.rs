@@ -17,8 +17,8 @@ impl Links<'_> {
         Links { each: self.each, kinds: self.kinds, fixed_path: self.fixed_path }
     }
 
-    /// The transmitter of `link` starts to send a packet of `bytes`, on a step with `hop`: when it has sent the packet, and
-    /// when that reaches the other end.
+    /// The transmitter of `link` starts to send a packet of `bytes`, on a step with `hop`: when it has sent
+    /// the packet, and when that reaches the other end.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, link: u32, hop: &mut Hop, now: u64, bytes: u32) -> (u64, u64) {
         let end = self.each[link as usize].transmit(&mut hop.tx_time, self.kinds, now, bytes);

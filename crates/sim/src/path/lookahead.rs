@@ -120,8 +120,8 @@ pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: 
     }
 }
 
-/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event. `sizes`: of data and
-/// acknowledgements.
+/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event. `sizes`: of
+/// data and acknowledgements.
 pub(super) fn fixed_path(
     steps: &mut [Step],
     round_trips: &[RoundTrip],

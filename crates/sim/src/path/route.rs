@@ -1,10 +1,11 @@
 //! The route of every flow.
 //!
-//! The arrival time of a packet at the end of a link without a finite queue is known when it enters the link. If the
-//! next link is fed by this one alone, packets enter it in the same order whether they are handed over when they arrive
-//! or already now, so the step needs no event ([`Step::eventless`], see `lookahead`). The same holds for a receiver that
-//! acknowledges at once, and for a sender that reacts to nothing but acknowledgements and its timer, if no other flow
-//! uses its first link. Where two feeds meet, or a queue decides, the packet waits for its time.
+//! The arrival time of a packet at the end of a link without a finite queue is known when it enters the link.
+//! If the next link is fed by this one alone, packets enter it in the same order whether they are handed over
+//! when they arrive or already now, so the step needs no event ([`Step::eventless`], see `lookahead`). The
+//! same holds for a receiver that acknowledges at once, and for a sender that reacts to nothing but
+//! acknowledgements and its timer, if no other flow uses its first link. Where two feeds meet, or a queue
+//! decides, the packet waits for its time.
 
 use super::{
     RoundTrip, SlowPathReason,
@@ -136,7 +137,8 @@ impl Routes<'_> {
         }
     }
 
-    /// The number of the route between `ends`, which `flows` more flows take; `ways`: its links forward and back.
+    /// The number of the route between `ends`, which `flows` more flows take; `ways`: its links forward and
+    /// back.
     pub(super) fn lay(
         &mut self,
         ends: (u32, u32),
@@ -177,8 +179,8 @@ impl Routes<'_> {
         self.links.extend(links);
     }
 
-    /// The steps, equal ones once, their round trips, the routes, and why there is no round trip if there is none. Many
-    /// routes differ only in the links of the host that was declared last.
+    /// The steps, equal ones once, their round trips, the routes, and why there is no round trip if there is
+    /// none. Many routes differ only in the links of the host that was declared last.
     pub(super) fn share(
         self,
         kinds: &[LinkKind],

@@ -1,5 +1,5 @@
-//! A queue with a scheduler. The scheduler decides the order, and which packets are dropped or marked; it knows packets
-//! by tokens, and the packets are stored here.
+//! A queue with a scheduler. The scheduler decides the order, and which packets are dropped or marked; it
+//! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
 use crate::packet::Packet;

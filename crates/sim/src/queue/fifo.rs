@@ -1,8 +1,8 @@
 //! A FIFO with an algorithm.
 //!
-//! The estimators of the algorithm see an arriving packet first. Then the packet must fit, else a packet is dropped with
-//! cause `overflow`. Then the algorithm decides, and the packet is enqueued. At the head of the queue the algorithm
-//! decides again, until it lets a packet pass.
+//! The estimators of the algorithm see an arriving packet first. Then the packet must fit, else a packet is
+//! dropped with cause `overflow`. Then the algorithm decides, and the packet is enqueued. At the head of the
+//! queue the algorithm decides again, until it lets a packet pass.
 
 use super::{
     QueueOps,
@@ -100,8 +100,8 @@ pub(super) struct Buffer {
     pub(super) victims: Stream,
 }
 
-/// A FIFO with its statistics. If the type of the algorithm is known, so is which hooks it has, and whether it reads
-/// what the queue contains.
+/// A FIFO with its statistics. If the type of the algorithm is known, so is which hooks it has, and whether
+/// it reads what the queue contains.
 pub(crate) struct FifoRef<'a, A: ?Sized> {
     pub(super) buffer: &'a mut Buffer,
     pub(crate) stats: &'a mut QueueStats,

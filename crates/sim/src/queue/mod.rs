@@ -1,5 +1,5 @@
-//! A finite queue in front of a link's transmitter. It counts packets, and leaves every decision to an algorithm or to a
-//! scheduler.
+//! A finite queue in front of a link's transmitter. It counts packets, and leaves every decision to an
+//! algorithm or to a scheduler.
 //!
 //! The packet in transmission has left the queue.
 

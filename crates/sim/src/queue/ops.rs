@@ -3,8 +3,8 @@
 use super::QueueStats;
 use crate::{engine::CalendarQueue, packet::Packet, record::Recorder};
 
-/// A queue: a [`super::Port`], whatever its algorithm is, or a [`super::FifoRef`] with a known algorithm, for which
-/// the compiler makes a loop of its own.
+/// A queue: a [`super::Port`], whatever its algorithm is, or a [`super::FifoRef`] with a known algorithm, for
+/// which the compiler makes a loop of its own.
 pub(crate) trait QueueOps {
     /// A packet arrives. False: there may be an outcome to report.
     fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool;

@@ -62,7 +62,7 @@ impl Simulation {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
             EventKind::End | EventKind::Poll | EventKind::Arrival => {
-                unreachable!("nothing to handle, or with a packet")
+                unreachable!("handled by the caller")
             }
             EventKind::Departure => self.transmit_from_other(now, number),
             EventKind::AqmTimer => {
@@ -102,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// `packet` enters the link of its step at `at`, and goes on until it must wait.
+    /// `packet` enters the link of its step at `at`, and crosses links until it must wait for an event.
     #[inline]
     pub(super) fn forward(&mut self, mut at: u64, mut packet: Packet) {
         loop {
@@ -129,8 +129,8 @@ impl Simulation {
         }
     }
 
-    /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once, or its
-    /// acknowledgement, which has taken its place, does.
+    /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once,
+    /// or its acknowledgement, which has taken its place, does.
     #[inline]
     fn leave_link(&mut self, arrival: u64, packet: &mut Packet) -> bool {
         let step = &self.world.network.steps[packet.step as usize];
@@ -205,7 +205,7 @@ impl Simulation {
 }
 
 impl World {
-    /// `packet`, the last one sent on the link of its step, arrives at the end of it as an event.
+    /// Schedule the arrival of `packet`, the last one sent on the link of its step, as an event.
     #[inline]
     pub(super) fn schedule_arrival(&mut self, arrival: u64, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
