@@ -307,18 +307,14 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
             assert (arm.spec, arm.scenario) != primary[experiment, arm.name], (reading.id, arm.name)
 
 
-def test_other_algorithms_run_beside_the_papers_own(tmp_path):
+def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
     """In the same scenarios, under the same seeds; no claim hears of them."""
-    options = {"experiment": "ldc-tab5-ftp-weights", "quick": True}
-    alone = reproduce(find("ldc2002"), out=tmp_path / "alone", **options)
-    joined = reproduce(
-        find("ldc2002"), out=tmp_path / "joined", aqms=["codel", "examples/own/red.py:RED"], **options
-    )
-    assert joined.claims.equals(alone.claims)
-    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
+    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
+    assert joined.claims.equals(result.claims)
+    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")
     assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}
     assert extra_aqms["drop_ratio"].min() > 0
-    assert "other algorithms in the scenarios of ldc-tab5-ftp-weights" in joined.report.read_text()
+    assert "other algorithms in the scenarios of testbed" in joined.report.read_text()
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
 
 

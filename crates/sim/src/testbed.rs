@@ -10,7 +10,7 @@ use crate::{
     link::{Link, LinkKind, RateTrace, TxTime},
     packet::{Carries, Packet},
     plan,
-    queue::{Port, QueueContext},
+    queue::{Port, QueueContext, QueueOps},
     record::{Record, Recorder},
 };
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn};
@@ -176,14 +176,15 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.note_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let sent = self.ports[link].dequeue(now).copied();
+        let slot = self.ports[link].dequeue(now);
         self.tell(link, on_outcome);
-        let Some(packet) = sent else {
+        let Some(slot) = slot else {
             if was_busy {
                 self.ports[link].on_idle(now);
             }
             return None;
         };
+        let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
         let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
         let packet = PacketDesc {

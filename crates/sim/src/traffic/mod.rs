@@ -2,7 +2,7 @@
 //! else: two algorithms under one seed meet the same demand.
 
 mod edge;
-mod web;
+pub(crate) mod web;
 
 pub(crate) use web::WebSessions;
 
