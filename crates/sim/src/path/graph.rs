@@ -1,4 +1,4 @@
-//! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
+//! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
     FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
@@ -106,7 +106,8 @@ impl Network {
         steps.map(move |step| self.steps[step as usize].link(route.host))
     }
 
-    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest delay.
+    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest
+    /// delay.
     pub(crate) fn bdp_packets(&self, port: &Port, bytes: u32) -> usize {
         let delay = |step: &Step| {
             let round_trip = self.round_trips.get(step.round_trip as usize)?;
@@ -129,12 +130,12 @@ type Ends = Vec<(u32, u32)>;
 
 #[derive(Default)]
 struct Graph {
-    /// How many nodes there are, and the names of those that have one; the hosts of a dumbbell, which may be very
-    /// many, come behind these.
+    /// The number of nodes, and the names of those that have one. The hosts of a dumbbell, which may be very
+    /// many, follow these.
     size: u32,
     names: Vec<String>,
     nodes: BTreeMap<String, u32>,
-    /// Where each link starts and ends, and of which kind it is.
+    /// The ends of each link, and its kind.
     ends: Vec<(u32, u32)>,
     kind_of: Vec<u32>,
     kinds: Vec<LinkKind>,
@@ -178,7 +179,7 @@ impl Graph {
             self.queues.push((self.ends.len() as u32, queue));
         }
         let kind = self.kind(rate, delay);
-        self.lay((from, to), kind);
+        self.add_link((from, to), kind);
         Ok(())
     }
 
@@ -188,7 +189,7 @@ impl Graph {
         self.kinds.len() as u32 - 1
     }
 
-    fn lay(&mut self, ends: (u32, u32), kind: u32) {
+    fn add_link(&mut self, ends: (u32, u32), kind: u32) {
         self.ends.push(ends);
         self.kind_of.push(kind);
     }
@@ -210,7 +211,7 @@ impl Graph {
             let key = format!("traffic.{}.access", group.name);
             let access = group.access.as_ref().unwrap_or(&d.access);
             check_access(&key, access)?;
-            // Flows that come and go share one host per delay, unless told otherwise.
+            // Flows that come and go share one host per delay by default.
             let is_web = matches!(group.kind, plan::TrafficKind::Web(_));
             let is_short = is_web || matches!(group.kind, plan::TrafficKind::TcpShort { .. });
             let hosts = match access.nodes {
@@ -234,7 +235,7 @@ impl Graph {
         ends.collect()
     }
 
-    /// So many hosts, each with two links; equal events come in the order in which links are laid.
+    /// Add hosts, each with two links. Equal events happen in the order in which links are added.
     fn hosts(
         &mut self,
         access: &Access,
@@ -250,7 +251,7 @@ impl Graph {
         let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
             let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
-            links(*host).into_iter().for_each(|ends| self.lay(ends, kind));
+            links(*host).into_iter().for_each(|ends| self.add_link(ends, kind));
         }
         Ok(hosts)
     }
@@ -280,7 +281,7 @@ impl Graph {
         Ok(in_turn(&from, &to, group, matches!(group.kind, plan::TrafficKind::TcpShort { .. })))
     }
 
-    /// Lay the routes, find out who feeds which link, and make the queues.
+    /// Add the routes, find what feeds each link, and make the queues.
     fn build(
         mut self,
         plan: &Plan,
@@ -288,11 +289,11 @@ impl Graph {
         seed: u64,
         plain: bool,
     ) -> Result<Layout, PlanError> {
-        let mut ways = ShortestPaths::new(self.size, &self.ends);
-        let mut laid = Routes::new(&self.kind_of);
+        let mut shortest_paths = ShortestPaths::new(self.size, &self.ends);
+        let mut planned = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
-            let answer = AckPolicy::of(&group.kind);
+            let ack_policy = AckPolicy::of(&group.kind);
             let sender = eligibility::sender(&group.kind);
             let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {
@@ -302,14 +303,14 @@ impl Graph {
                 }
                 let is_last_of_its_kind = i + ends.len() >= group.count as usize;
                 let flows = if sender.is_ok() && is_last_of_its_kind { 1 } else { 2 };
-                let mut way = |from: u32, to: u32| {
-                    ways.route(from, to).ok_or_else(|| {
+                let mut path = |from: u32, to: u32| {
+                    shortest_paths.route(from, to).ok_or_else(|| {
                         let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
                         let problem = format!("there is no way from {from:?} to {to:?}");
                         PlanError::new(format!("traffic.{}", group.name), problem)
                     })
                 };
-                laid.lay((from, to), answer, sender, flows, || Ok([way(from, to)?, way(to, from)?]))
+                planned.add((from, to), ack_policy, sender, flows, || Ok([path(from, to)?, path(to, from)?]))
             });
             routes.push(of_group.collect::<Result<_, _>>()?);
         }
@@ -320,13 +321,13 @@ impl Graph {
             kinds[self.kind_of[*id as usize] as usize].vary(RateTrace::new(capacity, &name, seed));
         }
         let ports = self.ports(plan, &mut kinds, seed)?;
-        drop(ways);
+        drop(shortest_paths);
         let ahead = match plan.trace.cwnd {
             _ if plain => Lookahead::None,
             true => Lookahead::Links,
             false => Lookahead::Senders,
         };
-        let (mut steps, round_trips, laid, obstacle) = laid.share(&kinds, ahead);
+        let (mut steps, round_trips, planned, obstacle) = planned.share(&kinds, ahead);
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let fixed_path = match (&plan.topology, tcp) {
             (Topology::Dumbbell(_), Some(tcp)) => {
@@ -336,7 +337,7 @@ impl Graph {
         };
         let fixed_path = fixed_path.unwrap_or_else(FixedPath::none);
         let routes = routes.into_iter();
-        let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
+        let routes = routes.map(|group| group.into_iter().map(|number| planned[number as usize]).collect());
         let routes = routes.collect();
         let each = vec![Link::default(); self.ends.len()];
         let network = Network { each, kinds, fixed_path, steps, round_trips };
@@ -402,7 +403,7 @@ fn every_pair(from: &[u32], to: &[u32]) -> Ends {
     to.iter().flat_map(|to| from.iter().map(|from| (*from, *to))).collect()
 }
 
-/// Senders with receivers, both in turn, until that repeats or every source that is there has an entry.
+/// Senders with receivers, both in turn, until that repeats or every source has an entry.
 fn in_turn(from: &[u32], to: &[u32], group: &Traffic, is_short: bool) -> Ends {
     let period = lcm(from.len() as u32, to.len() as u32) as usize;
     let period = if is_short { period } else { period.min(group.count as usize) };

@@ -2,7 +2,7 @@
 
 use super::{
     FixedPath, Hop, NO_INDEX, RoundTrip, SlowPathReason, Step,
-    route::{AckPolicy, LaidRoute, Routes},
+    route::{AckPolicy, RoutePlan, Routes},
 };
 use crate::link::LinkKind;
 use std::ops::Range;
@@ -12,20 +12,20 @@ use std::ops::Range;
 pub(super) enum Lookahead {
     /// Not at all: every step is an event.
     None,
-    /// Up to where somebody waits for them, but senders react by the clock.
+    /// Over links and receivers, but senders react in their own time.
     Links,
-    /// Senders react ahead, too.
+    /// Senders react ahead of the clock, too.
     Senders,
 }
 
-/// Who hands packets to a link: a host in its own time, or one other link in order.
+/// What feeds a link: a host in its own time, or another link in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeder {
     Clock,
     Link(u32),
 }
 
-/// Who feeds a link: nobody, always the same, or several.
+/// All that feeds a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeders {
     None,
@@ -34,73 +34,74 @@ pub(super) enum Feeders {
 }
 
 impl Feeders {
-    pub(super) fn add(&mut self, feed: Feeder) {
+    pub(super) fn add(&mut self, feeder: Feeder) {
         *self = match *self {
-            Feeders::None => Feeders::Only(feed),
-            Feeders::Only(known) if known == feed => Feeders::Only(feed),
+            Feeders::None => Feeders::Only(feeder),
+            Feeders::Only(known) if known == feeder => Feeders::Only(feeder),
             _ => Feeders::Several,
         };
     }
 }
 
-/// Find out which steps of the `way` that was `laid` need no event.
-pub(super) fn run_ahead(
+/// Find the steps of a route that need no event: whether its packets make round trips, or why not.
+pub(super) fn find_eventless(
     routes: &Routes,
-    laid: &LaidRoute,
-    way: &mut [Step],
+    route: &RoutePlan,
+    steps: &mut [Step],
     kinds: &[LinkKind],
     lookahead: Lookahead,
 ) -> Result<(), SlowPathReason> {
     let has_queue = |step: &Step| kinds[step.hop.tx_time.kind as usize].port.is_some();
-    let is_fed_by = |link: u32, feed: Feeder| routes.feeds[link as usize] == Feeders::Only(feed);
+    let is_fed_by = |link: u32, feeder: Feeder| routes.feeders[link as usize] == Feeders::Only(feeder);
     let follows =
         |step: &Step, next: &Step| !has_queue(next) && is_fed_by(next.hop.link, Feeder::Link(step.hop.link));
-    let end = way.len();
+    let end = steps.len();
     for i in 1..end {
-        way[i - 1].eventless =
-            (!way[i - 1].last || laid.answer == AckPolicy::Immediate) && follows(&way[i - 1], &way[i]);
+        steps[i - 1].eventless = (!steps[i - 1].last || route.ack_policy == AckPolicy::Immediate)
+            && follows(&steps[i - 1], &steps[i]);
     }
-    let backward = (laid.backward - laid.forward) as usize;
-    if laid.answer == AckPolicy::None {
-        way[end - 1].eventless = true;
+    let backward = (route.backward - route.forward) as usize;
+    if route.ack_policy == AckPolicy::None {
+        steps[end - 1].eventless = true;
     }
-    let first = way[0].hop.link;
+    let first = steps[0].hop.link;
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
-    // Else it would go round without end.
-    let waits_somewhere = way[..backward].iter().any(|step| !step.eventless);
-    if laid.answer == AckPolicy::None {
+    // Without any event the packets of a flow would go round for ever.
+    let waits_somewhere = steps[..backward].iter().any(|step| !step.eventless);
+    if route.ack_policy == AckPolicy::None {
         return Err(SlowPathReason::Datagrams);
     } else if !is_alone {
-        return Err(laid.sender.err().unwrap_or(SlowPathReason::SharedAccess));
-    } else if has_queue(&way[0]) {
+        return Err(route.sender.err().unwrap_or(SlowPathReason::SharedAccess));
+    } else if has_queue(&steps[0]) {
         return Err(SlowPathReason::QueueAtSender);
     } else if lookahead != Lookahead::Senders {
         return Err(SlowPathReason::WindowTrace);
     } else if !waits_somewhere {
         return Err(SlowPathReason::SharedPath);
     }
-    way[end - 1].eventless = true;
-    if laid.answer == AckPolicy::Delayed {
+    steps[end - 1].eventless = true;
+    if route.ack_policy == AckPolicy::Delayed {
         return Err(SlowPathReason::DelayedAcks);
-    } else if way[0].eventless {
+    } else if steps[0].eventless {
         return Err(SlowPathReason::SharedPath);
     }
-    let mut is_free = way[backward..].iter().all(|step| step.eventless);
-    for step in way[..backward].iter_mut().rev() {
+    let mut is_free = steps[backward..].iter().all(|step| step.eventless);
+    for step in steps[..backward].iter_mut().rev() {
         is_free &= step.eventless;
-        step.round_trip = if is_free { 0 } else { NO_INDEX }; // numbered once equal routes are one
+        step.round_trip = if is_free { 0 } else { NO_INDEX }; // numbered when equal routes are one
     }
     let begins = |step: &Step| step.round_trip != NO_INDEX && has_queue(step);
-    if way[1..backward].iter().any(begins) { Ok(()) } else { Err(SlowPathReason::SharedPath) }
+    if steps[1..backward].iter().any(begins) { Ok(()) } else { Err(SlowPathReason::SharedPath) }
 }
-/// Write down the round trips of the route that begins at step `first`.
+
+/// Number the round trips of the route that begins at step `first`.
 pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: &mut Vec<RoundTrip>) {
     let end =
         |from: usize| steps[from..].iter().position(|step| step.last).map_or(steps.len(), |i| from + i + 1);
     let backward = end(first);
     let behind = end(backward);
     let hops = |range: Range<usize>| steps[range].iter().map(|step| step.hop).collect();
-    // Only what has waited in a queue makes a round trip.
+    // A round trip begins behind a queue.
     let begins =
         (first + 1..backward).filter(|i| steps[*i].round_trip != NO_INDEX && steps[*i - 1].queue != NO_INDEX);
     let new: Vec<_> = begins
@@ -119,8 +120,8 @@ pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: 
     }
 }
 
-/// The fixed path of a dumbbell, if all round trips have one in common: links that nobody else but the clock's packets cross, and
-/// at whose end nobody waits. `sizes`: of data and acknowledgements.
+/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event. `sizes`: of
+/// data and acknowledgements.
 pub(super) fn fixed_path(
     steps: &mut [Step],
     round_trips: &[RoundTrip],
