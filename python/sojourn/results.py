@@ -122,6 +122,17 @@ class Results:
         return [one.record for one in self.outcomes]
 
     @property
+    def fast_path(self) -> str | None:
+        """Whether the simulator took its fast path: ``yes``, or ``no`` with the reason.
+
+        None where no run was simulated, or in results of a version that did not record it. Of several
+        algorithms with different answers, each answer once.
+        """
+        first = {one.point.spec: one for one in reversed(self.outcomes)}
+        found = dict.fromkeys(path for one in first.values() if (path := one.record.fast_path))
+        return "; ".join(found) or None
+
+    @property
     def metric_names(self) -> list[str]:
         """Every metric that some run has, in the order of tables."""
         return list(dict.fromkeys(name for one in self.outcomes for name in one.metrics))

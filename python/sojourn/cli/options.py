@@ -113,6 +113,10 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also print whether the simulator took its fast path, or why not."),
+]
 Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
 Dask = Annotated[
     str | None,

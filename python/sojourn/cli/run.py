@@ -13,7 +13,7 @@ from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
 from sojourn.cli.common import note, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Workers
+from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers
 from sojourn.cli.summaries import of_results
 from sojourn.errors import disk
 from sojourn.results import Results
@@ -37,6 +37,7 @@ def run(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    verbose: Verbose = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
     scenario = load(file)
@@ -60,6 +61,8 @@ def run(
     for warning in results.warnings:
         note(f"sojourn: warning: {warning}")
     emit(of_results(results), json, export)
+    if verbose and results.fast_path is not None:
+        note(f"fast path: {results.fast_path}")
     note(f"report: {written}")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TABLES = ("flows", "objects", "pages")
 #: ``hosts`` is JSON; it and the histogram ``lateness`` are there for runs in the real world only.
-RECORD_COLUMNS = ("window", "events", "queues", *TABLES, "hosts", "lateness")
+RECORD_COLUMNS = ("window", "events", "fast_path", "queues", *TABLES, "hosts", "lateness")
 LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd")
 
@@ -29,6 +29,7 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     columns = {
         "window": pl.Series([list(one["window"]) for one in records], dtype=pl.List(pl.UInt64)),
         "events": pl.Series([one["events"] for one in records], dtype=pl.UInt64),
+        "fast_path": pl.Series([one.get("fast_path") for one in records], dtype=pl.String),
         "queues": _queues(records),
     }
     for name in TABLES:
@@ -61,6 +62,7 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],
+        "fast_path": row["fast_path"][0] if "fast_path" in row.columns else None,
         "queues": queues,
         **tables,
         **({"hosts": json.loads(row["hosts"][0])} if "hosts" in row.columns else {}),

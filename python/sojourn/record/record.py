@@ -142,9 +142,9 @@ class Record:
 
     @property
     def fast_path(self) -> str | None:
-        """Whether the simulator took its fast path: ``yes``, or ``no`` and the reason; None if it is not known.
+        """Whether the simulator took its fast path: ``yes``, or ``no`` with the reason; None if unknown.
 
-        It says nothing about results, which do not depend on it, and is not stored with them.
+        Results do not depend on it.
         """
         path: str | None = self.data.get("fast_path")
         return path

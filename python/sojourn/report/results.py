@@ -75,7 +75,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
     world = worlds.find(manifest.get("world", "simulated"))
     sections = [
-        Section("What was run", _what(scenario, specs, seeds)),
+        Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
         Section("Results", [*_warnings(results), *_results(summary, specs)]),
         Section("Over time", _over_time(results, specs, seeds, registry)),
         Section("Queueing delay", _waiting(results, seeds, world.real_time)),
@@ -155,7 +155,7 @@ def metric_column(name: str, half_width: str = "", title: str = "") -> Column:
     return Column(title or label(name), unit.unit, half_width, unit.factor)
 
 
-def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[Block]:
+def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int], fast_path: str | None) -> list[Block]:
     to_toml = getattr(scenario, "to_toml", None)
     if to_toml is None:
         return []
@@ -168,6 +168,7 @@ def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[
         "warm-up": plan.get("warmup"),
         "conventions": plan.get("conventions"),
         "seeds": _range(seeds),
+        "fast path": fast_path,
     }
     net: dict[str, Fact] = {
         "bottleneck": ", ".join(str(dumbbell[k]) for k in ("rate", "delay") if k in dumbbell) or None,
