@@ -7,15 +7,20 @@ use core::ops::{Add, AddAssign, Sub};
 
 /// A moment: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(transparent))]
 pub struct Time(pub u64);
 
 /// A distance in time: nanoseconds, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(transparent))]
 pub struct Span(pub u64);
 
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
+
+    /// Later than every event.
+    pub const NEVER: Time = Time(u64::MAX);
 
     /// Seconds since the start, for printing and for formulas.
     pub fn as_secs_f64(self) -> f64 {
@@ -72,5 +77,11 @@ impl Add for Span {
     type Output = Span;
     fn add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Span) {
+        *self = *self + other;
     }
 }

@@ -25,6 +25,6 @@ pub use error::{PlanError, RunError};
 pub use plan::Plan;
 pub use record::{
     ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
-    QueueSeries, Record, Series,
+    QueueSeries, Record, Series, Window,
 };
 pub use sim::{Control, Simulation};

@@ -18,7 +18,7 @@ use crate::{
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Counters, Sampled},
+    record::{Backlog, Counters, Sampled},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -135,7 +135,10 @@ impl Port {
     pub(crate) fn backlog(&self) -> (u32, u64) {
         match &self.queue {
             Backend::Fifo(fifo) => fifo.backlog(),
-            Backend::Classful(classful) => classful.backlog(),
+            Backend::Classful(classful) => {
+                let Backlog { packets, bytes } = classful.backlog();
+                (packets, bytes)
+            }
         }
     }
 

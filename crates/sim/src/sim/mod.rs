@@ -21,9 +21,10 @@ use crate::{
     plan::{self, Plan},
     queue::Port,
     queue::{LossContext, LossLog},
-    record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder},
+    record::{CwndColumns, DropColumns, ObjectColumns, PageColumns, Record, Recorder, Window},
     tcp::Segment,
 };
+use sojourn_aqm::Time;
 use std::{
     num::NonZero,
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -482,7 +483,7 @@ impl Simulation {
 
     pub(crate) fn parts(self) -> Parts {
         Parts {
-            window: (self.warmup, self.end),
+            window: Window { start: Time(self.warmup), end: Time(self.end) },
             // Nobody crosses them any more, and the record needs room.
             network: Network { links: Vec::new(), ..self.network },
             groups: self.groups,
@@ -532,7 +533,7 @@ fn groups(plan: &Plan, routes: Vec<Vec<Route>>, senders: &[u32], seed: u64) -> R
 
 /// What is left when the clock stops.
 pub(crate) struct Parts {
-    pub(crate) window: (u64, u64),
+    pub(crate) window: Window,
     pub(crate) network: Network,
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,

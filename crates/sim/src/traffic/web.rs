@@ -1,16 +1,17 @@
-//! People who look at pages: sessions ask for pages, pages are made of objects, and every object comes over
-//! a connection of its own (HTTP/1.0), as in ns-2's WebTraf.
+//! Web traffic: sessions request pages, a page consists of objects, and each object is fetched over a
+//! connection of its own (HTTP/1.0), as in ns-2's WebTraf.
 //!
 //! ```text
-//! page:    the first object is asked for at once, each other one object_gap after the one before it
-//! object:  a request of one packet, client to server; then the object, server to client, over the same
-//!          opened connection: here a second one without SYN, since the two ways have windows of their own
-//! over:    an object when its last byte is at the client (or it was given up), a page when all of them are
-//! next:    page_gap after the page is over (or after it began)
+//! page:    requests its first object at once, every other object one object_gap after the previous one
+//! object:  a request of one packet from client to server, then the response from server to client; the
+//!          response is a second connection without SYN, as each direction has a congestion window of its own
+//! end:     of an object when its last byte reaches the client or the client aborts it; of a page with its
+//!          last object
+//! next:    the next page starts page_gap after the end of the page, or after its start
 //! ```
 //!
-//! What a session wants (when, which server, how many objects, how large) is drawn by its number, the page's
-//! and the object's; only *when* it wants the next page depends on how fast the last one came.
+//! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and
+//! object. Only the start of the next page depends on how fast the previous one was transferred.
 
 use crate::{
     engine::{Event, EventKind},
@@ -24,38 +25,40 @@ use crate::{
 };
 use sojourn_aqm::{Random, Stream};
 
-/// A user.
+/// A web client and its pages.
 struct Session {
     group: u32,
     index: u32,
-    /// Source of its flows in the record.
+    /// The row of its flows in the record.
     row: u32,
-    /// Which of the client nodes it sits at.
+    /// Its client node.
     client: u32,
     pages: u64,
     objects: u64,
 }
 
-/// A page that was asked for.
+/// A page that was requested.
 struct Page {
     session: u32,
     number: u64,
-    /// Which of the server nodes has it.
+    /// Its server node.
     server: u32,
-    /// Number of its first object in the session, how many it has, how many were asked for...
+    /// The number of its first object within the session.
     first: u64,
+    /// Its objects, those requested so far, and those being transferred.
     objects: u64,
-    asked: u64,
-    /// ...and how many of those are under way.
-    open: u64,
-    /// Some were given up.
-    is_short: bool,
+    requested: u64,
+    in_transfer: u64,
+    /// Whether an object was aborted.
+    is_incomplete: bool,
 }
 
-/// Whose object it is, its row in the record, the flow that brings it.
+/// An object of a page.
 struct Object {
     page: u32,
+    /// Its row in the record.
     row: u32,
+    /// The flow that carries it.
     response: u32,
 }
 
@@ -66,47 +69,51 @@ pub(crate) struct WebSessions {
     pages: Vec<Page>,
     objects: Vec<Object>,
     pub(crate) columns: PageColumns,
-    /// Connections were refused because there were too many.
+    /// Whether the limit of connections was reached.
     pub(crate) is_full: bool,
 }
 
-/// The stream of `purpose` for the `number`-th page or object of a session.
-fn drawn(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
+/// The stream of `purpose` for page or object `number` of a session.
+fn stream_of(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
     demand.stream(purpose).indexed(u64::from(session)).indexed(number)
 }
 
-/// One of `among`, each as likely.
-fn one_of(among: u32, mut stream: Stream) -> u32 {
-    ((stream.uniform() * f64::from(among)) as u32).min(among - 1)
+/// A uniform index below `count`.
+fn pick(count: u32, mut stream: Stream) -> u32 {
+    ((stream.uniform() * f64::from(count)) as u32).min(count - 1)
 }
 
 impl Simulation {
-    /// A session of web group `group`, whose first page is asked for at `start`.
+    /// Add a session of web group `group`, whose first page starts at `start`.
     pub(crate) fn add_session(&mut self, group: u32, index: u32, start: u64) {
         let of = &self.groups[group as usize];
         let clients = of.routes.len() as u32 / of.senders;
-        let client = one_of(clients, of.demand.stream("client").indexed(u64::from(index)));
+        let client = pick(clients, of.demand.stream("client").indexed(u64::from(index)));
         let row = of.first_row + index;
         let number = self.web.sessions.len() as u32;
         self.web.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
         self.calendar.push(Event::new(start, start, EventKind::Page, number));
     }
 
-    /// A page of a session is due, or (`OF_GROUP`) the next object of a page.
+    /// A session starts a page, or (`OF_GROUP`) a page requests its next object.
     pub(crate) fn on_page(&mut self, now: u64, number: u32) {
-        if number & OF_GROUP != 0 { self.ask(now, number & !OF_GROUP) } else { self.begin(now, number) }
+        if number & OF_GROUP != 0 {
+            self.request_object(now, number & !OF_GROUP)
+        } else {
+            self.start_page(now, number)
+        }
     }
 
-    fn begin(&mut self, now: u64, number: u32) {
+    fn start_page(&mut self, now: u64, number: u32) {
         let session = &mut self.web.sessions[number as usize];
         let group = &self.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        if now >= group.stop || web.pages.is_some_and(|most| session.pages >= u64::from(most)) {
+        if now >= group.stop || web.pages.is_some_and(|max| session.pages >= u64::from(max)) {
             return;
         }
         let page = session.pages;
-        let objects = web.objects.count(&mut drawn(&group.demand, "objects", session.index, page));
-        let server = one_of(group.senders, drawn(&group.demand, "server", session.index, page));
+        let objects = web.objects.count(&mut stream_of(&group.demand, "objects", session.index, page));
+        let server = pick(group.senders, stream_of(&group.demand, "server", session.index, page));
         let row = self.web.pages.len() as u32;
         let first = session.objects;
         self.web.pages.push(Page {
@@ -115,9 +122,9 @@ impl Simulation {
             server,
             first,
             objects,
-            asked: 0,
-            open: 0,
-            is_short: false,
+            requested: 0,
+            in_transfer: 0,
+            is_incomplete: false,
         });
         session.pages += 1;
         session.objects += objects;
@@ -129,22 +136,22 @@ impl Simulation {
         columns.objects.push(objects);
         columns.bytes.push(0);
         if web.from_start {
-            self.file_next_page(number, page, now);
+            self.schedule_next_page(number, page, now);
         }
-        self.ask(now, row);
+        self.request_object(now, row);
     }
 
-    /// The next page of a session is due `page_gap` after `from`; its last one was `page`.
-    fn file_next_page(&mut self, number: u32, page: u64, from: u64) {
+    /// Schedule the page after `page` of a session, one `page_gap` after `from`.
+    fn schedule_next_page(&mut self, number: u32, page: u64, from: u64) {
         let session = &self.web.sessions[number as usize];
         let group = &self.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        let gap = web.page_gap.span(&mut drawn(&group.demand, "page_gap", session.index, page));
+        let gap = web.page_gap.span(&mut stream_of(&group.demand, "page_gap", session.index, page));
         self.calendar.push(Event::new(from + gap, gap, EventKind::Page, number));
     }
 
-    /// Ask for the next object of a page: open its connection, and have the answer ready.
-    fn ask(&mut self, now: u64, number: u32) {
+    /// Request the next object of a page: open its connection, and create the flow of its response.
+    fn request_object(&mut self, now: u64, number: u32) {
         let page = &mut self.web.pages[number as usize];
         let session = &self.web.sessions[page.session as usize];
         let group = &self.groups[session.group as usize];
@@ -156,12 +163,12 @@ impl Simulation {
             self.web.is_full = true;
             return;
         }
-        let object = page.first + page.asked;
-        let bytes = web.size.count(&mut drawn(&group.demand, "size", session.index, object));
-        page.asked += 1;
-        page.open += 1;
-        if page.asked < page.objects {
-            let gap = web.object_gap.span(&mut drawn(&group.demand, "object_gap", session.index, object));
+        let object = page.first + page.requested;
+        let bytes = web.size.count(&mut stream_of(&group.demand, "size", session.index, object));
+        page.requested += 1;
+        page.in_transfer += 1;
+        if page.requested < page.objects {
+            let gap = web.object_gap.span(&mut stream_of(&group.demand, "object_gap", session.index, object));
             self.calendar.push(Event::new(now + gap, gap, EventKind::Page, OF_GROUP | number));
         }
         self.web.columns.bytes[number as usize] += bytes;
@@ -193,14 +200,14 @@ impl Simulation {
             &self.groups[owner as usize].kind
         {
             let demand = &self.groups[owner as usize].demand;
-            let patience = patience.span(&mut drawn(demand, "patience", index, object));
+            let patience = patience.span(&mut stream_of(demand, "patience", index, object));
             self.calendar.push_timer(Event::new(now + patience, patience, EventKind::Stop, request));
         }
         self.start_sender(now, request);
     }
 
-    /// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the
-    /// clock: the server has the request, or the client the object.
+    /// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock:
+    /// the server has the request, or the client has the object.
     pub(crate) fn delivered(&mut self, at: u64, flow: u32) {
         let Endpoint::Tcp(connection) = &self.flows[flow as usize].endpoint else { return };
         match connection.task() {
@@ -210,27 +217,27 @@ impl Simulation {
                     self.file_response(at, flow);
                 }
             }
-            // In its own time: it may be given up before.
+            // An event, since the client may abort the object before.
             Task::Response(object) => self.calendar.push(Event::new(at, 0, EventKind::Object, object)),
             Task::Nothing | Task::Transfer(_) => {}
         }
     }
 
-    /// The server begins to answer `request` at `at`.
+    /// The server starts its response to `request` at `at`.
     pub(crate) fn file_response(&mut self, at: u64, request: u32) {
         self.calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
     }
 
-    /// An object has come.
+    /// An object has arrived at its client.
     pub(crate) fn on_object(&mut self, now: u64, object: u32) {
         let Object { response, row, .. } = self.web.objects[object as usize];
         if self.take_task(response) {
             self.objects.end_ns[row as usize] = now;
-            self.finish(now, object, true);
+            self.finish_object(now, object, true);
         }
     }
 
-    /// Nobody waits any longer for the answer to `request`, wherever it is: both ends fall silent at once.
+    /// The client aborts `request`: both ends stop sending at once.
     pub(crate) fn give_up(&mut self, now: u64, request: u32) {
         let Endpoint::Tcp(response) = &self.flows[request as usize + 1].endpoint else { return };
         let Task::Response(object) = response.task() else { return };
@@ -238,33 +245,33 @@ impl Simulation {
             self.take_task(flow);
             self.with_sender(flow, now, |sender, _, _| sender.abandon());
         }
-        self.finish(now, object, false);
+        self.finish_object(now, object, false);
     }
 
-    /// Whether somebody still waited for a flow; nobody does from now on.
+    /// Clear the task of a flow; whether it had one.
     fn take_task(&mut self, flow: u32) -> bool {
         let Endpoint::Tcp(connection) = &mut self.flows[flow as usize].endpoint else { return false };
         connection.replace_task(Task::Nothing) != Task::Nothing
     }
 
-    /// An object is over, because it came or was given up.
-    fn finish(&mut self, now: u64, object: u32, came: bool) {
+    /// An object has arrived, or (`arrived` is false) was aborted.
+    fn finish_object(&mut self, now: u64, object: u32, arrived: bool) {
         let number = self.web.objects[object as usize].page;
         let page = &mut self.web.pages[number as usize];
-        page.open -= 1;
-        page.is_short |= !came;
-        if page.open > 0 || page.asked < page.objects {
+        page.in_transfer -= 1;
+        page.is_incomplete |= !arrived;
+        if page.in_transfer > 0 || page.requested < page.objects {
             return;
         }
         let (session, last) = (page.session, page.number);
-        if !page.is_short {
+        if !page.is_incomplete {
             self.web.columns.end_ns[number as usize] = now;
         }
         let group = &self.groups[self.web.sessions[session as usize].group as usize];
         if let plan::TrafficKind::Web(web) = &group.kind
             && !web.from_start
         {
-            self.file_next_page(session, last, now);
+            self.schedule_next_page(session, last, now);
         }
     }
 }
