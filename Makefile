@@ -7,11 +7,14 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMPS := $(VENV)/stamps
 CORES  := $(shell getconf _NPROCESSORS_ONLN)
-# Hundreds of tests start the command line: compiled anew each time, it takes twice as long to start.
+# One more than there are cores, for the one that mostly waits for real packets.
+WORKERS := $(shell expr $(CORES) + 1)
+RUNS   ?= 20
+# Hundreds of tests start the command line, which takes twice as long without cached byte code.
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test rust programs lint setup build bench bench-real costs docs validate clean
+.PHONY: help demo test docs-check stress rust programs lint setup build bench bench-real costs docs validate clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,16 +23,24 @@ demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
 	@$(BIN)/sojourn reproduce raqm2005 --quick --out results/demo
 	@echo; echo "Open results/demo/report.html in a browser."
 
-test: ## Set up, then every check and every test, on all cores
-	+@$(MAKE) --no-print-directory --jobs=$(CORES) rust lint programs
-	$(BIN)/pytest -m "not alone" --numprocesses=$(CORES) --maxprocesses=4 --dist=loadgroup
-	$(BIN)/pytest -m alone
+test: ## Set up, then every check and every test but those of docs-check, on all cores
+	+@$(MAKE) --no-print-directory --jobs=$(CORES) rust lint build
+	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
+
+docs-check: programs ## Generated pictures are fresh, and instructions a packet within their bounds (valgrind)
+	$(BIN)/pytest -m generated
+
+stress: build ## The tests with real packets, RUNS times (20), beside two busy loops
+	@for _ in 1 2; do while :; do :; done & loops="$$loops $$!"; done; \
+	trap "kill $$loops" EXIT; trap exit INT TERM; failed=0; \
+	for run in $$(seq $(RUNS)); do $(BIN)/pytest -m real --quiet || failed=$$((failed + 1)); done; \
+	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
 
 rust: ## Rust only: its lints and its tests
 	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
 
-programs: build # that tests count the instructions of
+programs: build # whose instructions are counted
 	+cargo build --package sojourn-sim --examples --release --locked --quiet
 
 lint: setup ## The quick checks only

@@ -1,8 +1,8 @@
 """Packets per CPU second, instructions per packet, ratios to ns-2 and ns-3: one line a case (see README.md).
 
 ``bench.py [CASE]...`` measures; ``bench.py --twins [CASE]...`` compares the packets of twins in ns-2 and ns-3
-with ours; ``bench.py --check`` counts instructions of short runs and holds them against ``bounds.json``;
-``bench.py --bound`` writes that file anew.
+with ours; ``bench.py --check`` counts instructions of short runs and compares them with ``bounds.json``;
+``bench.py --bound`` writes that file again.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from programs import (
 )
 from whole import RUNS, seeds, start_up
 
-#: A short program is run so often in its turn that it takes about so many CPU seconds.
+#: CPU seconds of a turn: a short program runs repeatedly until it reaches them.
 TURN = 0.4
 BOUNDS = HERE / "bounds.json"
-#: A count of instructions may lie so much above its bound.
+#: Tolerance: a count of instructions may exceed its bound by this factor.
 SLACK = 1.1
-#: So many seeds of each twin are counted.
+#: Seeds of each twin that are counted.
 TWIN_SEEDS = 3
 #: Measured beside the cases.
 WHOLE = {"seeds-2-cores": seeds, "start-up": start_up}
@@ -73,7 +73,7 @@ def chosen(wanted: list[str], more: dict) -> list[Case | str]:
 
 
 def repeats(command: list[str]) -> int:
-    """How often a program runs in a turn: the kernel tells user from system time by its ticks, 4 ms apart."""
+    """Return the runs of a program in a turn: the kernel measures user and system time in ticks of 4 ms."""
     return max(1, round(TURN / max(run(command)[1], 0.01)))
 
 

@@ -118,7 +118,7 @@ CASES = [
         counted="500ms",
         memory=True,
     ),
-    # What is due at one time must not be looked through one by one: instructions would be ten times as many.
+    # Simultaneous events must not be scanned one by one: that would take ten times the instructions.
     Case(
         "flows-40000-at-once",
         "many.toml",

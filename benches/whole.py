@@ -17,7 +17,7 @@ import sojourn
 
 RUNS = 5
 SEEDS = 64
-#: A machine on which others use more than so much of a core is busy: two threads then wait for one.
+#: Load of other processes, in cores, above which the machine counts as busy: two threads then share a core.
 QUIET = 0.1
 
 

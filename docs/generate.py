@@ -14,7 +14,7 @@ from markup import NOTE, table
 from pages import pages
 
 from sojourn import _core
-from sojourn.metrics import METRICS, PER_CLASS
+from sojourn.metrics import METRICS, WORLDS, per_class
 from sojourn.spec.scenario import json_schema
 
 HERE = Path(__file__).parent
@@ -57,16 +57,28 @@ def conventions() -> str:
 
 
 def metrics() -> str:
-    """Tabulate every metric with unit, formula and source."""
+    """Tabulate every metric with label, units, formula, source and worlds."""
     return (
         NOTE
         + "# Metrics\n\nAll metrics, over [warm-up, end] at the measured queue. Unknown is null, never 0.\n"
         + "With several traffic classes, "
-        + ", ".join(f"`{name}`" for name in PER_CLASS)
+        + ", ".join(f"`{name}`" for name in per_class())
         + " exist for each class as `classes.NUMBER.NAME`.\n\n"
         + table(
-            ["metric", "unit", "formula", "source"],
-            [[f"`{m.name}`", m.unit, m.formula, m.source] for m in METRICS.values()],
+            ["metric", "label", "unit", "displayed in", "formula", "source", "better", "worlds"],
+            [
+                [
+                    f"`{m.name}`",
+                    m.label,
+                    m.unit,
+                    m.display.unit,
+                    m.formula,
+                    m.source,
+                    m.better,
+                    ", ".join(world for world in WORLDS if world in m.worlds),
+                ]
+                for m in METRICS.values()
+            ],
         )
     )
 

@@ -1,4 +1,4 @@
-"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, what runs alone."""
+"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, marks."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 IN_CI = os.environ.get("CI") == "true"
-#: Real packets are judged by their lateness: what moves them has the machine for itself.
+#: Fixtures of tests that move real packets.
 REAL = {"places", "namespaces"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what runs alone; tests with a fixture of their module go to one process, which makes it once."""
+    """Mark tests with real packets, which share a worker; so do those with a fixture of their module."""
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
         if REAL.intersection(item.fixturenames):
-            item.add_marker("alone")
+            item.add_marker("real")
+            item.add_marker(pytest.mark.xdist_group("real"))
+            continue
         fixtures = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)
         if any(one.scope == "module" for one in fixtures):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))

@@ -41,7 +41,7 @@ def write(
     pictures.mkdir(exist_ok=True)
     text = f"""# Agreement with ns-2 2.35
 
-Written by `make validate`: {seeds} seeds of ours (core {_core.CORE_VERSION}), 5 of ns-2's unless told
+Written by `make validate`: {seeds} seeds of ours (core {_core.CORE_VERSION}), 5 of ns-2's unless stated
 otherwise; means with 95 % intervals over [100 s, 200 s]. Targets and open differences are in
 [README.md](README.md). `*` marks a cell out of target. Only the tables of the families are counted.
 
@@ -77,7 +77,7 @@ With equal round-trip times it is a matter of phase who meets the full buffer; h
         text += "\n## One change to a case of family R\n\nTwo seeds of ns-2's.\n\n"
         text += _table([c for c in compared["sensitivity"] if c.metric in CELLS])
     if windows:
-        text += "\n## PI on its way to the target: mean queue in windows of ten seconds (packets)\n\n"
+        text += "\n## PI approaching its target: mean queue in windows of ten seconds (packets)\n\n"
         text += "![PI's queue over time](pictures/transient.svg)\n\n" + _transient_table(windows)
         (pictures / "transient.svg").write_text(_transient(windows))
     if compared["clock"]:

@@ -61,5 +61,5 @@ class RED(sojourn.Aqm):
         self.count = 0
 
     def on_idle(self, now):
-        # An arrival that was refused does not end the idle time: it goes on with what is unaccounted for.
+        # A refused arrival does not end the idle time: the part not yet accounted for continues.
         self.idle_since = self.ended[1] if self.ended is not None and self.ended[0] == now else now

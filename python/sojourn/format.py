@@ -232,12 +232,22 @@ def quantity(value: float | None, unit: str, half_width: float | None = None, di
     str
         For instance ``9.58 Mbit/s`` or ``38.2 ± 0.4 ms``.
     """
+    known = value is not None and not math.isnan(value)
+    return scaled(value, scale([value], unit) if known else Scale(1.0, ""), half_width, digits)
+
+
+def scaled(value: float | None, unit: Scale, half_width: float | None = None, digits: int = 3) -> str:
+    """Write one value in a given unit; the parameters are those of `quantity`."""
     if value is None or math.isnan(value):
         return MISSING
-    chosen = scale([value], unit)
-    half = None if half_width is None else half_width * chosen.factor
-    shown = value if chosen.factor == 1 else value * chosen.factor
-    return f"{estimate(shown, half, digits)}{SPACE}{chosen.unit}".removesuffix(SPACE)
+    half = None if half_width is None else half_width * unit.factor
+    shown = value if unit.factor == 1 else value * unit.factor
+    return f"{estimate(shown, half, digits)}{SPACE}{unit.unit}".removesuffix(SPACE)
+
+
+def capitalized(text: str) -> str:
+    """Return a text with a capital at its beginning and the rest as it is."""
+    return text[:1].upper() + text[1:]
 
 
 def _exponent(value: float, digits: int) -> int:

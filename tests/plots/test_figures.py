@@ -253,7 +253,7 @@ def test_bars_write_intervals_and_leave_out_what_is_unknown() -> None:
         schema_overrides={"mean": pl.Float64, "ci95": pl.Float64},
     )
     shown = [text.strip() for text in texts(plots.bars(frame, ["drop_ratio", "no_such_metric"]))]
-    assert "0.0412\xa0±\xa00.0003" in shown
+    assert "4.12\xa0±\xa00.03" in shown
     assert "unknown" in shown
     assert "no such metric" not in shown
 

@@ -321,7 +321,7 @@ def test_nothing_outlives_a_killed_parent() -> None:
         [sys.executable, "-c", code, str(Path(__file__).parent)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]

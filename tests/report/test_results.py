@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import polars as pl
-import pytest
 
 from sojourn import report
 from sojourn.report import Document, Figure, Section, Table
@@ -103,18 +102,3 @@ def test_metrics_of_other_queues_have_their_own_table(make_results: Any, registr
 def test_the_same_bytes_again(results: Any, registry: dict[str, Any]) -> None:
     first, second = (report.render(report.for_results(results, registry)) for _ in range(2))
     assert first == second
-
-
-@pytest.mark.parametrize(
-    "name", ["mean_queue_packets", "ftp.goodput_bps", "queues.R1-R2.max_queue_bytes", "timeouts"]
-)
-def test_metric_titles(name: str) -> None:
-    assert (
-        report.metric_title(name)
-        == {
-            "mean_queue_packets": "mean queue",
-            "ftp.goodput_bps": "ftp: goodput",
-            "queues.R1-R2.max_queue_bytes": "queues.R1-R2: max queue bytes",
-            "timeouts": "timeouts",
-        }[name]
-    )

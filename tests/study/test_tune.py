@@ -154,7 +154,7 @@ def test_what_is_lost_is_said_although_it_is_no_aim(short: Scenario) -> None:
     assert any(
         "utilization" in line and ": worse, " in line and line.endswith("(not an aim)") for line in said
     )
-    assert any(line.startswith("It is a trade: ") and "utilization" in line for line in said)
+    assert any(line.startswith("Trade-off: ") and "utilization" in line for line in said)
 
 
 def test_a_winner_that_is_not_shown_to_be_better_is_not_recommended(short: Scenario) -> None:
@@ -311,7 +311,7 @@ def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path
     words = ["tune", small_file, "--aqm", "red", "-P", "min_th", "1p:20p:log", "--trials", 5, "--seeds", 2]
     done = cli(*words, "--confirm", 2, "--metric", "mean_delay_s", "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert "on 2 seeds that the choice never saw (3 to 4)" in done.stdout
+    assert "validated on 2 held-out seeds (3 to 4)" in done.stdout
     assert "In Linux: tc qdisc replace dev DEV root red limit " in done.stdout
     assert "<svg" in (tmp_path / "out/report.html").read_text()
     before = (tmp_path / "out/report.html").read_text()

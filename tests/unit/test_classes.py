@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.metrics import METRICS, PER_CLASS
+from sojourn.metrics import METRICS, per_class
 from sojourn.results import Results
 
 RIO = "rio min_out 2p max_out 5p max_p_out 0.5 min_in 10p max_in 18p w_q 0.1"
@@ -85,6 +85,6 @@ def test_the_table_has_classes() -> None:
 
     with redirect_stdout(io.StringIO()) as out:
         show(results())
-    assert "class 0 throughput Mbit/s" in out.getvalue()
-    assert "class 1 dropped %" in out.getvalue()
-    assert set(PER_CLASS) <= set(METRICS)
+    assert "class 0: throughput (Mbit/s)" in out.getvalue()
+    assert "class 1: drop ratio (%)" in out.getvalue()
+    assert set(per_class()) <= set(METRICS)

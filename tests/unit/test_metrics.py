@@ -8,12 +8,24 @@ before the window counted; unfinished transfers counted as finished; Jain's inde
 from __future__ import annotations
 
 import struct
-from typing import Any
+import sys
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
-from sojourn.metrics import METRICS, compute, percentile, timeseries
+from sojourn.metrics import (
+    METRICS,
+    WORLDS,
+    View,
+    compute,
+    heading,
+    label,
+    percentile,
+    shown,
+    text,
+    timeseries,
+)
 from sojourn.record import CAUSES, TYPES, UNFINISHED, Record
 
 SECOND = 10**9
@@ -226,6 +238,33 @@ def test_every_metric_is_described() -> None:
         assert metric.source, metric.name
         assert metric.scope in ("queue", "flows", "tcp", "endless", "objects", "pages")
         assert metric.name.endswith(("_bps", "_s")) == (metric.unit in ("bit/s", "s")), metric.name
+        assert metric.label, metric.name
+        assert metric.label.lower() == metric.label or metric.name == "jain_index"
+        assert metric.display.factor > 0
+        assert bool(metric.display.unit) or not metric.unit, metric.name
+        assert metric.digits >= 1
+        assert metric.worlds
+        assert metric.worlds <= set(WORLDS)
+        assert metric.views <= set(get_args(View))
+        assert metric.read.__name__.isidentifier()
+        assert getattr(sys.modules[metric.read.__module__], metric.read.__name__) is metric.read
+    assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
+
+
+def test_a_full_name_has_a_label() -> None:
+    assert label("mean_queue_packets") == "mean queue"
+    assert label("ftp.goodput_bps") == "ftp: goodput"
+    assert label("queues.R1-R2.max_queue_packets") == "queue R1-R2: maximum queue"
+    assert label("classes.1.p99_delay_s") == "class 1: 99th-percentile delay"
+    assert label("settling_time_s") == "settling time"
+    assert heading("ftp.goodput_bps") == "ftp: goodput (Mbit/s)"
+    assert heading("timeouts") == "timeouts"
+    assert text("drop_ratio", 0.0481, 0.0029) == "4.8\xa0±\xa00.3\xa0%"
+
+
+def test_views_are_in_the_order_of_positions() -> None:
+    assert shown("sweep") == ["utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio"]
+    assert shown("bars") == ["goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio"]
 
 
 def test_causes_are_the_contracts() -> None:

@@ -15,12 +15,14 @@ import pytest
 
 from support import ROOT
 
+pytestmark = pytest.mark.generated
+
 
 def test_no_case_takes_a_tenth_more_instructions_than_its_bound(program: Callable[[str], str]) -> None:
     """If that is meant: ``python benches/bench.py --bound``, and a line in ``benches/RESULTS.md``."""
     program("valgrind")
     if not (ROOT / "target/release/examples/plan").exists():
-        pytest.skip("make test builds the program that is counted")
+        pytest.skip("make docs-check builds the program that is counted")
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -30,7 +32,7 @@ def test_twins_in_ns2_offer_and_drop_what_we_do(program: Callable[[str], str]) -
     """A ratio to ns-2 means nothing unless both simulate the same."""
     program("ns")
     if not (ROOT / "target/release/examples/plan").exists():
-        pytest.skip("cargo test --release builds the program that counts")
+        pytest.skip("make docs-check builds the program that counts")
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--twins", "two-way", "gfc2-greedy"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["two-way", "gfc2-greedy"]

@@ -51,7 +51,7 @@ CLOCK = {
 
 
 def arguments() -> dict[str, str]:
-    """Return what each case told ns-2."""
+    """Return the arguments of ns-2 in each case."""
     lines = "".join((REFERENCE / f"{kind}.args").read_text() for kind in ("results", "tuned")).splitlines()
     return dict(line.split(" ", 1) for line in lines)
 

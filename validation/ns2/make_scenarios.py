@@ -1,4 +1,4 @@
-"""Write the scenarios: what each line of ``reference/*.args`` told ns-2, said in our words.
+"""Write the scenarios: the arguments of ns-2 in ``reference/*.args`` in the format of this project.
 
 Run from the root of the clone: ``python -m validation.ns2.make_scenarios``. The TOML files are committed;
 this script is the record of how they came to be, and makes those of a new case.
@@ -21,7 +21,7 @@ DEFAULTS = {
     "ncbr": "0",
     "nexp": "0",
 }
-#: What oracle.tcl sets where nothing is said.
+#: Defaults of oracle.tcl.
 RIO = {"inmin": "15", "inmax": "30", "outmin": "5", "outmax": "15"}
 FAMILIES = {
     "R": "long flows with equal round-trip times, every link as fast as the bottleneck",
@@ -36,7 +36,7 @@ FAMILIES = {
 
 
 def main() -> None:
-    """Write every scenario anew."""
+    """Write every scenario."""
     for file in sorted((HERE / "reference").glob("*.args")):
         for line in file.read_text().splitlines():
             name, _, words = line.partition(" ")

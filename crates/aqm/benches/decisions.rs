@@ -8,13 +8,7 @@ use sojourn_aqm::{
     registry,
 };
 
-const LINK: Context = Context {
-    link_rate: 20_000_000,
-    limit: LIMIT,
-    mean_packet: PACKET,
-    ecn: true,
-    conventions: Conventions::Default,
-};
+const LINK: Context = Context::new(20_000_000, LIMIT).with_mean_packet(PACKET).with_ecn(true);
 
 fn subjects() -> impl Iterator<Item = (&'static str, Subject)> {
     let aqms = registry::ALGORITHMS.iter().map(|algorithm| {

@@ -8,7 +8,7 @@
 //! Prints the bytes that a copy of the instance takes after the run.
 
 use sojourn_aqm::{
-    Context, Conventions, Spec,
+    Context, Spec,
     inspect::{Driver, LIMIT, PACKET, Subject},
 };
 use std::{
@@ -50,13 +50,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let link_rate = 20_000_000;
-    let context = Context {
-        link_rate,
-        limit: LIMIT,
-        mean_packet: PACKET,
-        ecn: true,
-        conventions: Conventions::Default,
-    };
+    let context = Context::new(link_rate, LIMIT).with_mean_packet(PACKET).with_ecn(true);
     let subject = match Spec::parse(spec).and_then(|spec| spec.build(context)) {
         Ok(aqm) => Ok(Subject::Aqm(aqm)),
         Err(error) => match Spec::parse_scheduler(spec).and_then(|spec| spec.schedule(context)) {

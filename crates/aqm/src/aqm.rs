@@ -32,6 +32,7 @@ pub struct Class(pub u8);
 
 /// What may be known of one packet.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PacketView {
     /// Size on the wire.
     pub bytes: u32,
@@ -43,6 +44,39 @@ pub struct PacketView {
     pub class: Class,
     /// When it entered this queue (for an arrival: now).
     pub arrived: Time,
+}
+
+impl PacketView {
+    /// A packet of `bytes` that entered the queue at `arrived`: not ECN-capable, flow 0, class 0.
+    #[inline(always)]
+    pub const fn new(bytes: u32, arrived: Time) -> PacketView {
+        PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), arrived }
+    }
+    /// With this ECN field.
+    #[inline(always)]
+    pub const fn with_ecn(self, ecn: Ecn) -> PacketView {
+        PacketView { ecn, ..self }
+    }
+    /// Of this flow.
+    #[inline(always)]
+    pub const fn with_flow(self, flow: FlowId) -> PacketView {
+        PacketView { flow, ..self }
+    }
+    /// Of this class.
+    #[inline(always)]
+    pub const fn with_class(self, class: Class) -> PacketView {
+        PacketView { class, ..self }
+    }
+    /// With this size.
+    #[inline(always)]
+    pub const fn with_bytes(self, bytes: u32) -> PacketView {
+        PacketView { bytes, ..self }
+    }
+    /// Arrived at this time.
+    #[inline(always)]
+    pub const fn with_arrived(self, arrived: Time) -> PacketView {
+        PacketView { arrived, ..self }
+    }
 }
 
 /// How much may wait.
@@ -76,6 +110,7 @@ pub trait Contents {
 
 /// The queue as an algorithm sees it: waiting packets only.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct QueueView<'a> {
     /// Waiting packets.
     pub packets: u32,
@@ -89,8 +124,27 @@ pub struct QueueView<'a> {
     pub contents: &'a dyn Contents,
 }
 
+impl<'a> QueueView<'a> {
+    /// A queue of `packets` packets, `bytes` bytes in all.
+    #[inline(always)]
+    pub const fn new(
+        packets: u32,
+        bytes: u64,
+        limit: Limit,
+        link_rate: u64,
+        contents: &'a dyn Contents,
+    ) -> QueueView<'a> {
+        QueueView { packets, bytes, limit, link_rate, contents }
+    }
+    /// With these contents.
+    pub const fn with_contents<'b>(self, contents: &'b dyn Contents) -> QueueView<'b> {
+        QueueView::new(self.packets, self.bytes, self.limit, self.link_rate, contents)
+    }
+}
+
 /// Why a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Cause {
     /// The buffer was full (never a mark).
     Overflow,
@@ -106,8 +160,8 @@ pub enum Cause {
 
 impl Cause {
     /// Every cause, in the order in which counters are kept.
-    pub const ALL: [Cause; 5] =
-        [Cause::Overflow, Cause::Early, Cause::Forced, Cause::FlowLimit, Cause::Profile];
+    pub const ALL: &'static [Cause] =
+        &[Cause::Overflow, Cause::Early, Cause::Forced, Cause::FlowLimit, Cause::Profile];
 
     /// The name in results: `overflow`, `early`, `forced`, `flow-limit`, `profile`.
     pub fn name(self) -> &'static str {
@@ -121,7 +175,7 @@ impl Cause {
     }
 }
 
-/// The answer of an algorithm about one packet.
+/// The answer of an algorithm about one packet. Exhaustive: a queue that ignored a verdict would be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Let it through.
@@ -258,6 +312,58 @@ pub trait Aqm: Any + Send {
 ///
 /// The conformance tests run every such algorithm on a queue whose contents panic when read.
 pub trait IgnoresContents: Aqm {}
+
+/// An algorithm that is known by its spec alone.
+impl Aqm for Box<dyn Aqm> {
+    fn hooks(&self) -> Hooks {
+        (**self).hooks()
+    }
+    fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
+        (**self).on_offered(now, packet, queue);
+    }
+    fn on_arrival(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        (**self).on_arrival(now, packet, queue, rng)
+    }
+    fn on_fit(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
+        (**self).on_fit(now, packet, queue, rng)
+    }
+    fn on_departure(
+        &mut self,
+        now: Time,
+        packet: &PacketView,
+        queue: &QueueView,
+        rng: &mut dyn Random,
+    ) -> Verdict {
+        (**self).on_departure(now, packet, queue, rng)
+    }
+    fn on_drop(&mut self, now: Time, packet: &PacketView, cause: Cause, queue: &QueueView) {
+        (**self).on_drop(now, packet, cause, queue);
+    }
+    fn on_refused(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) {
+        (**self).on_refused(now, packet, queue, rng);
+    }
+    fn on_idle(&mut self, now: Time) {
+        (**self).on_idle(now);
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, now: Time, queue: &QueueView) {
+        (**self).on_timer(now, queue);
+    }
+    fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
+        (**self).probe(field);
+    }
+    fn clone_box(&self) -> Box<dyn Aqm> {
+        (**self).clone_box()
+    }
+}
 
 impl Clone for Box<dyn Aqm> {
     fn clone(&self) -> Self {

@@ -16,12 +16,14 @@ mod bands;
 mod classes;
 mod common;
 mod config;
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod conventions;
 mod flow_table;
 pub mod inspect;
 mod occupancy;
 pub mod profile;
+pub mod queue;
 mod random;
 mod red_family;
 pub mod registry;

@@ -211,6 +211,7 @@ pub struct Probe {
 
 /// What the link tells an algorithm at construction; defaults are derived from it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Context {
     /// Configured link rate, bit/s.
     pub link_rate: u64,
@@ -225,6 +226,32 @@ pub struct Context {
 }
 
 impl Context {
+    /// A link of `link_rate` bit/s with this buffer, packets of 1500 bytes on average, `ecn` off, the defaults of papers
+    /// and RFCs.
+    pub const fn new(link_rate: u64, limit: Limit) -> Context {
+        Context { link_rate, limit, mean_packet: 1500, ecn: false, conventions: Conventions::Default }
+    }
+    /// With this link rate.
+    pub const fn with_link_rate(self, link_rate: u64) -> Context {
+        Context { link_rate, ..self }
+    }
+    /// With this buffer limit.
+    pub const fn with_limit(self, limit: Limit) -> Context {
+        Context { limit, ..self }
+    }
+    /// With this mean packet size.
+    pub const fn with_mean_packet(self, mean_packet: u32) -> Context {
+        Context { mean_packet, ..self }
+    }
+    /// With `ecn` on or off.
+    pub const fn with_ecn(self, ecn: bool) -> Context {
+        Context { ecn, ..self }
+    }
+    /// With the defaults of this preset.
+    pub const fn with_conventions(self, conventions: Conventions) -> Context {
+        Context { conventions, ..self }
+    }
+
     /// Time of one mean packet on the link.
     pub fn packet_time(&self) -> Span {
         crate::transmission(u64::from(self.mean_packet), self.link_rate)

@@ -2,7 +2,7 @@
 
 use crate::contract;
 use crate::support::{Bench, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Context, Conventions, Verdict};
+use sojourn_aqm::{Cause, Conventions, Verdict};
 
 const PAPER: &str = "ared min_th 5kB max_th 15kB w_q 1"; // in bytes, to give avg its decimals
 
@@ -45,7 +45,7 @@ fn v3_sets_itself_up() {
     for row in table("ared_v3").rows() {
         let rate = row.word("link").replace(' ', "").replace("Mbit/s", "").parse::<f64>().expect("a rate");
         let mean_packet = row.whole("packet");
-        let link = Context { link_rate: (rate * 1e6) as u64, mean_packet, ..context() };
+        let link = context().with_link_rate((rate * 1e6) as u64).with_mean_packet(mean_packet);
         let mut bench = Bench::new("ared", link);
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(1_000_000));
@@ -149,7 +149,7 @@ fn the_floor_is_the_papers_or_ns2s() {
         ("max_p 0.0095", Conventions::Ns2, 0.0095 * 0.9),
         ("max_p 0.0079", Conventions::Ns2, 0.0079),
     ] {
-        let mut bench = Bench::new(&format!("{PAPER} {spec}"), Context { conventions, ..context() });
+        let mut bench = Bench::new(&format!("{PAPER} {spec}"), context().with_conventions(conventions));
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
         for now in [0.6, 0.7] {
             bench.aqm.on_offered(at(now), &packet(1000), &bench.queue_bytes(8000));

@@ -2,7 +2,7 @@
 
 use crate::contract;
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Context, Spec, Verdict};
+use sojourn_aqm::{Cause, Spec, Verdict};
 
 const RUN: &str = "avqred alpha 0.5 min_capacity 4Mbit/s max_capacity 16Mbit/s min_th 2p max_th 6p";
 
@@ -96,7 +96,7 @@ fn the_printed_clock_stands_in_the_way_of_the_drain() {
 
 #[test]
 fn capacities_follow_the_link_unless_they_are_set() {
-    let link = Context { link_rate: 25_000_000, ..context() };
+    let link = context().with_link_rate(25_000_000);
     for (spec, low, high) in [
         ("avqred", 13e6, 25e6),
         ("avqred max_capacity 50Mbit/s", 26e6, 50e6),

@@ -2,7 +2,7 @@
 
 use crate::rio::{Waiting, of};
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Class, Context, Limit, PacketView, Verdict};
+use sojourn_aqm::{Cause, Class, Limit, PacketView, Verdict};
 
 fn arrive(bench: &mut Bench, seconds: f64, packet: PacketView, waiting: [u32; 3], u: f64) -> Verdict {
     bench.arrive(at(seconds), &packet, &Waiting(waiting).view(), &[u])
@@ -62,8 +62,8 @@ fn v3_each_packet_meets_its_own_probability() {
     let mut bench = Bench::new("bio ecn d_i_in 0.01 d_i_out 0.4", context());
     arrive(&mut bench, 0.0, of(0), [100, 0, 0], 0.9);
     assert_eq!(probabilities(&bench), (0.01, 0.4));
-    let out = PacketView { class: Class(1), ..ect(500) };
-    let red = PacketView { class: Class(2), ..packet(500) };
+    let out = ect(500).with_class(Class(1));
+    let red = packet(500).with_class(Class(2));
     let mark = Verdict::Mark(Cause::Early);
     assert_eq!(arrive(&mut bench, 0.0, ect(500), [0; 3], 0.02), Verdict::Pass);
     assert_eq!(arrive(&mut bench, 0.0, ect(500), [0; 3], 0.009), mark);
@@ -146,7 +146,7 @@ fn may_drop_all_that_finds_its_queue_at_the_threshold() {
         (0, [100, 0, 0], drop),
     ] {
         let mut bench = Bench::new("bio drop_at_max ecn", context());
-        let packet = PacketView { class: Class(class), ..ect(500) };
+        let packet = ect(500).with_class(Class(class));
         let numbers: &[f64] = if verdict == drop { &[] } else { &[0.9] };
         let seen = bench.arrive(at(0.0), &packet, &Waiting(waiting).view(), numbers);
         assert_eq!(seen, verdict, "{class} {waiting:?}");
@@ -158,7 +158,7 @@ fn may_drop_all_that_finds_its_queue_at_the_threshold() {
 
 #[test]
 fn thresholds_follow_one_another_and_may_be_in_bytes() {
-    let link = Context { limit: Limit::Bytes(60_000), ..context() };
+    let link = context().with_limit(Limit::Bytes(60_000));
     for (spec, context, inside, outside) in [
         ("bio", link, 120, 61),          // packets of 500 bytes: 60 kB, and more than 30 kB
         ("bio max_in 6kB", link, 13, 7), // 6 kB, 3 kB

@@ -23,7 +23,7 @@ impl Line {
     fn view(&self) -> QueueView<'_> {
         let packets = self.0.len() as u32;
         let bytes = 1000 * u64::from(packets);
-        QueueView { packets, bytes, limit: context().limit, link_rate: 10_000_000, contents: self }
+        QueueView::new(packets, bytes, context().limit, 10_000_000, self)
     }
     fn named(&self) -> String {
         self.0.iter().map(|flow| char::from(b'A' + *flow as u8)).collect()
@@ -31,7 +31,7 @@ impl Line {
 }
 
 fn of(flow: u32) -> PacketView {
-    PacketView { flow: FlowId(flow), ..packet(1000) }
+    packet(1000).with_flow(FlowId(flow))
 }
 
 /// An arrival that draws `numbers`; the queue obeys.
@@ -109,7 +109,7 @@ fn v3_a_flow_alone_is_held_at_the_threshold() {
     let mut line = Line(Vec::new());
     for _ in 0..20 {
         let before = line.0.len();
-        let alone = PacketView { ecn: Ecn::Ect0, ..of(0) };
+        let alone = of(0).with_ecn(Ecn::Ect0);
         let numbers: &[f64] = if before >= 2 { &[0.7] } else { &[] };
         let verdict = arrive(&mut *bench.aqm, &mut line, alone, numbers);
         assert_eq!(matches!(verdict, Verdict::DropBoth { .. }), before >= 2, "not marked, not kept");

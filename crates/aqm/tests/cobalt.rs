@@ -1,7 +1,7 @@
 //! COBALT: its vectors, its options, and CAKE's function written out, over a million random steps.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Context, Ecn, PacketView, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Ecn, PacketView, Random, Stream, Time, Verdict};
 
 const DROP: Verdict = Verdict::Drop(Cause::Early);
 const MARK: Verdict = Verdict::Mark(Cause::Early);
@@ -11,7 +11,7 @@ fn full(bench: &mut Bench, ms: f64) {
 }
 
 fn leave(bench: &mut Bench, ms: f64, sojourn: f64, packet: PacketView, numbers: &[f64]) -> Verdict {
-    let packet = PacketView { arrived: at((ms - sojourn) / 1e3), ..packet };
+    let packet = packet.with_arrived(at((ms - sojourn) / 1e3));
     let mut rng = Scripted::new(numbers);
     let verdict = bench.aqm.on_departure(at(ms / 1e3), &packet, &bench.queue(50), &mut rng);
     rng.assert_used("departure");
@@ -54,7 +54,7 @@ fn cobalt_v2_a_full_buffer_starts_dropping() {
 
 #[test]
 fn cobalt_v3_a_marked_packet_may_still_be_dropped() {
-    let mut bench = Bench::new("cobalt p_inc 0.5", Context { ecn: true, ..context() });
+    let mut bench = Bench::new("cobalt p_inc 0.5", context().with_ecn(true));
     full(&mut bench, 1000.0);
     assert_eq!(leave(&mut bench, 1000.0, 8.0, ect(1000), &[0.5]), MARK);
     full(&mut bench, 1001.0);
@@ -240,7 +240,7 @@ fn cobalt_is_the_function_of_cake() {
                 _ => {
                     let wait = sojourn as u64;
                     let p = if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) };
-                    let p = PacketView { arrived: Time(now - wait), ..p };
+                    let p = p.with_arrived(Time(now - wait));
                     let u = draw(0.0, 1.0);
                     let numbers: &[f64] = if cake.p_drop > 0.0 { &[u] } else { &[] };
                     let before = cake.count;

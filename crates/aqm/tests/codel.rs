@@ -1,9 +1,7 @@
 //! CoDel: its vectors, its options, and the RFC's loop written out, over a million random dequeues.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{
-    Aqm, Cause, Context, Ecn, Limit, PacketView, QueueView, Random, Spec, Stream, Time, Verdict,
-};
+use sojourn_aqm::{Aqm, Cause, Ecn, Limit, PacketView, Random, Spec, Stream, Time, Verdict};
 use std::collections::VecDeque;
 
 const MS: u64 = 1_000_000;
@@ -11,7 +9,7 @@ const MS: u64 = 1_000_000;
 /// One head that has waited `sojourn` ms leaves at `now` ms, with plenty behind it.
 fn depart(bench: &mut Bench, now: f64, sojourn: f64, packet: PacketView) -> Verdict {
     let queue = bench.queue(50);
-    let packet = PacketView { arrived: at((now - sojourn) / 1e3), ..packet };
+    let packet = packet.with_arrived(at((now - sojourn) / 1e3));
     bench.aqm.on_departure(at(now / 1e3), &packet, &queue, &mut Scripted::new(&[]))
 }
 
@@ -27,7 +25,7 @@ fn drops(bench: &mut Bench, now: f64, sojourn: f64) -> u32 {
 
 /// A bench that has been above target since 1000 ms and drops for the first time at 1100 ms.
 fn dropping(options: &str) -> Bench {
-    let mut bench = Bench::new(&format!("codel {options}"), Context { ecn: true, ..context() });
+    let mut bench = Bench::new(&format!("codel {options}"), context().with_ecn(true));
     assert_eq!(drops(&mut bench, 1000.0, 8.0), 0);
     assert_eq!(drops(&mut bench, 1100.0, 8.0), 1);
     bench
@@ -239,7 +237,7 @@ fn take(aqm: &mut dyn Aqm, link: &Bench, now: u64, queue: &mut Queue) -> (Option
     let mut dropped = 0;
     while let Some(p) = queue.pop_front() {
         let bytes: u64 = queue.iter().map(|p| u64::from(p.bytes)).sum();
-        let view = QueueView { packets: queue.len() as u32, bytes, ..link.queue(0) };
+        let view = link.queue_of(queue.len() as u32, bytes);
         match aqm.on_departure(Time(now), &p, &view, &mut Scripted::new(&[])) {
             Verdict::Pass => return (Some(p), dropped, false),
             Verdict::Mark(Cause::Early) => return (Some(p), dropped, true),
@@ -253,7 +251,7 @@ fn take(aqm: &mut dyn Aqm, link: &Bench, now: u64, queue: &mut Queue) -> (Option
 
 #[test]
 fn codel_is_the_loop_of_the_rfc() {
-    let link = Bench::new("droptail", Context { limit: Limit::Packets(1000), ..context() });
+    let link = Bench::new("droptail", context().with_limit(Limit::Packets(1000)));
     let mut tally = [0u64; 5];
     let mut dequeues = 0;
     for seed in 0..400 {
@@ -280,7 +278,7 @@ fn codel_is_the_loop_of_the_rfc() {
             let wanted = if step % 100 > 90 { 0.0 } else { draw(1.0, 12.0) } as usize;
             while ours.len() < wanted {
                 let p = if draw(0.0, 1.0) < 0.5 { ect(1) } else { packet(1) };
-                let p = PacketView { bytes: draw(40.0, 1500.0) as u32, arrived: Time(now), ..p };
+                let p = p.with_bytes(draw(40.0, 1500.0) as u32).with_arrived(Time(now));
                 ours.push_back(p);
                 theirs.push_back(p);
             }

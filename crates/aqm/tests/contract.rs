@@ -35,18 +35,18 @@ pub(crate) fn unbroken(spec: &str, harness: &Harness) {
 
 /// Links and limits from the ordinary to the absurd.
 pub(crate) fn contexts() -> Vec<Context> {
-    let ordinary = Context { limit: Limit::Packets(1000), ecn: true, ..context() };
+    let ordinary = context().with_limit(Limit::Packets(1000)).with_ecn(true);
     vec![
         ordinary,
-        Context { ecn: false, ..ordinary },
-        Context { conventions: Conventions::Ns2, ..ordinary },
-        Context { conventions: Conventions::Ns2, ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
-        Context { link_rate: 1, ..ordinary },
-        Context { link_rate: 10_000_000_000_000, ..ordinary },
-        Context { limit: Limit::Packets(1), ..ordinary },
-        Context { limit: Limit::Bytes(1), ..ordinary },
-        Context { limit: Limit::Bytes(1_000_000_000_000), mean_packet: 1, ..ordinary },
-        Context { limit: Limit::Packets(u32::MAX), mean_packet: 65_536, ..ordinary },
+        ordinary.with_ecn(false),
+        ordinary.with_conventions(Conventions::Ns2),
+        ordinary.with_conventions(Conventions::Ns2).with_ecn(false).with_limit(Limit::Bytes(100_000)),
+        ordinary.with_link_rate(1),
+        ordinary.with_link_rate(10_000_000_000_000),
+        ordinary.with_limit(Limit::Packets(1)),
+        ordinary.with_limit(Limit::Bytes(1)),
+        ordinary.with_limit(Limit::Bytes(1_000_000_000_000)).with_mean_packet(1),
+        ordinary.with_limit(Limit::Packets(u32::MAX)).with_mean_packet(65_536),
     ]
 }
 
@@ -194,7 +194,7 @@ fn documented_examples_hold_the_contract() {
 fn overload_is_signalled() {
     for algorithm in registry::ALGORITHMS {
         for ecn in [true, false] {
-            let ordinary = Context { ecn, limit: Limit::Packets(1000), ..context() };
+            let ordinary = context().with_ecn(ecn).with_limit(Limit::Packets(1000));
             let mut harness = harness_of(algorithm.name, ordinary, 7).expect("defaults fit an ordinary link");
             harness.run(30_000, 0.5);
             unbroken(algorithm.name, &harness);
@@ -306,7 +306,8 @@ fn defaults_written_out_are_the_defaults() {
 #[test]
 fn a_preset_is_its_values_written_out() {
     let run = |spec: &str, conventions| {
-        let ordinary = Context { conventions, ecn: true, limit: Limit::Packets(1000), ..context() };
+        let ordinary =
+            context().with_conventions(conventions).with_ecn(true).with_limit(Limit::Packets(1000));
         let mut harness = harness_of(spec, ordinary, 11).expect("defaults fit");
         harness.run(10_000, 0.5);
         harness.log

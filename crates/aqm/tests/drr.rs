@@ -3,21 +3,18 @@
 use crate::queueing::{N, enqueue, order};
 use crate::schedulers::build;
 use crate::support::{context, packet};
-use sojourn_aqm::{Cause, Class, Context, Fate, Limit, PacketView, Stream, Time, Token};
+use sojourn_aqm::{Cause, Class, Fate, Limit, Stream, Time, Token};
 
 #[test]
 fn drr_shares_bytes_by_weight() {
-    let mut drr = build(
-        "drr classes 3 w_0 3 w_2 0.5 quantum 500B",
-        Context { limit: Limit::Packets(100_000), ..context() },
-    );
+    let mut drr =
+        build("drr classes 3 w_0 3 w_2 0.5 quantum 500B", context().with_limit(Limit::Packets(100_000)));
     let mut rng = Stream::new(1, "drr");
     let mut sizes = Vec::new();
     let mut bytes = [0u64; 3];
     for i in 0..9000u64 {
         let class = (i % 3) as u8;
-        let view =
-            PacketView { class: Class(class), ..packet([300, 1500, 700][class as usize] + (i % 50) as u32) };
+        let view = packet([300, 1500, 700][class as usize] + (i % 50) as u32).with_class(Class(class));
         sizes.push((class, view.bytes));
         drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
     }
@@ -42,7 +39,7 @@ fn drr_keeps_deficits_and_steals_from_the_longest() {
         &[(0, 0, 600, N), (0, 0, 300, N), (1, 1, 200, N), (1, 1, 200, N), (1, 1, 600, N)],
     );
     assert_eq!(order(&mut *drr), [2, 3, 0, 1, 4]);
-    let mut drr = build("drr classes 2", Context { limit: Limit::Packets(3), ..context() });
+    let mut drr = build("drr classes 2", context().with_limit(Limit::Packets(3)));
     let fates = enqueue(
         &mut *drr,
         0.0,

@@ -3,7 +3,7 @@
 use crate::queueing::{N, dequeue, enqueue, probe};
 use crate::schedulers::build;
 use crate::support::{at, context, near};
-use sojourn_aqm::{Cause, Context, Ecn, Fate, Limit, Scheduler, Stream};
+use sojourn_aqm::{Cause, Ecn, Fate, Limit, Scheduler, Stream};
 
 /// p' as wanted, by one update with a C head that has waited so long; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
@@ -83,7 +83,7 @@ fn dualpi2_follows_the_longer_delay_and_protects_classic() {
         assert!((probe(&*dual, "p_prime") - p_prime).abs() < 1e-9, "{follows}");
     }
     for (w_c, share) in [("0.0625", 1.0 / 16.0), ("0.25", 0.25)] {
-        let roomy = Context { limit: Limit::Packets(10_000), ..context() };
+        let roomy = context().with_limit(Limit::Packets(10_000));
         let mut dual = build(&format!("dualpi2 w_c {w_c} min_th 1s"), roomy);
         let arrivals: Vec<_> =
             (0..2000).map(|i| (0, 0, 1000, if i < 1000 { Ecn::Ect1 } else { N })).collect();

@@ -3,7 +3,7 @@
 use crate::queueing::{A, B, N, THIRD, dequeue, enqueue, lists, order};
 use crate::schedulers::build;
 use crate::support::{context, packet};
-use sojourn_aqm::{Cause, Context, Ecn, Fate, FlowId, Limit, PacketView, Span, Stream, Time, Token};
+use sojourn_aqm::{Cause, Ecn, Fate, FlowId, Limit, Span, Stream, Time, Token};
 use std::collections::BTreeMap;
 
 #[test]
@@ -54,13 +54,13 @@ fn fq_v2_an_emptied_new_flow_passes_through_the_old_list() {
 fn fq_v3_the_longest_loses_from_its_head() {
     let arrivals = [(A, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (THIRD, 0, 4500, N)];
     let overflow = |token| (token, Fate::Dropped(Cause::Overflow));
-    let limit = Context { limit: Limit::Packets(4), ..context() };
+    let limit = context().with_limit(Limit::Packets(4));
     // Half of B's 9000 bytes: two packets; one if the batch is 1.
     for (options, gone) in [("", vec![overflow(1), overflow(2)]), ("drop_batch 1", vec![overflow(1)])] {
         let mut fq = build(&format!("fq_codel {options}"), limit);
         assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), gone);
     }
-    let mut fq = build("fq_codel memory 16kB", Context { limit: Limit::Packets(10_240), ..context() });
+    let mut fq = build("fq_codel memory 16kB", context().with_limit(Limit::Packets(10_240)));
     assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(1), overflow(2)]);
     let mut fq = build("fq_pie", limit);
     assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
@@ -70,7 +70,7 @@ fn fq_v3_the_longest_loses_from_its_head() {
 #[test]
 fn fq_signals_only_who_fills_the_queue() {
     for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {
-        let mut scheduler = build(spec, Context { limit: Limit::Packets(10_240), ..context() });
+        let mut scheduler = build(spec, context().with_limit(Limit::Packets(10_240)));
         let mut rng = Stream::new(1, spec);
         let (mut drops, mut marks, mut longest) = (0, 0, Span::ZERO);
         let mut sent = BTreeMap::new();
@@ -90,11 +90,11 @@ fn fq_signals_only_who_fills_the_queue() {
                 }
             };
             for copy in 0..(if step % 4 == 0 { 2 } else { 1 }) {
-                let view = PacketView { ecn, arrived: now, ..packet(1000) };
+                let view = packet(1000).with_ecn(ecn).with_arrived(now);
                 scheduler.enqueue(now, Token(4 * step + 2 * copy), &view, &mut rng, &mut told);
             }
             if step % 20 == 0 {
-                let view = PacketView { flow: FlowId(1), ecn, arrived: now, ..packet(100) };
+                let view = packet(100).with_flow(FlowId(1)).with_ecn(ecn).with_arrived(now);
                 scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut told);
                 sent.insert(4 * step + 1, now);
             }

@@ -2,11 +2,11 @@
 
 use crate::contract;
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Context, FlowId, Limit, PacketView, Spec, Verdict};
+use sojourn_aqm::{Cause, FlowId, Limit, PacketView, Spec, Verdict};
 
 /// A packet of the flow called `name`.
 fn of(name: &str) -> PacketView {
-    PacketView { flow: FlowId(name.bytes().map(u32::from).sum()), ..packet(1000) }
+    packet(1000).with_flow(FlowId(name.bytes().map(u32::from).sum()))
 }
 
 /// A queue under FRED that holds what it lets in.
@@ -82,7 +82,7 @@ fn v3_many_flow_form() {
 
 #[test]
 fn marks_only_at_random() {
-    let capable = |name| PacketView { flow: of(name).flow, ..ect(1000) };
+    let capable = |name| ect(1000).with_flow(of(name).flow);
     let mut queue = Queue::new("fred ecn w_q 1 min_th 4p max_th 8p max_p 1 min_q 1p");
     for flow in ["A", "B", "B", "C"] {
         assert_eq!(queue.arrive(&capable(flow), &[]), Verdict::Pass);
@@ -147,9 +147,9 @@ fn thresholds_follow_the_buffer_and_each_other() {
         (Limit::Packets(80), "fred min_th 10kB max_th 30kB", 10, 30),
         (Limit::Packets(80), "fred min_th 10kB mean_packet 500B", 20, 40),
     ] {
-        let mut bench = Bench::new(&format!("{spec} w_q 1"), Context { limit, ..context() });
+        let mut bench = Bench::new(&format!("{spec} w_q 1"), context().with_limit(limit));
         for (q, p) in [(min_th, 0.0), ((min_th + max_th) / 2, 0.01), (max_th, 1.0)] {
-            let flow = PacketView { flow: FlowId(q), ..packet(1000) };
+            let flow = packet(1000).with_flow(FlowId(q));
             let queue = bench.queue(q - 1);
             bench.arrive(at(0.0), &flow, &queue, &[]);
             near(bench.probe("p"), p, spec);

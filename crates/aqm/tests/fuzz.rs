@@ -87,17 +87,17 @@ fn links() -> impl Strategy<Value = Context> {
     let rate = prop_oneof![2 => Just(10_000_000), 1 => magnitude(1.0, 1e13).prop_map(|x| x as u64)];
     let mean = prop_oneof![2 => Just(1000u32), 1 => 1u32..=65_536];
     (rate, limit, mean, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(link_rate, limit, mean_packet, ecn, ns2, other)| Context {
-            link_rate,
-            limit,
-            mean_packet,
-            ecn,
-            conventions: match (ns2, other) {
+        |(link_rate, limit, mean_packet, ecn, ns2, other)| {
+            let conventions = match (ns2, other) {
                 (true, false) => Conventions::Ns2,
                 (true, true) => Conventions::Ns2_2001,
                 (false, true) => Conventions::Linux,
                 (false, false) => Conventions::Default,
-            },
+            };
+            Context::new(link_rate, limit)
+                .with_mean_packet(mean_packet)
+                .with_ecn(ecn)
+                .with_conventions(conventions)
         },
     )
 }
@@ -118,12 +118,11 @@ fn traffic() -> impl Strategy<Value = Vec<Step>> {
         1 => 1u32..100_000,
     ];
     let flow = prop_oneof![4 => 0u32..6, 1 => 0u32..10_000, 1 => any::<u32>()];
-    let packet = (size, flow).prop_map(|(bytes, flow)| PacketView {
-        bytes,
-        ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4],
-        flow: FlowId(flow),
-        class: Class((flow % 257) as u8),
-        arrived: Time::ZERO,
+    let packet = (size, flow).prop_map(|(bytes, flow)| {
+        PacketView::new(bytes, Time::ZERO)
+            .with_ecn([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4])
+            .with_flow(FlowId(flow))
+            .with_class(Class((flow % 257) as u8))
     });
     let wait = prop_oneof![
         4 => 0u64..2_000_000,

@@ -5,7 +5,7 @@ use sojourn_aqm::{Cause, Context, Limit, Verdict};
 
 /// A link of `bytes_per_second`.
 fn link(bytes_per_second: u64) -> Context {
-    Context { link_rate: 8 * bytes_per_second, limit: Limit::Bytes(120_000), ..context() }
+    context().with_link_rate(8 * bytes_per_second).with_limit(Limit::Bytes(120_000))
 }
 
 /// An interval in which `bytes` arrive and at whose end `queue` bytes wait.

@@ -3,12 +3,12 @@
 use crate::queueing::{N, dequeue, enqueue, order, probe};
 use crate::schedulers::build;
 use crate::support::{at, context, packet};
-use sojourn_aqm::{Cause, Class, Context, Fate, Limit, PacketView, Stream, Token};
+use sojourn_aqm::{Cause, Class, Fate, Limit, Stream, Token};
 
 /// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
 #[test]
 fn a_scheduler_may_stand_on_a_class() {
-    let roomy = Context { limit: Limit::Packets(10_000), ..context() };
+    let roomy = context().with_limit(Limit::Packets(10_000));
     for spec in ["drr classes 2 w_0 3 aqm_1 (fq_codel quantum 1000B)", "drr classes 2 w_0 3 aqm fq_codel"] {
         let mut drr = build(spec, roomy);
         // Class 0: one flow. Class 1: flow 1 sends four times as much as flow 2.
@@ -29,7 +29,7 @@ fn a_scheduler_may_stand_on_a_class() {
 /// With no room left, who leaves is the last of a queue, and fq_codel's the head of its longest flow.
 #[test]
 fn a_scheduler_on_a_class_gives_room() {
-    let full = Context { limit: Limit::Packets(4), ..context() };
+    let full = context().with_limit(Limit::Packets(4));
     let arrivals = [(0, 1, 100, N), (1, 1, 500, N), (0, 1, 100, N), (1, 1, 500, N), (2, 0, 100, N)];
     for (spec, gone) in [
         ("prio evict lowest aqm_1 fq_codel", 1),
@@ -55,7 +55,7 @@ fn class_numbers_hold_precedences() {
     let mut drops = Vec::new();
     let mut rng = Stream::new(1, "prio");
     for (i, class) in [0, 1, 3, 4, 2, 5, 0, 3, 9].into_iter().enumerate() {
-        let view = PacketView { class: Class(class), ..packet(100) };
+        let view = packet(100).with_class(Class(class));
         prio.enqueue(at(0.0), Token(i as u64), &view, &mut rng, &mut |token, _| drops.push(token.0));
     }
     // The first of the others raises p, it meets 0 itself; 9 is one more of the last class, green.

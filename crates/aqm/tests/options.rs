@@ -1,7 +1,7 @@
 //! Rules and options that no vector touches, each with a case worked out by hand.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet};
-use sojourn_aqm::{Cause, Context, Conventions, Limit, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Conventions, Limit, Stream, Time, Verdict};
 
 /// p_b = 0.1 where four packets wait.
 const STEADY: &str = "red min_th 2p max_th 6p max_p 0.2 w_q 1";
@@ -74,7 +74,7 @@ fn red_gentle_line_may_end_at_the_limit() {
             0.1 + 0.9 * 35.0 / 40.0,
         ),
     ] {
-        let mut bench = Bench::new(spec, Context { limit, ..context() });
+        let mut bench = Bench::new(spec, context().with_limit(limit));
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
         bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(75));
         near(bench.probe("p"), p, spec);
@@ -193,7 +193,7 @@ fn pi_samples_do_not_drift() {
 /// Two packets of 1000 bytes in the second period, at a wanted rate of 1000 bytes/s; of the second one
 /// becomes what `second` does.
 fn raqm_x(options: &str, second: impl Fn(&mut Bench)) -> f64 {
-    let link = Context { link_rate: 8000, ..context() };
+    let link = context().with_link_rate(8000);
     let mut bench = Bench::new(&format!("raqm f_prime 0 p_0 0.5 mode independent m_0 1e-9 {options}"), link);
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));
     bench.tick(&bench.queue(0)); // leaves p at 0.5
@@ -295,7 +295,7 @@ fn virtual_queues_take_their_size_from_the_limit() {
         ("gkvq theta 0.5 buffer 4kB", Limit::Packets(10), 4),
         ("avq mean_packet 500B", Limit::Packets(10), 5),
     ] {
-        let mut bench = Bench::new(spec, Context { limit, ..context() });
+        let mut bench = Bench::new(spec, context().with_limit(limit));
         let queue = bench.queue(0);
         let accepted = (0..20).filter(|_| bench.arrive(at(0.0), &packet(1000), &queue, &[]) == Verdict::Pass);
         assert_eq!(accepted.count(), room, "{spec}");
@@ -323,7 +323,7 @@ fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
         (Conventions::Ns2, Verdict::Drop(Cause::Forced)),
         (Conventions::Ns2_2001, Verdict::Mark(Cause::Forced)),
     ] {
-        let preset = Context { conventions, ..context() };
+        let preset = context().with_conventions(conventions);
         let mut bench = Bench::new("red min_th 2p max_th 4p w_q 1 ecn", preset);
         assert_eq!(bench.arrive(at(0.0), &ect(1000), &bench.queue(90), &[]), expected);
     }

@@ -2,7 +2,7 @@
 //! decisions, same draws, same records, over a million random steps.
 
 use crate::support::{Bench, Scripted, context, ect, packet};
-use sojourn_aqm::{Cause, Context, Ecn, FlowId, Limit, PacketView, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Ecn, FlowId, Limit, PacketView, Random, Stream, Time, Verdict};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The variables under the paper's names.
@@ -133,7 +133,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 5] {
     let spec =
         format!("fred min_th {minth} max_th {maxth} max_p {maxp} w_q {w} min_q {minq} {words} ecn {on}");
     // 8 Mbit/s: a mean packet of 1000 bytes takes 1 ms.
-    let link = Context { link_rate: 8_000_000, limit: Limit::Packets(LIMIT as u32), ..context() };
+    let link = context().with_link_rate(8_000_000).with_limit(Limit::Packets(LIMIT as u32));
     let mut bench = Bench::new(&spec, link);
     let mut oracle = Oracle {
         w,
@@ -166,7 +166,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 5] {
             // A few flows send most, some ids are far apart.
             let x = draw(0.0, 1.0);
             flow = FlowId((x * x * 12.0) as u32 * [1, 1_000_003][usize::from(step % 2 == 0)]);
-            let packet = PacketView { flow, ..if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) } };
+            let packet = (if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) }).with_flow(flow);
             let full = bench.queue(queue.len() as u32);
             if queue.len() == LIMIT {
                 bench.aqm.on_offered(Time(now), &packet, &full);

@@ -2,7 +2,7 @@
 //! with the crate: same decisions, same draws, over a million random arrivals.
 
 use crate::support::{Bench, at, context, ect, packet};
-use sojourn_aqm::{Cause, Context, Limit, Random, Stream, Time, Verdict};
+use sojourn_aqm::{Cause, Limit, Random, Stream, Time, Verdict};
 
 /// The listing's variables under the listing's names.
 struct Oracle {
@@ -133,7 +133,7 @@ fn compare(seed: u64, steps: u32, ns2: bool) -> [u32; 4] {
         if ns2 { "ns2" } else { "fj93" },
     );
     // 8 Mbit/s: a mean packet of 1000 bytes takes 1 ms.
-    let link = Context { link_rate: 8_000_000, limit: Limit::Packets(100), ..context() };
+    let link = context().with_link_rate(8_000_000).with_limit(Limit::Packets(100));
     let mut bench = Bench::new(&spec, link);
     let smax = bytes.then_some(1500.0);
     let (min, max) = (min * scale, max * scale);
@@ -220,7 +220,7 @@ fn the_procedure_of_ns2() {
 
 #[test]
 fn an_average_with_full_weight_forgets_all_while_idle() {
-    let link = Context { link_rate: 8_000_000, ..context() };
+    let link = context().with_link_rate(8_000_000);
     for (pause, avg) in [(0.0009999, 7.0), (0.001, 0.0), (604_800.0, 0.0)] {
         let mut bench = Bench::new("red w_q 1", link);
         bench.aqm.on_offered(at(1.0), &packet(1000), &bench.queue(0));

@@ -2,7 +2,7 @@
 //! same draws, same list, over a million random arrivals.
 
 use crate::support::{Bench, Scripted, at, context, ect, packet};
-use sojourn_aqm::{Cause, Context, Ecn, FlowId, Limit, PacketView, Random, Stream, Verdict};
+use sojourn_aqm::{Cause, Ecn, FlowId, Limit, Random, Stream, Verdict};
 
 struct Oracle {
     m: usize,
@@ -63,7 +63,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 4] {
     let form = if full { "full" } else { "simple" };
     let on = if ecn { "on" } else { "off" };
     let spec = format!("sred m {m} p {p} p_max {pmax} alpha {alpha} form {form} ecn {on}");
-    let mut bench = Bench::new(&spec, Context { limit: Limit::Packets(limit), ..context() });
+    let mut bench = Bench::new(&spec, context().with_limit(Limit::Packets(limit)));
     let b = f64::from(limit);
     let mut oracle = Oracle { m, p, pmax, alpha, full, b, list: vec![], pt: 0.0 };
     let mut tally = [0; 4];
@@ -72,8 +72,7 @@ fn compare(seed: u64, steps: u32) -> [u32; 4] {
         let place = format!("seed {seed} step {step}: {spec}");
         let x = draw(0.0, 1.0);
         let flow = (x * x * flows) as u32;
-        let packet =
-            PacketView { flow: FlowId(flow), ..if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) } };
+        let packet = (if draw(0.0, 1.0) < 0.5 { ect(1000) } else { packet(1000) }).with_flow(FlowId(flow));
         let (u1, u2, u3) = (draw(0.0, 1.0), draw(0.0, 1.0), draw(0.0, 1.0));
         let (mut numbers, met, pzap) = oracle.arrival(flow, f64::from(q), u1, u2);
         let queue = bench.queue(q);

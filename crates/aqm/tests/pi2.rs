@@ -1,16 +1,14 @@
 //! PI2: its vectors and its options.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{
-    Cause, Class, Contents, Context, FlowId, PacketView, QueueView, Random, Stream, Time, Verdict,
-};
+use sojourn_aqm::{Cause, Class, Contents, FlowId, PacketView, Random, Stream, Time, Verdict};
 
 /// A queue whose head has waited since `.0`.
 pub(crate) struct Head(pub(crate) Time);
 
 impl Contents for Head {
     fn at(&self, position: u32) -> Option<PacketView> {
-        (position == 0).then_some(PacketView { arrived: self.0, ..packet(1000) })
+        (position == 0).then_some(packet(1000).with_arrived(self.0))
     }
     fn of_flow(&self, _: FlowId) -> u32 {
         0
@@ -24,7 +22,7 @@ impl Contents for Head {
 fn update(bench: &mut Bench, delay: f64) {
     let now = Time(bench.aqm.next_timer().expect("a timer").0 + 1_000_000_000);
     let head = Head(Time(now.0 - (delay * 1e9).round() as u64));
-    let queue = QueueView { contents: &head, ..bench.queue(5) };
+    let queue = bench.queue(5).with_contents(&head);
     if delay == 0.0 {
         bench.aqm.on_timer(now, &bench.queue(0));
     } else {
@@ -43,7 +41,7 @@ fn leave(bench: &mut Bench, packet: PacketView, packets: u32, numbers: &[f64]) -
 /// p' as wanted, by one update.
 fn at_p_prime(p_prime: f64, options: &str) -> Bench {
     let spec = format!("pi2 target 0s t_update 10ms alpha 0 beta 1 {options}");
-    let mut bench = Bench::new(&spec, Context { ecn: true, ..context() });
+    let mut bench = Bench::new(&spec, context().with_ecn(true));
     update(&mut bench, p_prime);
     near(bench.probe("p_prime"), p_prime, "p'");
     near(bench.probe("p"), p_prime * p_prime, "p");
@@ -147,7 +145,7 @@ fn pi2_may_decide_on_arrival_and_spare_short_queues() {
 fn pi2_is_the_listing_of_the_rfc() {
     let mut rng = Stream::new(1, "pi2");
     let mut draw = |low: f64, high: f64| low + rng.uniform() * (high - low);
-    let mut bench = Bench::new("pi2 alpha 0.5 beta 6", Context { ecn: true, ..context() });
+    let mut bench = Bench::new("pi2 alpha 0.5 beta 6", context().with_ecn(true));
     let (mut p_prime, mut prevq, mut delay) = (0.0f64, 0.0f64, 0.0f64);
     let mut tally = [0; 4];
     for step in 0..1_000_000 {

@@ -1,13 +1,11 @@
 //! PIE: its vectors, its options, and the RFC's listing written out, over a million random steps.
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{
-    Cause, Class, Contents, Context, FlowId, PacketView, QueueView, Random, Stream, Time, Verdict,
-};
+use sojourn_aqm::{Cause, Class, Contents, Context, FlowId, PacketView, Random, Stream, Time, Verdict};
 
 /// A link of 8 kbit/s: 1000 bytes wait for a second.
 fn slow() -> Context {
-    Context { link_rate: 8000, ..context() }
+    context().with_link_rate(8000)
 }
 
 /// The controller alone: no allowance, and a delay that is what the backlog says.
@@ -138,7 +136,7 @@ fn pie_v4_bounds() {
     update(&mut bench, 204.8);
     update(&mut bench, 0.3);
     near(bench.probe("p"), 0.4, "no cap");
-    let fast = Context { link_rate: 80_000_000, ..context() };
+    let fast = context().with_link_rate(80_000_000);
     let mut bench = Bench::new("pie max_burst 0s delay backlog target 1s alpha 2048 beta 0", fast);
     bench.tick(&bench.queue_bytes(10_000_001));
     assert!((bench.probe("p") - 1e-7).abs() < 1e-14);
@@ -163,7 +161,7 @@ fn pie_every_divisor() {
         (0.101, 1.0),
     ] {
         // From 0 to p in one step, then a raw step of 0.001; a microsecond of delay a byte.
-        let fast = Context { link_rate: 8_000_000, ..context() };
+        let fast = context().with_link_rate(8_000_000);
         let mut bench = Bench::new("pie max_burst 0s delay backlog target 0s alpha 1 beta 0", fast);
         bench.tick(&bench.queue_bytes((p * 2048e6_f64).round() as u64));
         let start = bench.probe("p");
@@ -221,7 +219,7 @@ struct Head(Time);
 
 impl Contents for Head {
     fn at(&self, position: u32) -> Option<PacketView> {
-        (position == 0).then_some(PacketView { arrived: self.0, ..packet(1000) })
+        (position == 0).then_some(packet(1000).with_arrived(self.0))
     }
     fn of_flow(&self, _: FlowId) -> u32 {
         0
@@ -234,7 +232,7 @@ impl Contents for Head {
 #[test]
 fn pie_four_ways_to_a_delay() {
     let leave = |bench: &mut Bench, now: f64, since: f64, left: u64| {
-        let packet = PacketView { arrived: at(since), ..packet(1000) };
+        let packet = packet(1000).with_arrived(at(since));
         let queue = bench.queue_bytes(left);
         bench.aqm.on_departure(at(now), &packet, &queue, &mut Scripted::new(&[]));
     };
@@ -248,7 +246,7 @@ fn pie_four_ways_to_a_delay() {
 
     let mut bench = Bench::new("pie delay head", context());
     let head = Head(at(0.004));
-    bench.tick(&QueueView { contents: &head, ..bench.queue(5) });
+    bench.tick(&bench.queue(5).with_contents(&head));
     near(bench.probe("delay"), 0.011, "head");
     bench.tick(&bench.queue(0));
     assert_eq!(bench.probe("delay"), 0.0);
@@ -428,7 +426,7 @@ fn pie_is_the_listing_of_the_rfc() {
                     let now = Time(1_000_000_000 + step);
                     let arrived = Time(now.0 - (delay_ms * 1e6) as u64);
                     let queue = bench.queue_bytes(bytes);
-                    let packet = PacketView { arrived, ..packet(1000) };
+                    let packet = packet(1000).with_arrived(arrived);
                     bench.aqm.on_departure(now, &packet, &queue, &mut Scripted::new(&[]));
                     let sojourn = (now.0 - arrived.0) as f64 * 1e-9;
                     rfc.current_qdelay = if queue.packets == 0 { 0.0 } else { sojourn };

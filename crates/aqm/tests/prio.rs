@@ -3,7 +3,7 @@
 use crate::queueing::{N, enqueue, order};
 use crate::schedulers::build;
 use crate::support::context;
-use sojourn_aqm::{Cause, Context, Fate, Limit};
+use sojourn_aqm::{Cause, Fate, Limit};
 
 #[test]
 fn prio_is_strict() {
@@ -15,7 +15,7 @@ fn prio_is_strict() {
     );
     assert_eq!(order(&mut *prio), [3, 2, 4, 0, 1]);
     let arrivals = [(0, 1, 100, N), (0, 2, 100, N), (0, 2, 100, N), (0, 1, 100, N), (0, 2, 100, N)];
-    let full = Context { limit: Limit::Packets(3), ..context() };
+    let full = context().with_limit(Limit::Packets(3));
     for (options, gone) in [("", [3, 4]), ("evict lowest", [2, 4])] {
         let mut prio = build(&format!("prio {options}"), full);
         let fates = enqueue(&mut *prio, 0.0, &arrivals);

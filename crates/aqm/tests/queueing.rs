@@ -1,7 +1,7 @@
 //! What the vectors of schedulers have in common: packets in, packets out, what was told.
 
 use crate::support::{Scripted, at, packet};
-use sojourn_aqm::{Class, Ecn, Fate, FlowId, PacketView, Scheduler, Token};
+use sojourn_aqm::{Class, Ecn, Fate, FlowId, Scheduler, Token};
 
 /// Enqueue packets of `(flow, class, bytes)`; who is dropped.
 pub(crate) fn enqueue(
@@ -11,13 +11,11 @@ pub(crate) fn enqueue(
 ) -> Vec<(u64, Fate)> {
     let mut fates = Vec::new();
     for (i, (flow, class, bytes, ecn)) in packets.iter().enumerate() {
-        let view = PacketView {
-            flow: FlowId(*flow),
-            class: Class(*class),
-            ecn: *ecn,
-            arrived: at(now),
-            ..packet(*bytes)
-        };
+        let view = packet(*bytes)
+            .with_flow(FlowId(*flow))
+            .with_class(Class(*class))
+            .with_ecn(*ecn)
+            .with_arrived(at(now));
         scheduler.enqueue(at(now), Token(i as u64), &view, &mut Scripted::new(&[]), &mut |t, f| {
             fates.push((t.0, f))
         });

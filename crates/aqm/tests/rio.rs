@@ -1,7 +1,7 @@
 //! RIO: its vectors on a queue that knows its classes, and each of its rules by hand.
 
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
-use sojourn_aqm::{Cause, Class, Contents, Context, FlowId, PacketView, QueueView, Time, Verdict};
+use sojourn_aqm::{Cause, Class, Contents, FlowId, PacketView, QueueView, Time, Verdict};
 
 /// So many waiting packets of each class, each of 500 bytes.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ impl Contents for Waiting {
     fn at(&self, position: u32) -> Option<PacketView> {
         let ends = [self.0[0], self.0[0] + self.0[1], self.0[0] + self.0[1] + self.0[2]];
         let class = ends.iter().position(|end| position < *end)?;
-        Some(PacketView { class: Class(class as u8), ..packet(500) })
+        Some(packet(500).with_class(Class(class as u8)))
     }
     fn of_flow(&self, _: FlowId) -> u32 {
         0
@@ -26,13 +26,13 @@ impl Waiting {
     pub(crate) fn view(&self) -> QueueView<'_> {
         let packets = self.0.iter().sum();
         let bytes = 500 * u64::from(packets);
-        QueueView { packets, bytes, limit: context().limit, link_rate: 10_000_000, contents: self }
+        QueueView::new(packets, bytes, context().limit, 10_000_000, self)
     }
 }
 
 /// A packet of `class`.
 pub(crate) fn of(class: u8) -> PacketView {
-    PacketView { class: Class(class), ..packet(500) }
+    packet(500).with_class(Class(class))
 }
 
 const EMPTY: Waiting = Waiting([0; 3]);
@@ -199,7 +199,7 @@ fn the_average_of_all_decays_on_an_idle_link_only() {
 #[test]
 fn marks_as_red_does() {
     let full = Waiting([0, 40, 0]);
-    let out = |packet: PacketView| PacketView { class: Class(1), ..packet };
+    let out = |packet: PacketView| packet.with_class(Class(1));
     for (options, packet, verdict) in [
         ("ecn", out(ect(500)), Verdict::Mark(Cause::Forced)),
         ("ecn", out(packet(500)), Verdict::Drop(Cause::Forced)),
@@ -261,7 +261,7 @@ fn ns2_procedure() {
 
 #[test]
 fn ns2_idles_with_the_link() {
-    let link = Context { link_rate: 8_000_000, ..context() }; // 1 ms a packet
+    let link = context().with_link_rate(8_000_000); // 1 ms a packet
     let mut bench = Bench::new("rio w_q 0.5 listing ns2", link);
     bench.aqm.on_offered(at(1.0), &of(0), &EMPTY.view());
     for _ in 0..60 {

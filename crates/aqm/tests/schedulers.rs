@@ -74,7 +74,7 @@ impl SchedulerHarness {
     pub(crate) fn arrive(&mut self, view: PacketView) {
         let token = self.next;
         self.next += 1;
-        let view = PacketView { arrived: self.now, ..view };
+        let view = view.with_arrived(self.now);
         self.waiting.insert(token, view);
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, fate| {
@@ -147,7 +147,7 @@ impl SchedulerHarness {
                 // A flow has one codepoint and one class, so that it has one queue.
                 let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][flow as usize % 4];
                 let (bytes, class) = (SIZES[pick(8)], Class((flow % 5) as u8));
-                self.arrive(PacketView { flow: FlowId(flow), class, ecn, ..packet(bytes) });
+                self.arrive(packet(bytes).with_flow(FlowId(flow)).with_class(class).with_ecn(ecn));
             } else {
                 self.depart();
             }
@@ -156,15 +156,15 @@ impl SchedulerHarness {
 }
 
 fn contexts() -> Vec<Context> {
-    let ordinary = Context { limit: Limit::Packets(200), ecn: true, ..context() };
+    let ordinary = context().with_limit(Limit::Packets(200)).with_ecn(true);
     vec![
         ordinary,
-        Context { ecn: false, limit: Limit::Bytes(100_000), ..ordinary },
-        Context { link_rate: 1, ..ordinary },
-        Context { link_rate: 10_000_000_000_000, ..ordinary },
-        Context { limit: Limit::Packets(1), ..ordinary },
-        Context { limit: Limit::Bytes(1), ..ordinary },
-        Context { limit: Limit::Packets(u32::MAX), mean_packet: 65_536, ..ordinary },
+        ordinary.with_ecn(false).with_limit(Limit::Bytes(100_000)),
+        ordinary.with_link_rate(1),
+        ordinary.with_link_rate(10_000_000_000_000),
+        ordinary.with_limit(Limit::Packets(1)),
+        ordinary.with_limit(Limit::Bytes(1)),
+        ordinary.with_limit(Limit::Packets(u32::MAX)).with_mean_packet(65_536),
     ]
 }
 

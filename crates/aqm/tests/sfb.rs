@@ -17,7 +17,7 @@ fn one_bin(options: &str) -> Bench {
 
 fn arrive(bench: &mut Bench, seconds: f64, packet: PacketView, numbers: &[f64]) -> Verdict {
     let queue = bench.queue(0);
-    bench.arrive(at(seconds), &PacketView { arrived: at(seconds), ..packet }, &queue, numbers)
+    bench.arrive(at(seconds), &packet.with_arrived(at(seconds)), &queue, numbers)
 }
 
 fn depart(bench: &mut Bench, packet: PacketView) {
@@ -138,7 +138,7 @@ fn new_bins_take_over_with_what_arrived_while_they_were_filled() {
     assert_eq!(bench.probe("q_min"), 2.0, "two came while the new bins were filled");
     // Whoever came before leaves nothing behind, whoever came since leaves the new bins.
     for (arrived, q_min) in [(1.0, 3.0), (7.999, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 4.0)] {
-        depart(&mut bench, PacketView { arrived: at(arrived), ..packet(1) });
+        depart(&mut bench, packet(1).with_arrived(at(arrived)));
         arrive(&mut bench, 10.5, packet(1), &[0.9]);
         assert_eq!(bench.probe("q_min"), q_min, "after the packet of {arrived} s has left");
     }
@@ -153,7 +153,7 @@ fn an_innocent_flow_is_told_apart() {
     for seed in 0..20 {
         let hash = f64::from(seed) / 20.0;
         let mut bench = Bench::new("sfb d1 0.1 bin_size 5p", context());
-        let of = |flow: u32| PacketView { flow: FlowId(flow), ..packet(1) };
+        let of = |flow: u32| packet(1).with_flow(FlowId(flow));
         arrive(&mut bench, 0.0, of(0), &[hash, 0.999]);
         let queue = bench.queue(0);
         let mut rng = sojourn_aqm::Stream::new(seed as u64, "sfb test");

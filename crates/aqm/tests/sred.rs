@@ -2,17 +2,17 @@
 
 use crate::contract;
 use crate::support::{Bench, Scripted, at, context, near, packet, table};
-use sojourn_aqm::{Cause, Context, FlowId, Limit, PacketView, Spec, Verdict};
+use sojourn_aqm::{Cause, FlowId, Limit, PacketView, Spec, Verdict};
 
 fn of(flow: u32) -> PacketView {
-    PacketView { flow: FlowId(flow), ..packet(1000) }
+    packet(1000).with_flow(FlowId(flow))
 }
 
 /// One zombie, and an arrival at queue `q` that finds the frequency at `frequency` and hits or not.
 fn meet(form: &str, q: u32, frequency: f64, hit: bool) -> Bench {
     // The first comparison hits: P = alpha. A miss makes it (1 - alpha) alpha.
     let alpha = if hit { frequency } else { (1.0 - (1.0 - 4.0 * frequency).sqrt()) / 2.0 };
-    let link = Context { limit: Limit::Packets(120), ..context() };
+    let link = context().with_limit(Limit::Packets(120));
     let mut bench = Bench::new(&format!("sred m 1 form {form} alpha {alpha}"), link);
     let (empty, queue) = (bench.queue(0), bench.queue(q));
     bench.arrive(at(0.0), &of(1), &empty, &[0.9]);
@@ -39,7 +39,7 @@ fn v1_and_v3_probability() {
 
 #[test]
 fn v2_run() {
-    let link = Context { limit: Limit::Packets(6), ..context() };
+    let link = context().with_limit(Limit::Packets(6));
     let mut bench = Bench::new("sred m 2 p 0.25 alpha 0.5 p_max 0.4", link);
     for row in table("sred_v2").rows() {
         let numbers: Vec<f64> = ["u_i", "u_o", "u_d"].iter().filter_map(|u| row.option(u)).collect();
@@ -89,7 +89,7 @@ fn the_buffer_is_the_limit_in_its_unit() {
         ("sred buffer 60p", Limit::Packets(90), 20_000),
         ("sred buffer 60kB", Limit::Packets(90), 20_000),
     ] {
-        let mut bench = Bench::new(spec, Context { limit, ..context() });
+        let mut bench = Bench::new(spec, context().with_limit(limit));
         for (bytes, p) in
             [(third / 2 - 1000, 0.0), (third / 2, 0.0375), (third - 1000, 0.0375), (third, 0.15)]
         {

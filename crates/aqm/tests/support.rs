@@ -1,8 +1,7 @@
 //! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written down.
 
 use sojourn_aqm::{
-    Aqm, Class, Contents, Context, Conventions, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec,
-    Time, Verdict,
+    Aqm, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec, Time, Verdict,
 };
 
 /// Random numbers from a list; asking for more than there are is a failure, and so is leaving some.
@@ -42,23 +41,17 @@ impl Contents for NoContents {
 
 /// The link that vectors are about unless they name another: 10 Mbit/s, 1000-byte packets, 100 packets.
 pub(crate) fn context() -> Context {
-    Context {
-        link_rate: 10_000_000,
-        limit: Limit::Packets(100),
-        mean_packet: 1000,
-        ecn: false,
-        conventions: Conventions::Default,
-    }
+    Context::new(10_000_000, Limit::Packets(100)).with_mean_packet(1000)
 }
 
 /// A packet without ECN.
 pub(crate) fn packet(bytes: u32) -> PacketView {
-    PacketView { bytes, ecn: Ecn::NotEct, flow: FlowId(0), class: Class(0), arrived: Time::ZERO }
+    PacketView::new(bytes, Time::ZERO)
 }
 
 /// An ECN-capable packet.
 pub(crate) fn ect(bytes: u32) -> PacketView {
-    PacketView { ecn: Ecn::Ect0, ..packet(bytes) }
+    packet(bytes).with_ecn(Ecn::Ect0)
 }
 
 /// Seconds as a moment.
@@ -82,18 +75,17 @@ impl Bench {
     }
 
     fn view(&self, packets: u32, bytes: u64) -> QueueView<'static> {
-        QueueView {
-            packets,
-            bytes,
-            limit: self.context.limit,
-            link_rate: self.context.link_rate,
-            contents: &NoContents,
-        }
+        QueueView::new(packets, bytes, self.context.limit, self.context.link_rate, &NoContents)
     }
 
     /// A queue of `packets` packets of the mean size.
     pub(crate) fn queue(&self, packets: u32) -> QueueView<'static> {
         self.view(packets, u64::from(packets) * u64::from(self.context.mean_packet))
+    }
+
+    /// A queue of `packets` packets, `bytes` in all.
+    pub(crate) fn queue_of(&self, packets: u32, bytes: u64) -> QueueView<'static> {
+        self.view(packets, bytes)
     }
 
     /// A queue of `bytes`.

@@ -8,7 +8,7 @@ const RED: &str = "red min_th 2p max_th 6p max_p 0.4 w_q 0.5";
 
 /// A link of `bytes_per_second`.
 fn link(bytes_per_second: u64, limit: Limit) -> Context {
-    Context { link_rate: 8 * bytes_per_second, limit, ..context() }
+    context().with_link_rate(8 * bytes_per_second).with_limit(limit)
 }
 
 /// One arrival of RED's tables: averages, probabilities, verdict, counter.
@@ -38,7 +38,7 @@ fn red_v1_averages_spreads_and_drops() {
 
 #[test]
 fn red_v2_decays_while_idle() {
-    let context = Context { link_rate: 800_000, ..context() }; // 10 ms a packet
+    let context = context().with_link_rate(800_000); // 10 ms a packet
     for (listing, first) in [("fj93", 0.5), ("ns2", 0.25)] {
         let mut bench = Bench::new(&format!("{RED} listing {listing}"), context);
         bench.arrive(at(0.0), &packet(1000), &bench.queue(0), &[]);

@@ -2,7 +2,7 @@
 
 use crate::{errors::spec_error, user_aqm};
 use pyo3::{exceptions::PyValueError, prelude::*};
-use sojourn_aqm::{Aqm, Context, Conventions, Limit, Settings, Span, conformance, conformance::Event, units};
+use sojourn_aqm::{Aqm, Context, Limit, Settings, Span, conformance, conformance::Event, units};
 
 /// An algorithm under random traffic, with its contract checked.
 #[pyclass(unsendable, module = "sojourn._core")]
@@ -26,7 +26,7 @@ impl Harness {
         seed: u64,
     ) -> PyResult<Harness> {
         let limit: Limit = units::limit(limit).map_err(PyValueError::new_err)?;
-        let context = Context { link_rate: rate, limit, mean_packet, ecn, conventions: Conventions::Default };
+        let context = Context::new(rate, limit).with_mean_packet(mean_packet).with_ecn(ecn);
         let spec = user_aqm::parse(py, spec)?;
         user_aqm::guarded(py, || {
             let settings = Settings { spec: &spec, context };

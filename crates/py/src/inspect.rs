@@ -3,7 +3,7 @@
 use crate::{errors::spec_error, user_aqm};
 use pyo3::{prelude::*, types::PyDict};
 use sojourn_aqm::{
-    Class, Contents, Context, Conventions, Ecn, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
+    Class, Contents, Context, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
     inspect::{ARRIVALS, Driver, LIMIT, PACKET, Subject},
 };
 use std::time::Instant;
@@ -67,13 +67,7 @@ fn clock_overhead(clock: &mut impl FnMut() -> u64) -> f64 {
 }
 
 fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Driver> {
-    let context = Context {
-        link_rate,
-        limit: LIMIT,
-        mean_packet: PACKET,
-        ecn: true,
-        conventions: Conventions::Default,
-    };
+    let context = Context::new(link_rate, LIMIT).with_mean_packet(PACKET).with_ecn(true);
     let name = spec.split_whitespace().next().unwrap_or_default();
     let is_scheduler = sojourn_aqm::registry::SCHEDULERS.iter().any(|s| s.algorithm.name == name);
     let subject = if is_scheduler {
@@ -90,24 +84,15 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
 #[pyfunction]
 pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<u32>) -> PyResult<Vec<f64>> {
     let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
-    let context = Context {
-        link_rate: 10_000_000,
-        limit: spec.limit.unwrap_or(Limit::Packets(u32::MAX)),
-        mean_packet: 1000,
-        ecn: false,
-        conventions: Conventions::Default,
-    };
+    let context =
+        Context::new(10_000_000, spec.limit.unwrap_or(Limit::Packets(u32::MAX))).with_mean_packet(1000);
     let p_at = |length: u32| {
         let mut aqm = spec.build(context)?;
         let (now, class) = (Time::ZERO, Class(class));
-        let packet = PacketView { bytes: 1000, ecn: Ecn::NotEct, flow: FlowId(0), class, arrived: now };
-        let queue = QueueView {
-            packets: length,
-            bytes: u64::from(length) * 1000,
-            limit: context.limit,
-            link_rate: context.link_rate,
-            contents: &Uniform { packet, length },
-        };
+        let packet = PacketView::new(1000, now).with_class(class);
+        let contents = Uniform { packet, length };
+        let bytes = u64::from(length) * 1000;
+        let queue = QueueView::new(length, bytes, context.limit, context.link_rate, &contents);
         let mut rng = Stream::new(1, "drop_function");
         for _ in 0..2 {
             // The first arrival ends the idle period, in which averages decay.
@@ -129,7 +114,7 @@ struct Uniform {
 
 impl Contents for Uniform {
     fn at(&self, position: u32) -> Option<PacketView> {
-        (position < self.length).then_some(PacketView { flow: FlowId(position + 1), ..self.packet })
+        (position < self.length).then_some(self.packet.with_flow(FlowId(position + 1)))
     }
     fn of_flow(&self, flow: FlowId) -> u32 {
         u32::from((1..=self.length).contains(&flow.0))

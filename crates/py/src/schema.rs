@@ -5,9 +5,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sojourn_aqm::{
-    Algorithm, Context, Conventions, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry,
-};
+use sojourn_aqm::{Algorithm, Context, DefaultValue, Kind, Limit, Param, Spec, Value, allowed, registry};
 
 /// Every algorithm with its parameters, probes and documentation.
 #[pyfunction]
@@ -52,13 +50,7 @@ pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
 }
 
 /// A marker does not depend on a link.
-const NO_LINK: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    conventions: Conventions::Default,
-};
+const NO_LINK: Context = Context::new(1, Limit::Packets(1));
 
 /// The parts of a spec: `name`, `limit` (or None), the `values` that are set, and `ecn`, whether it enables
 /// ECN.

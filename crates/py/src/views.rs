@@ -238,7 +238,7 @@ pub(crate) fn drop_both(victim: u32, cause: &str) -> PyResult<Verdict> {
 
 /// Parse a cause of an algorithm; overflow is reserved for the queue.
 fn cause_of(word: &str) -> PyResult<Cause> {
-    let allowed = || Cause::ALL.into_iter().filter(|cause| *cause != Cause::Overflow);
+    let allowed = || Cause::ALL.iter().copied().filter(|cause| *cause != Cause::Overflow);
     allowed().find(|cause| cause.name() == word).ok_or_else(|| {
         let names: Vec<&str> = allowed().map(Cause::name).collect();
         let near = units::nearest(word, names.iter().copied())

@@ -102,13 +102,10 @@ impl Default for Packet {
 impl Packet {
     /// The packet as an algorithm sees it.
     pub(crate) fn view(&self, arrived: u64) -> PacketView {
-        PacketView {
-            bytes: self.bytes,
-            ecn: self.ecn,
-            flow: FlowId(self.flow),
-            class: self.class,
-            arrived: Time(arrived),
-        }
+        PacketView::new(self.bytes, Time(arrived))
+            .with_ecn(self.ecn)
+            .with_flow(FlowId(self.flow))
+            .with_class(self.class)
     }
 
     /// Whether it has a CE mark.

@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
+from sojourn.metrics import shown
 
 if TYPE_CHECKING:
     from sojourn.results import Results
     from sojourn.study.compare_worlds.fluid import Cell
 
-#: Metrics that are compared at the scenario itself.
-METRICS = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "std_queue_packets",
-    "mean_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-    "timeouts",
-)
 HEADS = ("flows", "rtt ms", "buffer", "q fluid", "packets", "p fluid %", "packets", "util fl %", "packets")
 TAIL = ("window", "trust")
 
@@ -106,7 +95,7 @@ def _compare_fluid(
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
     for warning in fluid.warnings:
         note(f"sojourn: warning: fluid: {warning}")
-    rows = [_row(name, fluid, packets, spec) for name in METRICS]
+    rows = [_row(name, fluid, packets, spec) for name in shown("worlds")]
     path = _write(directory, spec, fluid, packets, rows, cells)
     if json:
         print_json({"aqm": spec, "metrics": rows, "grid": [_cell(one) for one in cells], "report": str(path)})
@@ -127,8 +116,8 @@ def _cell(one: Cell) -> dict[str, Any]:
         "rtt_s": one.rtt,
         "limit": one.limit,
         "window": one.window,
-        "fluid": {name: one.fluid.get(name) for name in METRICS},
-        "packets": {name: one.packets.get(name) for name in METRICS},
+        "fluid": {name: one.fluid.get(name) for name in shown("worlds")},
+        "packets": {name: one.packets.get(name) for name in shown("worlds")},
         "errors": {name: one.error(name) for name in ("queue", "signals", "utilization")},
         "trusted": one.trusted,
         "reason": one.reason,

@@ -12,54 +12,34 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.metrics import display, heading, shown
+
 if TYPE_CHECKING:
     from sojourn.results import Results
     from sojourn.stats import Estimate
     from sojourn.study.compare import Comparison, Difference
     from sojourn.study.sweep.run import Swept
 
-#: Metric, heading, factor.
-ROWS = (
-    ("utilization", "utilization %", 100.0),
-    ("goodput_bps", "goodput Mbit/s", 1e-6),
-    ("mean_queue_packets", "queue packets", 1.0),
-    ("std_queue_packets", "queue std packets", 1.0),
-    ("mean_delay_s", "delay ms", 1e3),
-    ("p99_delay_s", "delay p99 ms", 1e3),
-    ("drop_ratio", "dropped %", 100.0),
-    ("mark_ratio", "marked %", 100.0),
-    ("jain_index", "fairness (Jain)", 1.0),
-)
-PER_TRAFFIC = (
-    ("goodput_bps", "goodput Mbit/s", 1e-6),
-    ("completion_time_mean_s", "completion s", 1.0),
-)
-PER_CLASS = (
-    ("throughput_bps", "throughput Mbit/s", 1e-6),
-    ("mean_delay_s", "delay ms", 1e3),
-    ("drop_ratio", "dropped %", 100.0),
-    ("mark_ratio", "marked %", 100.0),
-)
 WIDE = 4
 
 
 def show(results: Results) -> None:
     """Print mean and 95 % half-width of the main metrics; many algorithms are rows, few are columns."""
     names = [traffic.name for traffic in results.scenario.traffic]
-    rows = list(ROWS)
-    for name in names if len(names) > 1 else []:
-        rows += [(f"{name}.{metric}", f"{name} {title}", factor) for metric, title, factor in PER_TRAFFIC]
+    rows = shown("summary")
+    rows += [f"{name}.{one}" for name in (names if len(names) > 1 else []) for one in shown("traffic")]
     classes = [name.split(".")[1] for name in results.metric_names if name.startswith("classes.")]
-    for one in dict.fromkeys(classes):
-        rows += [(f"classes.{one}.{metric}", f"class {one} {title}", x) for metric, title, x in PER_CLASS]
-    rows = [row for row in rows if row[0] in results.metric_names]
-    rows = [row for row in rows if any(results.estimate(aqm, row[0]).n for aqm in results.aqms)]
+    rows += [f"classes.{number}.{one}" for number in dict.fromkeys(classes) for one in shown("class")]
+    rows = [name for name in rows if name in results.metric_names]
+    rows = [name for name in rows if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     count = len(results.seeds)
     title = f"{results.scenario.name}: mean ± 95 % over {count} seed{'s' if count > 1 else ''}"
     if all(one.point.world == "fluid" for one in results.outcomes):
         title = f"{results.scenario.name}: fluid equations, which have no seeds"
-    heads = [title for _, title, _ in rows]
-    cells = [[cell(results.estimate(aqm, name), factor) for name, _, factor in rows] for aqm in results.aqms]
+    heads = [heading(name) for name in rows]
+    cells = [
+        [cell(results.estimate(aqm, name), display(name).factor) for name in rows] for aqm in results.aqms
+    ]
     if len(results.aqms) >= WIDE:
         print_table(
             title, ["", *heads], [(aqm, *line) for aqm, line in zip(results.aqms, cells, strict=True)]
@@ -71,8 +51,7 @@ def show(results: Results) -> None:
 
 def show_comparison(comparison: Comparison) -> None:
     """Print the algorithms, best first, and under each metric how far they are from the baseline."""
-    known = {name: (title, factor) for name, title, factor in ROWS}
-    columns = [(name, *known.get(name, (name, 1.0))) for name in comparison.metrics]
+    columns = [(name, heading(name), display(name).factor) for name in comparison.metrics]
     count, percent = len(comparison.results.seeds), 100 * comparison.level
     name = comparison.results.scenario.name
     seeds = f"{count} seed{'s' if count > 1 else ''}"
@@ -95,7 +74,6 @@ def show_comparison(comparison: Comparison) -> None:
 
 #: Rows of a sweep's table; the rest is in its folder.
 MOST_ROWS = 60
-SWEEP_ROWS = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
 
 
 def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
@@ -109,8 +87,9 @@ def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
         if name not in names:
             raise InputError("metric", f"= {name!r} was not measured", ", ".join(names[:12]))
     keys = [name for name in summary.columns if name not in ("metric", "mean", "ci95", "n")]
-    known = {name: (title, factor) for name, title, factor in ROWS}
-    columns = [(name, *known.get(name, (name, 1.0))) for name in metrics or SWEEP_ROWS if name in names]
+    columns = [
+        (name, heading(name), display(name).factor) for name in metrics or shown("sweep") if name in names
+    ]
     sweep = swept.sweep
     title = f"{sweep.scenario.name}: mean ± 95 % over {sweep.seeds} seed{'s' if sweep.seeds > 1 else ''}"
     groups = summary.partition_by(keys, maintain_order=True)

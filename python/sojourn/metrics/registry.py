@@ -1,35 +1,43 @@
-"""The only place of formulas: each metric with unit, formula and source, for every world.
+"""The registry of metrics: one entry a metric, from which every table, figure and page takes its words.
 
-A metric reads one record over [warm-up, end]. What cannot be known is None, never 0. Sums are exact
-(``math.fsum``), so the order of flows never moves a bit. Metrics of queues are about the measured queue;
-the other queues have them too, under ``queues.NAME.``, and the traffic classes at it some of them, under
-``classes.NUMBER.``; metrics of flows exist for all traffic through the
-measured queue, for each traffic by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
-Metrics of series (a queue over time) are in ``sojourn.metrics.timeseries``.
+An entry has the metric's name (a key in results and JSON), its label and unit, the unit it is displayed in,
+its formula and source, the worlds in which it exists, and the views that show it by default. The formulas
+are in `queue`, `flows` and `transfers`; `compute` evaluates them for a record. To add a metric, write one
+function there and decorate it with `metric`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
-from sojourn.metrics.tables import Table, classes, groups, spans, whole
-from sojourn.record import TYPES, UNFINISHED, UNKNOWN, Record, numbers
+from sojourn.format import Scale, scaled
+from sojourn.metrics.tables import Table
 
-Value = float | None
+Value: TypeAlias = float | None
+Formula: TypeAlias = Callable[[Table], Value]
+Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages"]
+View: TypeAlias = Literal[
+    "summary",  # the main table of a run, in the terminal and in its report
+    "traffic",  # rows of the main table for each traffic, if there are several
+    "class",  # rows of the main table for each traffic class
+    "comparison",  # what `compare` compares by default
+    "sweep",  # columns of the table of a sweep
+    "lines",  # figures of a sweep
+    "bars",  # bar charts of a report
+    "worlds",  # what `compare-worlds` compares with the fluid model
+    "link",  # the table of `shell`
+]
 
-#: What is known of each traffic class at the measured queue, as ``classes.NUMBER.METRIC``.
-PER_CLASS = (
-    "throughput_bps",
-    "arrivals",
-    "drops",
-    "marks",
-    "drop_ratio",
-    "mark_ratio",
-    "mean_queue_packets",
-    "mean_delay_s",
-)
+WORLDS: Final = ("simulated", "real", "fluid")
+#: Worlds of single packets; the fluid model computes averages.
+PACKETS: Final = ("simulated", "real")
+PERCENT: Final = Scale(100.0, "%")
+MILLISECONDS: Final = Scale(1e3, "ms")
+MEGABITS: Final = Scale(1e-6, "Mbit/s")
+#: Position of a metric that does not set one: after those that do.
+LAST: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -38,391 +46,156 @@ class Metric:
 
     Attributes
     ----------
+    name : str
+        Key in results, JSON and exported tables.
+    label : str
+        Name in tables, figures and sentences, without the unit.
+    unit : str
+        SI unit of the value; empty for a pure number.
     scope : str
         ``queue`` (a queue's own), ``flows`` (of a set of flows), ``tcp`` (of TCP flows), ``endless`` (of
         endless TCP flows), ``objects`` (of finite transfers) or ``pages`` (of web traffic).
+    read : callable
+        The formula.
     better : str
-        ``higher``, ``lower``, or nothing where neither is.
+        ``higher``, ``lower``, or empty where neither is.
+    display : Scale
+        Unit of tables and figures, and the factor from `unit` to it.
+    digits : int
+        Significant digits of a value without an interval.
+    worlds : frozenset of str
+        Worlds in which the metric exists; it is null in the others.
+    views : frozenset of str
+        Tables and figures that show it by default.
+    position : int
+        Order within a view, ascending; equal positions keep the order of the registry.
+    per_class : bool
+        Whether it is also computed for each traffic class at the measured queue.
     """
 
     name: str
+    label: str
     unit: str
+    scope: Scope
     formula: str
     source: str
-    scope: str
-    better: str
-    read: Callable[[Table], Value]
+    read: Formula
+    better: Literal["", "higher", "lower"]
+    display: Scale
+    digits: int
+    worlds: frozenset[str]
+    views: frozenset[View]
+    position: int
+    per_class: bool
 
-    def compute(self, record: Record) -> Value:
-        """Return the metric of all traffic through the measured queue."""
-        return self.read(whole(record))
+    @property
+    def heading(self) -> str:
+        """The label with the displayed unit, as in ``mean delay (ms)``."""
+        return f"{self.label} ({self.display.unit})" if self.display.unit else self.label
 
 
 METRICS: dict[str, Metric] = {}
 
 
-def _metric(
-    name: str, unit: str, scope: str, formula: str, source: str, better: str = ""
-) -> Callable[[Callable[[Table], Value]], Callable[[Table], Value]]:
-    def add(read: Callable[[Table], Value]) -> Callable[[Table], Value]:
-        METRICS[name] = Metric(name, unit, formula, source, scope, better, read)
+def metric(
+    name: str,
+    label: str,
+    unit: str,
+    scope: Scope,
+    *,
+    formula: str,
+    source: str,
+    better: Literal["", "higher", "lower"] = "",
+    display: Scale | None = None,
+    digits: int = 4,
+    worlds: tuple[str, ...] = WORLDS,
+    views: tuple[View, ...] = (),
+    position: int = LAST,
+    per_class: bool = False,
+) -> Callable[[Formula], Formula]:
+    """Register the decorated function as the formula of a metric; see `Metric` for the parameters."""
+
+    def add(read: Formula) -> Formula:
+        METRICS[name] = Metric(
+            name=name,
+            label=label,
+            unit=unit,
+            scope=scope,
+            formula=formula,
+            source=source,
+            read=read,
+            better=better,
+            display=display or Scale(1.0, unit),
+            digits=digits,
+            worlds=frozenset(worlds),
+            views=frozenset(views),
+            position=position,
+            per_class=per_class,
+        )
         return read
 
     return add
 
 
-def _ratio(part: float, whole: float) -> Value:
-    return part / whole if whole > 0 else None
-
-
-def _total(values: list[int]) -> Value:
-    """Return a sum, None if any part of it is not known."""
-    return None if UNKNOWN in values else float(sum(values))
-
-
-@_metric("utilization", "", "queue", "bits sent / integral of the capacity", "RFC 7928, 2.4", "higher")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["departed_bytes"] * 8, t.queue["capacity_bits"])
-
-
-@_metric("throughput_bps", "bit/s", "queue", "bits sent / window", "RFC 7928, 2.4", "higher")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["departed_bytes"] * 8, t.seconds)
-
-
-@_metric("arrivals", "packets", "queue", "packets offered", "RFC 2309")
-def _(t: Table) -> Value:
-    return float(t.queue["arrivals"])
-
-
-@_metric("drops", "packets", "queue", "packets dropped, every cause", "RFC 2309", "lower")
-def _(t: Table) -> Value:
-    return float(sum(t.queue["drops"]))
-
-
-@_metric("marks", "packets", "queue", "packets marked CE by this queue, every cause", "RFC 3168")
-def _(t: Table) -> Value:
-    return float(sum(t.queue["marks"]))
-
-
-@_metric("drop_ratio", "", "queue", "drops / arrivals", "RFC 7928, 2.2", "lower")
-def _(t: Table) -> Value:
-    return _ratio(sum(t.queue["drops"]), t.queue["arrivals"])
-
-
-@_metric("mark_ratio", "", "queue", "marks / arrivals", "RFC 3168")
-def _(t: Table) -> Value:
-    return _ratio(sum(t.queue["marks"]), t.queue["arrivals"])
-
-
-@_metric("overflow_ratio", "", "queue", "drops because the buffer was full / arrivals", "RFC 2309", "lower")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["drops"][0], t.queue["arrivals"])
-
-
-@_metric(
-    "mean_queue_packets", "packets", "queue", "time average of waiting packets", "RFC 7928, 2.5", "lower"
-)
-def _(t: Table) -> Value:
-    return _ratio(t.queue["packet_ns"], t.seconds * 1e9)
-
-
-@_metric(
-    "std_queue_packets",
-    "packets",
-    "queue",
-    "sqrt(time average of squared waiting packets - mean squared)",
-    "definition of the standard deviation over time",
-    "lower",
-)
-def _(t: Table) -> Value:
-    window = t.seconds * 1e9
-    if window <= 0:
-        return None
-    mean = t.queue["packet_ns"] / window
-    return math.sqrt(max(0.0, t.queue["packet_squared_ns"] / window - mean * mean))
-
-
-@_metric("mean_queue_bytes", "B", "queue", "time average of waiting bytes", "RFC 7928, 2.5", "lower")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["byte_ns"], t.seconds * 1e9)
-
-
-@_metric("max_queue_packets", "packets", "queue", "most packets that ever waited", "RFC 7928, 2.5", "lower")
-def _(t: Table) -> Value:
-    return float(t.queue["max_packets"])
-
-
-@_metric("mean_delay_s", "s", "queue", "mean of (start of service - arrival)", "RFC 7928, 2.5", "lower")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["delay_sum_ns"] / 1e9, t.queue["departures"])
-
-
-@_metric(
-    "std_delay_s",
-    "s",
-    "queue",
-    "sqrt(mean of squared delays - mean squared)",
-    "definition of the standard deviation over packets",
-    "lower",
-)
-def _(t: Table) -> Value:
-    n = t.queue["departures"]
-    if n == 0:
-        return None
-    mean = t.queue["delay_sum_ns"] / n
-    return math.sqrt(max(0.0, t.queue["delay_squared_ns"] / n - mean * mean)) / 1e9
-
-
-@_metric(
-    "p99_delay_s",
-    "s",
-    "queue",
-    "99th percentile of the histogram of delays, linear inside a bucket "
-    "(at most 1/64 wide; exact below 128 ns)",
-    "RFC 7928, 2.5",
-    "lower",
-)
-def _(t: Table) -> Value:
-    edges = numbers(t.queue["delay_edges_ns"], TYPES["queue"]["delay_edges_ns"])
-    counts = numbers(t.queue["delay_counts"], TYPES["queue"]["delay_counts"])
-    value = percentile(edges, counts, 0.99)
-    return None if value is None else value / 1e9
-
-
-@_metric(
-    "mean_drop_run",
-    "packets",
-    "queue",
-    "mean length of runs of drops of consecutive arrivals, any flow",
-    "Iannaccone, May, Diot: Aggregate traffic performance with active queue management",
-    "lower",
-)
-def _(t: Table) -> Value:
-    lengths = numbers(t.queue["run_lengths"], TYPES["queue"]["run_lengths"])
-    counts = numbers(t.queue["run_counts"], TYPES["queue"]["run_counts"])
-    return _ratio(sum(n * k for n, k in zip(lengths, counts, strict=True)), sum(counts))
-
-
-@_metric("idle_share", "", "queue", "time without a packet in transmission / window", "definition", "lower")
-def _(t: Table) -> Value:
-    return _ratio(t.queue["idle_ns"], t.seconds * 1e9)
-
-
-@_metric(
-    "goodput_bps",
-    "bit/s",
-    "flows",
-    "payload bits that reached receivers for the first time / window",
-    "RFC 7928, 2.3",
-    "higher",
-)
-def _(t: Table) -> Value:
-    return _ratio(sum(t.flows["goodput_bytes"]) * 8, t.seconds)
-
-
-@_metric("timeouts", "", "tcp", "retransmission timers that expired", "RFC 6298", "lower")
-def _(t: Table) -> Value:
-    return _total(t.flows["timeouts"]) if t.has_tcp else None
-
-
-@_metric("retransmit_ratio", "", "tcp", "retransmitted / sent packets", "RFC 5681", "lower")
-def _(t: Table) -> Value:
-    again, sent = (_total(t.flows[name]) for name in ("retransmitted_packets", "sent_packets"))
-    return None if again is None or sent is None else _ratio(again, sent)
-
-
-@_metric(
-    "jain_index",
-    "",
-    "endless",
-    "(sum x)^2 / (n sum x^2), x = goodput of each endless TCP flow",
-    "Jain, Chiu, Hawe: DEC-TR-301, 1984",
-    "higher",
-)
-def _(t: Table) -> Value:
-    x = [float(g) for g, endless in zip(t.flows["goodput_bytes"], t.endless, strict=True) if endless]
-    return _ratio(math.fsum(x) ** 2, len(x) * math.fsum(v * v for v in x))
-
-
-def _times(rows: Mapping[str, list[int]]) -> list[float]:
-    """Return how long each row that has an end took, in order of size."""
-    pairs = zip(rows["start_ns"], rows["end_ns"], strict=True)
-    return sorted((end - start) / 1e9 for start, end in pairs if end != UNFINISHED)
-
-
-def _mean(values: list[float]) -> Value:
-    return _ratio(math.fsum(values), len(values))
-
-
-def quantile(values: list[float], share: float) -> Value:
-    """Return the quantile of sorted values, linear between ranks; None of nothing."""
-    if not values:
-        return None
-    place = share * (len(values) - 1)
-    low = int(place)
-    high = min(low + 1, len(values) - 1)
-    return values[low] + (place - low) * (values[high] - values[low])
-
-
-@_metric(
-    "completion_time_mean_s",
-    "s",
-    "objects",
-    "mean of (end - start) of the transfers that started in the window and finished; end: last byte "
-    "acknowledged (an object of a page: at the client), start: first packet (a page's object: its request)",
-    "RFC 7928, 2.1",
-    "lower",
-)
-def _(t: Table) -> Value:
-    return _mean(_times(t.objects))
-
-
-@_metric("completion_time_max_s", "s", "objects", "largest completion time", "RFC 7928, 2.1", "lower")
-def _(t: Table) -> Value:
-    return max(_times(t.objects), default=None)
-
-
-def _percentile_of(scope: str, name: str, what: str, source: str, percent: int) -> None:
-    @_metric(
-        f"{name}_p{percent}_s",
-        "s",
-        scope,
-        f"{percent}th percentile of {what}, linear between ranks",
-        source,
-        "lower",
-    )
-    def _(t: Table) -> Value:
-        return quantile(_times(t.objects if scope == "objects" else t.pages), percent / 100)
-
-
-for _percent in (50, 95, 99):
-    _percentile_of("objects", "completion_time", "completion times", "RFC 7928, 2.1", _percent)
-
-
-@_metric(
-    "active_transfers",
-    "",
-    "objects",
-    "time average of transfers under way: sum of the parts of them in the window / window",
-    "definition",
-)
-def _(t: Table) -> Value:
-    begin, end = t.record.data["window"]
-    parts = (max(0, min(stop, end) - max(start, begin)) for start, stop in spans(t, "objects"))
-    return _ratio(sum(parts), end - begin)
-
-
-@_metric("completed", "", "objects", "transfers that started in the window and finished", "definition")
-def _(t: Table) -> Value:
-    return float(len(_times(t.objects)))
-
-
-@_metric("unfinished", "", "objects", "transfers that started in the window, end unknown", "definition")
-def _(t: Table) -> Value:
-    return float(len(t.objects["end_ns"]) - len(_times(t.objects)))
-
-
-@_metric(
-    "page_time_mean_s",
-    "s",
-    "pages",
-    "mean of (last byte of the last object at the client - first request) of the pages that were asked for "
-    "in the window and came",
-    "Feldmann, Gilbert, Huang, Willinger: Dynamics of IP traffic, SIGCOMM 1999",
-    "lower",
-)
-def _(t: Table) -> Value:
-    return _mean(_times(t.pages))
-
-
-@_metric("page_time_max_s", "s", "pages", "largest page time", "as page_time_mean_s", "lower")
-def _(t: Table) -> Value:
-    return max(_times(t.pages), default=None)
-
-
-for _percent in (50, 95, 99):
-    _percentile_of("pages", "page_time", "page times", "as page_time_mean_s", _percent)
-
-
-@_metric("pages_completed", "", "pages", "pages that were asked for in the window and came", "definition")
-def _(t: Table) -> Value:
-    return float(len(_times(t.pages)))
-
-
-@_metric(
-    "pages_unfinished", "", "pages", "pages that were asked for in the window, end unknown", "definition"
-)
-def _(t: Table) -> Value:
-    return float(len(t.pages["end_ns"]) - len(_times(t.pages)))
-
-
-def bucket_width(edge: int) -> int:
-    """Return the width of the delay bucket that starts at `edge` ns: 1, or edge / 64 rounded to a power."""
-    return 1 << max(0, edge.bit_length() - 7)
-
-
-def percentile(edges: list[int], counts: list[int], share: float) -> Value:
-    """Return the value that `share` of the counts do not exceed: linear inside its bucket, or its only value.
-
-    Examples
-    --------
-    >>> percentile([0, 2048], [9, 1], 0.9), percentile([0, 2048], [9, 1], 1.0)
-    (0.0, 2080.0)
-    """
-    total = sum(counts)
-    wanted, below = share * total, 0
-    for edge, count in zip(edges, counts, strict=True):
-        if below + count >= wanted and count:
-            width = bucket_width(edge)
-            return float(edge) if width == 1 else edge + width * (wanted - below) / count
-        below += count
-    return None
-
-
-def compute(record: Record) -> dict[str, Value]:
-    """Return every metric of a record by its full name, in the order of tables."""
-    everything = whole(record)
-    values = {
-        name: metric.read(everything)
-        for name, metric in METRICS.items()
-        if metric.scope not in ("objects", "pages")
-    }
-    for group, traffic in groups(record).items():
-        for name, value in _group(whole(record, traffic)).items():
-            values[f"{group}.{name}"] = value
-    for number, counters in classes(record.queues[0]).items():
-        table = replace(everything, queue=counters)
-        for name in PER_CLASS:
-            values[f"classes.{number}.{name}"] = METRICS[name].read(table)
-    for queue in record.queues[1:]:
-        table = replace(everything, queue=queue)
-        for name, metric in METRICS.items():
-            if metric.scope == "queue":
-                values[f"queues.{queue['name']}.{name}"] = metric.read(table)
-    return values
-
-
-def _group(table: Table) -> dict[str, Value]:
-    """Return the metrics of one group of flows; ratios are about what the measured queue saw of them."""
-    arrivals = sum(table.flows["queue_arrivals"])
-    drops, marks = sum(table.flows["queue_drops"]), sum(table.flows["queue_marks"])
-    values: dict[str, Value] = {
-        "arrivals": float(arrivals),
-        "drops": float(drops),
-        "marks": float(marks),
-        "drop_ratio": _ratio(drops, arrivals),
-        "mark_ratio": _ratio(marks, arrivals),
-    }
-    scopes = {"flows"}
-    scopes |= {"tcp"} if table.has_tcp else set()
-    scopes |= {"endless"} if "tcp" in table.kinds else set()
-    scopes |= {"objects"} if table.kinds & {"tcp_short", "web"} else set()
-    scopes |= {"pages"} if "web" in table.kinds else set()
-    values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
-    return values
+def shown(view: View) -> list[str]:
+    """Return the names of the metrics of a view, in order."""
+    found = [one for one in METRICS.values() if view in one.views]
+    return [one.name for one in sorted(found, key=lambda one: one.position)]
+
+
+def per_class() -> list[str]:
+    """Return the metrics that exist for each traffic class, as ``classes.NUMBER.METRIC``."""
+    return [name for name, one in METRICS.items() if one.per_class]
 
 
 def find(name: str) -> Metric | None:
     """Return the metric behind a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
     return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])
+
+
+def label(name: str) -> str:
+    """Return the label of a metric by its full name.
+
+    Examples
+    --------
+    >>> import sojourn.metrics
+    >>> label("mean_queue_packets"), label("ftp.goodput_bps"), label("classes.1.drop_ratio")
+    ('mean queue', 'ftp: goodput', 'class 1: drop ratio')
+    >>> label("settling_time_s")
+    'settling time'
+    """
+    group, _, own = name.rpartition(".")
+    known = METRICS.get(own)
+    if known is not None:
+        text = known.label
+    else:
+        suffix = next((one for one in ("_packets", "_bps", "_s") if own.endswith(one)), "")
+        text = own.removesuffix(suffix).replace("_", " ")
+    kind, _, member = group.partition(".")
+    if member and kind in ("queues", "classes"):
+        group = f"{'queue' if kind == 'queues' else 'class'} {member}"
+    return f"{group}: {text}" if group else text
+
+
+def display(name: str) -> Scale:
+    """Return the displayed unit of a metric by its full name, and the factor to it."""
+    known = find(name)
+    return known.display if known is not None else Scale(1.0, "")
+
+
+def heading(name: str) -> str:
+    """Return label and displayed unit of a metric by its full name.
+
+    Examples
+    --------
+    >>> import sojourn.metrics
+    >>> heading("ftp.goodput_bps"), heading("timeouts")
+    ('ftp: goodput (Mbit/s)', 'timeouts')
+    """
+    unit = display(name).unit
+    return f"{label(name)} ({unit})" if unit else label(name)
+
+
+def text(name: str, value: Value, half_width: Value = None, digits: int = 3) -> str:
+    """Return a value of a metric in its displayed unit, such as ``38.2 ± 0.4 ms``."""
+    return scaled(value, display(name), half_width, digits)

@@ -95,6 +95,11 @@ def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
     return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)
 
 
+def ratio(part: float, whole: float) -> float | None:
+    """Return a share, None of nothing."""
+    return part / whole if whole > 0 else None
+
+
 def classes(queue: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     """Return a queue's counters for each class as if each had a queue; nothing for one class alone."""
     names = [name for name in TYPES["queue"] if name.startswith("class_")]

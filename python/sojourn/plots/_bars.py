@@ -10,7 +10,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from sojourn.format import estimate, scale
-from sojourn.metrics.names import metric_title
+from sojourn.metrics import find, label
 from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg
 from sojourn.plots.theme import INK, Style, pale, styles
 
@@ -37,7 +37,7 @@ def bars(
     by
         The column of specs.
     titles
-        How to write a metric, if not as `sojourn.metrics.names.metric_title` does.
+        Names of quantities that are no metrics; a metric has its label and unit from the registry.
     sort
         Order of the bars by the first metric; the order of the frame if ``None``.
     columns
@@ -66,18 +66,23 @@ def bars(
                 panel.set_axis_off()
                 continue
             rows = {r[by]: r for r in summary.filter(pl.col("metric") == shown[i]).iter_rows(named=True)}
-            name = (titles or {}).get(shown[i]) or metric_title(shown[i])
-            _panel(panel, name, [rows.get(spec) for spec in specs], [looks[s] for s in specs])
+            name = (titles or {}).get(shown[i]) or label(shown[i])
+            _panel(panel, shown[i], name, [rows.get(spec) for spec in specs], [looks[s] for s in specs])
         return to_svg(fig, title or "Metrics by algorithm")
 
 
 def _panel(
-    panel: Axes, name: str, rows: Sequence[Mapping[str, object] | None], looks: Sequence[Style]
+    panel: Axes,
+    metric: str,
+    name: str,
+    rows: Sequence[Mapping[str, object] | None],
+    looks: Sequence[Style],
 ) -> None:
     means = [_float(row, "mean") for row in rows]
     halves = [_float(row, "ci95") for row in rows]
     unit = next((str(row["unit"]) for row in rows if row), "")
-    chosen = scale(means, unit)
+    known = find(metric)
+    chosen = known.display if known is not None else scale(means, unit)
     longest = 0.0
     for i, (mean, half, look) in enumerate(zip(means, halves, looks, strict=True)):
         if mean is None:

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from matplotlib.patches import Ellipse
 
+from sojourn.format import capitalized
+from sojourn.metrics import display, heading
 from sojourn.plots.canvas import WIDTH, drawing, figure, to_svg, y_title
 from sojourn.plots.theme import styles
 
@@ -17,10 +19,6 @@ def ellipses(
     *,
     x: str = "mean_delay_s",
     y: str = "goodput_bps",
-    x_label: str = "Mean queueing delay (ms)",
-    y_label: str = "Goodput (Mbit/s)",
-    x_factor: float = 1e3,
-    y_factor: float = 1e-6,
     title: str = "Goodput against delay",
     width: float = WIDTH,
     height: float = 3.2,
@@ -35,11 +33,7 @@ def ellipses(
     frame
         One row a run: ``aqm``, `x`, `y`.
     x, y
-        The columns to draw.
-    x_label, y_label
-        Names and units of the axes.
-    x_factor, y_factor
-        From the columns' units to those of the labels.
+        The metrics to draw.
     title
         For screen readers.
     width, height
@@ -58,7 +52,7 @@ def ellipses(
         for spec in specs:
             look = looks[spec]
             rows = frame.filter(pl.col("aqm") == spec).drop_nulls([x, y])
-            across, up = rows[x].to_numpy() * x_factor, rows[y].to_numpy() * y_factor
+            across, up = rows[x].to_numpy() * display(x).factor, rows[y].to_numpy() * display(y).factor
             if len(across) == 0:
                 continue
             axes.plot(across, up, ".", color=look.colour, alpha=0.3, markersize=3, markeredgewidth=0)
@@ -80,8 +74,8 @@ def ellipses(
                 linestyle="none",
                 label=look.title,
             )
-        axes.set_xlabel(x_label)
-        y_title(axes, y_label)
+        axes.set_xlabel(capitalized(heading(x)))
+        y_title(axes, capitalized(heading(y)))
         axes.margins(0.08)
         fig.legend(loc="outside upper right", ncols=min(len(specs), 5 if width > 5 else 3))
         return to_svg(fig, title)

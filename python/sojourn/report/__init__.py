@@ -1,7 +1,6 @@
 """Reports: what was run and what came of it, as one HTML file that works offline and prints well."""
 
 from sojourn.format import estimate, interval, number, probability, quantity, with_interval
-from sojourn.metrics.names import metric_title
 from sojourn.report.comparison import for_comparison
 from sojourn.report.document import (
     Block,
@@ -18,7 +17,7 @@ from sojourn.report.document import (
     Verdicts,
 )
 from sojourn.report.html import render, write
-from sojourn.report.results import for_results, metric_table
+from sojourn.report.results import for_results, metric_column, metric_table
 from sojourn.report.swept import for_swept
 from sojourn.report.tuned import for_tuned
 
@@ -41,8 +40,8 @@ __all__ = [
     "for_swept",
     "for_tuned",
     "interval",
+    "metric_column",
     "metric_table",
-    "metric_title",
     "number",
     "probability",
     "quantity",

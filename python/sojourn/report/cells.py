@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sojourn.format import MISSING, PLUS_MINUS, estimate, number, probability, scale
-from sojourn.metrics.names import metric_title
+from sojourn.format import MISSING, PLUS_MINUS, Scale, estimate, number, probability, scale
+from sojourn.metrics import label
 from sojourn.report.document import Column, Table
 
 _INTERVAL = "_ci95"
@@ -67,7 +67,7 @@ def grid(table: Table) -> Grid:
         values = frame[name].to_list()
         unit = column.unit if kind == "number" else ""
         if kind == "number" and units is None:
-            chosen = scale(values, unit)
+            chosen = scale(values, unit) if column.factor is None else Scale(column.factor, unit)
             unit = chosen.unit
             written.append(
                 [_number(v, h, chosen.factor, column.digits) for v, h in zip(values, halves, strict=True)]
@@ -77,7 +77,7 @@ def grid(table: Table) -> Grid:
         else:
             specs = [str(v) for v in values if v is not None] if kind == "spec" else []
             written.append([_cell(v, kind, _spec_labels(specs)) for v in values])
-        headings.append(Heading(column.title or metric_title(name), unit, kind in {"number", "probability"}))
+        headings.append(Heading(column.title or label(name), unit, kind in {"number", "probability"}))
     if units is not None:
         headings.append(Heading("unit", "", numeric=False))
         written.append([Cell(_row_scale(frame, columns, i, u or "")[1]) for i, u in enumerate(units)])

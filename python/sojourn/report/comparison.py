@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn.metrics.names import metric_title
+from sojourn.format import capitalized
+from sojourn.metrics import label
 from sojourn.report.document import Block, Column, Document, Figure, Section, Table
-from sojourn.report.results import for_results
+from sojourn.report.results import for_results, metric_column
 
 if TYPE_CHECKING:
     from sojourn.study.compare import Comparison
@@ -70,13 +71,12 @@ def _blocks(comparison: Comparison) -> list[Block]:
     for metric in comparison.metrics:
         rows = table.filter((pl.col("metric") == metric) & (pl.col("aqm") != comparison.baseline))
         half = (pl.col("high") - pl.col("difference")).alias("difference_ci")
-        unit = str(table.filter(pl.col("metric") == metric)["unit"][0])
         columns = {
             "aqm": Column("algorithm", kind="spec"),
-            "mean": Column(metric_title(metric), unit, "ci95"),
-            "difference": Column("minus baseline", unit, "difference_ci"),
+            "mean": metric_column(metric, "ci95"),
+            "difference": metric_column(metric, "difference_ci", "difference from baseline"),
             "p_holm": Column("p (Holm)", kind="probability"),
             "verdict": Column("", kind="text"),
         }
-        found.append(Table(rows.with_columns(half), metric_title(metric).capitalize(), columns))
+        found.append(Table(rows.with_columns(half), capitalized(label(metric)), columns))
     return found

@@ -62,8 +62,10 @@ class Column:
     title
         Heading; made from the column's name if empty.
     unit
-        Unit of the values. The column is scaled as a whole (s to ms, bit/s to Mbit/s) and the unit goes to
-        the heading.
+        Unit of the values; with `factor` the unit that they are written in. Without it the column is scaled
+        as a whole (s to ms, bit/s to Mbit/s). The unit is part of the heading.
+    factor
+        From the values to `unit`, such as 100 for per cent; chosen with the unit if None.
     half_width
         The column that holds the half-width of the 95 % interval.
     kind
@@ -76,6 +78,7 @@ class Column:
     title: str = ""
     unit: str = ""
     half_width: str = ""
+    factor: float | None = None
     kind: Literal["", "number", "text", "code", "spec", "verdict", "probability", "seed"] = ""
     digits: int = 3
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
 from sojourn.format import quantity
-from sojourn.metrics.names import metric_title
+from sojourn.metrics import display, label, shown
 from sojourn.report.document import (
     Block,
     Code,
@@ -24,22 +24,6 @@ from sojourn.report.document import (
     Table,
     Text,
 )
-
-KEY_METRICS: Final = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "std_queue_packets",
-    "mean_delay_s",
-    "p99_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-)
-"""The metrics of the first table, in this order; those unknown everywhere are left out."""
-
-BAR_METRICS: Final = ("goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio")
-"""The metrics drawn as bars."""
 
 Registry = Mapping[str, Mapping[str, Any]]
 
@@ -116,7 +100,6 @@ def metric_table(
     metrics: Sequence[str],
     caption: str = "",
     source: str = "",
-    titles: Mapping[str, str] | None = None,
 ) -> Table:
     """Lay out a summary with one algorithm a row and one metric a column, each with its interval.
 
@@ -128,8 +111,6 @@ def metric_table(
         The columns; those that are unknown for every algorithm are left out.
     caption, source
         Of the table.
-    titles
-        Headings that differ from `metric_title`.
 
     Returns
     -------
@@ -146,9 +127,29 @@ def metric_table(
         half = f"{metric}_ci95"
         chosen = rows.select("aqm", pl.col("mean").alias(metric), pl.col("ci95").alias(half))
         frame = frame.join(chosen, on="aqm", how="left", maintain_order="left")
-        title = (titles or {}).get(metric) or metric_title(metric)
-        columns[metric] = Column(title, str(rows["unit"][0] or ""), half)
+        columns[metric] = metric_column(metric, half)
     return Table(frame, caption, columns, source)
+
+
+def metric_column(name: str, half_width: str = "", title: str = "") -> Column:
+    """Return the column of a metric: its label, displayed unit and digits.
+
+    Parameters
+    ----------
+    name
+        Full name of the metric.
+    half_width
+        The column that holds the half-widths of its intervals.
+    title
+        Heading, if not the metric's label.
+
+    Returns
+    -------
+    Column
+        For `sojourn.report.Table`.
+    """
+    unit = display(name)
+    return Column(title or label(name), unit.unit, half_width, unit.factor)
 
 
 def _what(scenario: object, specs: Sequence[str], seeds: Sequence[int]) -> list[Block]:
@@ -200,11 +201,11 @@ def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
     from sojourn import plots
 
     marked = summary.filter((pl.col("metric") == "mark_ratio") & (pl.col("mean") > 0)).height > 0
-    metrics = [m for m in KEY_METRICS if m != "mark_ratio" or marked]
+    metrics = [m for m in shown("summary") if m != "mark_ratio" or marked]
     n = summary["n"].max()
     caption = _means(n) + " The queue is the measured one, from the end of the warm-up to the end of the run."
     found: list[Block] = [metric_table(summary, metrics, caption)]
-    drawn = [m for m in BAR_METRICS if _known(summary, m)]
+    drawn = [m for m in shown("bars") if _known(summary, m)]
     if len(specs) > 1 and drawn:
         figure = plots.bars(summary, drawn, columns=4, title="Main metrics by algorithm")
         found.append(Figure(figure, "The main metrics by algorithm. " + _means(n)))
@@ -300,15 +301,23 @@ def _metric_rows(summary: pl.DataFrame, specs: Sequence[str], names: Sequence[st
     from sojourn.plots.theme import labels
 
     titles = labels(specs)
-    units = dict(summary.select("metric", "unit").iter_rows())
-    frame = pl.DataFrame({"metric": names, "unit": [units[m] or "" for m in names]})
-    columns = {"metric": Column("metric", kind="code")}
+    frame = pl.DataFrame(
+        {
+            "metric": names,
+            "label": [label(name) for name in names],
+            "unit": [display(name).unit for name in names],
+            "factor": [display(name).factor for name in names],
+        }
+    )
+    columns = {"metric": Column("metric", kind="code"), "label": Column("label")}
     for i, spec in enumerate(specs):
         mean, half = f"mean {i}", f"half {i}"
         rows = summary.filter(pl.col("aqm") == spec).select(
             "metric", pl.col("mean").alias(mean), pl.col("ci95").alias(half)
         )
-        frame = frame.join(rows, on="metric", how="left", maintain_order="left")
+        frame = frame.join(rows, on="metric", how="left", maintain_order="left").with_columns(
+            pl.col(mean, half) * pl.col("factor")
+        )
         columns[mean] = Column(titles[spec], half_width=half)
     return Table(frame, caption, columns, row_unit="unit")
 

@@ -7,21 +7,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn.metrics.names import metric_title
+from sojourn.format import capitalized
+from sojourn.metrics import display, heading, label, shown
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
+from sojourn.report.results import metric_column
 from sojourn.study.axes import magnitudes
 
 if TYPE_CHECKING:
     from sojourn.study.axes import Axis
     from sojourn.study.sweep.run import Swept
 
-SHOWN = ("utilization", "goodput_bps", "mean_delay_s", "p99_delay_s", "drop_ratio")
-#: Metric, label and factor of each figure.
-FIGURES = (
-    ("mean_delay_s", "Mean delay (ms)", 1e3),
-    ("utilization", "Utilization (%)", 100.0),
-    ("drop_ratio", "Dropped (%)", 100.0),
-)
 MOST_LINES = 8
 
 
@@ -66,9 +61,9 @@ def for_swept(swept: Swept, command: str = "") -> Document:
 
 def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Return one row a combination; ``NAME`` and ``NAME_ci95`` of each metric that is shown."""
-    shown = summary.filter(pl.col("metric").is_in(SHOWN))
-    means = shown.pivot("metric", index=keys, values="mean")
-    halves = shown.pivot("metric", index=keys, values="ci95")
+    wanted = summary.filter(pl.col("metric").is_in([*shown("sweep"), *shown("lines")]))
+    means = wanted.pivot("metric", index=keys, values="mean")
+    halves = wanted.pivot("metric", index=keys, values="ci95")
     named = halves.rename({name: f"{name}_ci95" for name in halves.columns if name not in keys})
     return means.join(named, on=keys, maintain_order="left")
 
@@ -91,23 +86,19 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
     if frame["line"].n_unique() > MOST_LINES:
         return []
     blocks: list[Block] = []
-    for metric, label, factor in FIGURES:
+    across = f"{first.key} ({unit})" if unit else first.key
+    for metric in shown("lines"):
         if metric not in frame.columns:
             continue
-        scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * factor)
-        across = f"{first.key} ({unit})" if unit else first.key
-        svg = plots.tradeoff(scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=label)
-        blocks.append(Figure(svg, f"{label.partition(' (')[0]} over {first.key}, with 95 % intervals."))
+        scaled = frame.with_columns(pl.col(metric, f"{metric}_ci95") * display(metric).factor)
+        y_label = capitalized(heading(metric))
+        svg = plots.tradeoff(scaled, x="at", y=metric, by="line", along="at", x_label=across, y_label=y_label)
+        caption = f"{capitalized(label(metric))} over {first.key}, with 95 % intervals."
+        blocks.append(Figure(svg, caption))
     return blocks
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
-    from sojourn.metrics import METRICS
-
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
-    columns |= {
-        name: Column(metric_title(name), METRICS[name].unit, f"{name}_ci95")
-        for name in SHOWN
-        if name in rows.columns
-    }
+    columns |= {name: metric_column(name, f"{name}_ci95") for name in shown("sweep") if name in rows.columns}
     return Table(rows, "Means over the seeds", columns)

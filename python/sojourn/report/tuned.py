@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from sojourn.metrics.names import metric_title
+from sojourn.format import capitalized
+from sojourn.metrics import display, heading, label
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
+from sojourn.report.results import metric_column
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 
 if TYPE_CHECKING:
     from sojourn.study.tune.run import Tuned
 
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
-#: Factor and unit on an axis.
-_AXES = {"s": (1e3, "ms"), "bit/s": (1e-6, "Mbit/s"), "": (1.0, "")}
 
 
 def for_tuned(tuned: Tuned) -> Document:
@@ -75,18 +75,15 @@ def _tried(tuned: Tuned) -> list[Block]:
     from sojourn import plots
 
     frame = tuned.table()
-    aims = []
-    for aim in tuned.plan.objectives:
-        factor, unit = _AXES.get(_unit(aim.metric), (1.0, _unit(aim.metric)))
-        title = metric_title(aim.metric)
-        aims.append((aim.metric, f"{title[:1].upper()}{title[1:]}{f' ({unit})' if unit else ''}", factor))
+    names = [aim.metric for aim in tuned.plan.objectives]
+    aims = [(name, capitalized(heading(name)), display(name).factor) for name in names]
     figure = plots.front(frame, aims, chosen=tuned.chosen[0], baseline=tuned.comparison.baseline)
     columns = {
         "trial": Column("no."),
         "aqm": Column("setting", kind="spec"),
         "state": Column("", kind="text"),
         "seeds": Column("seeds"),
-        **{aim.metric: Column(metric_title(aim.metric), _unit(aim.metric)) for aim in tuned.plan.objectives},
+        **{name: metric_column(name) for name in names},
     }
     return [
         Figure(
@@ -97,19 +94,12 @@ def _tried(tuned: Tuned) -> list[Block]:
     ]
 
 
-def _unit(name: str) -> str:
-    from sojourn.metrics import find
-
-    metric = find(name)
-    return metric.unit if metric is not None else ""
-
-
 def _rule(tuned: Tuned) -> str:
     text = f"Ranks in each aim, 1 the best, weigh {WEIGHTS[tuned.ranking.weight]}; the smallest sum is best."
     if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search":
         text += " Only settings on the front are ranked: of these none is better in every aim than another."
     for metric, group in tuned.ranking.open_ties:
-        text += f" In {metric_title(metric)} {', '.join(group)} tie and share the better rank."
+        text += f" In {label(metric)} {', '.join(group)} tie and share the better rank."
     return text
 
 
@@ -130,7 +120,7 @@ def _ranking(tuned: Tuned) -> Block:
     columns = {
         "place": Column("place"),
         "setting": Column("setting", kind="spec"),
-        **{f"rank_{o.metric}": Column(f"rank in {metric_title(o.metric)}") for o in ranking.objectives},
+        **{f"rank_{o.metric}": Column(f"rank in {label(o.metric)}") for o in ranking.objectives},
         "sum": Column("sum"),
     }
     return Table(pl.DataFrame(rows, infer_schema_length=None), "The rank rule", columns)

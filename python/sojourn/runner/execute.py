@@ -27,6 +27,8 @@ from sojourn.worlds.simulated.executors import Executor, Local, Made, Reduce, me
 #: Share of all virtual time done (0..1), runs done, runs in all.
 Progress = Callable[[float, int, int], None]
 
+#: Modules of `sojourn.metrics` that determine the value of a metric.
+FORMULAS = ("registry", "queue", "flows", "transfers", "compute", "tables")
 PATIENCE = 0.1
 #: Runs that finish within so many seconds share a file: at most so much is lost when the process is killed.
 TOGETHER = 1.0
@@ -45,8 +47,8 @@ class Outcome:
 @functools.cache
 def metrics_version() -> str:
     """Return a hash of the formulas: stored metrics of others are computed again."""
-    folder = Path(__file__).parent.parent
-    content = b"".join((folder / name).read_bytes() for name in ("metrics/registry.py", "metrics/tables.py"))
+    folder = Path(__file__).parent.parent / "metrics"
+    content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
     return hashlib.sha256(content).hexdigest()[:12]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.metrics import METRICS, find
+from sojourn.metrics import METRICS, find, shown
 from sojourn.results import Results
 from sojourn.runner.point import MOST_SEEDS
 from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from sojourn.spec.scenario import Scenario
     from sojourn.worlds.simulated.executors import Executor
 
-#: The metrics that are compared if none are named, as far as they are known.
-COMPARED = (
-    "utilization",
-    "goodput_bps",
-    "mean_queue_packets",
-    "mean_delay_s",
-    "p99_delay_s",
-    "drop_ratio",
-    "mark_ratio",
-    "jain_index",
-)
 SORT = "mean_delay_s"
 NO_DIFFERENCE = "no difference shown"
 ONE_SEED = "one seed"
@@ -99,7 +88,7 @@ class Comparison:
         """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
-        wanted = dict.fromkeys((self.sort, *COMPARED))
+        wanted = dict.fromkeys((self.sort, *shown("comparison")))
         return [n for n in wanted if any(any(self.results.values(aqm, n)) for aqm in self.aqms)] or [
             self.sort
         ]
@@ -226,8 +215,8 @@ def compare(
     workers, out, progress, command, executor
         As for ``sojourn.run``.
     metrics : sequence of str
-        What is compared, with that of `sort`; `COMPARED` if empty. Holm's correction is for these: choose
-        them before you look.
+        What is compared, with that of `sort`; those of the view ``comparison`` if empty. Holm's correction
+        is for these: choose them before you look.
 
     Raises
     ------

@@ -94,13 +94,10 @@ impl Port {
             }
             limit => limit,
         };
-        let context = Context {
-            link_rate,
-            limit,
-            mean_packet: setting.mean_packet,
-            ecn: queue.ecn,
-            conventions: setting.conventions,
-        };
+        let context = Context::new(link_rate, limit)
+            .with_mean_packet(setting.mean_packet)
+            .with_ecn(queue.ecn)
+            .with_conventions(setting.conventions);
         let decider = if spec.is_scheduler() {
             Decider::Scheduler(spec.schedule(context).map_err(at_aqm)?)
         } else {

@@ -56,8 +56,7 @@ impl PacketRing {
     /// What an algorithm may know of it.
     #[inline(always)]
     pub(super) fn view(&self) -> QueueView<'_> {
-        let (packets, bytes, limit, link_rate) = (self.len, self.bytes, self.limit, self.link_rate);
-        QueueView { packets, bytes, limit, link_rate, contents: self }
+        QueueView::new(self.len, self.bytes, self.limit, self.link_rate, self)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedPacket> {

@@ -5,7 +5,7 @@
 //! chooses.
 
 use crate::{error::PlanError, plan::Traffic, traffic::Demand};
-use sojourn_aqm::{Class, Context, Conventions, Limit, Random, Spec, Stream, Time, marker::Marker};
+use sojourn_aqm::{Class, Context, Limit, Random, Spec, Stream, Time, marker::Marker};
 
 const PRECEDENCES: u8 = 3;
 
@@ -57,10 +57,4 @@ impl EdgeMarker {
 }
 
 /// A marker does not depend on a link.
-const CONTEXT: Context = Context {
-    link_rate: 1,
-    limit: Limit::Packets(1),
-    mean_packet: 1,
-    ecn: false,
-    conventions: Conventions::Default,
-};
+const CONTEXT: Context = Context::new(1, Limit::Packets(1));

@@ -6,17 +6,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from sojourn.algorithms.tc import Line, Place, tc_line
-from sojourn.format import quantity
-from sojourn.metrics import find
-from sojourn.metrics.names import metric_title
+from sojourn.format import SPACE
+from sojourn.metrics import label, text
 from sojourn.results import Results
 from sojourn.spec.plan import measured, queues
 from sojourn.stats import holm, mean_ci, paired
 from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.run import AIMS, Tune, Tuned
-
-#: Shown in per cent.
-SHARES = ("utilization", "drop_ratio", "mark_ratio", "idle_share")
 
 
 class Finding(NamedTuple):
@@ -83,7 +79,7 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
     aims = {one.metric for one in plan.objectives}
     found = findings(results, spec, baseline, [*plan.objectives, *_others(plan)])
     better = any(one.verdict == "better" and one.metric in aims for one in found)
-    worse = [metric_title(one.metric) for one in found if one.verdict == "worse"]
+    worse = [label(one.metric) for one in found if one.verdict == "worse"]
     name, fresh = plan.scenario.name, plan.fresh
     if spec == baseline:
         said = [f"For {name}: keep {spec}; of {count} settings none ranks better"]
@@ -94,10 +90,10 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
     else:
         said = [f"For {name}: {spec}"]
     against = "" if spec == baseline else f", {spec} against {baseline}"
-    said.append(f"on {len(fresh)} seeds that the choice never saw ({fresh[0]} to {fresh[-1]}){against}:")
+    said.append(f"validated on {len(fresh)} held-out seeds ({fresh[0]} to {fresh[-1]}){against}:")
     said += [f"  {_told(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
     if better and worse:
-        said.append(f"It is a trade: {' and '.join(worse)} {'is' if len(worse) == 1 else 'are'} worse.")
+        said.append(f"Trade-off: {' and '.join(worse)} {'gets' if len(worse) == 1 else 'get'} worse.")
     spec = spec if better else baseline
     written = line(tuned, spec)
     if written is None:
@@ -109,28 +105,22 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
 
 
 def _others(plan: Tune) -> list[Objective]:
-    """Return what nobody asked for, but would mind to lose."""
+    """Return the default objectives that are not among those of the plan."""
     aims = {one.metric for one in plan.objectives}
     return [Objective.parse(name) for name in AIMS if name not in aims]
 
 
 def _told(one: Finding) -> str:
-    metric = find(one.metric)
-    unit = metric.unit if metric is not None else ""
-
-    is_share = one.metric.rpartition(".")[2] in SHARES
-
     def amount(value: float) -> str:
-        return f"{100 * value:.3g} %" if is_share else quantity(value, unit)
+        return text(one.metric, value)
 
     interval = f"{amount(one.low)} to {amount(one.high)}"
-    text = f"{metric_title(one.metric)} {amount(one.mean)} (95 % interval {interval})"
+    found = f"{label(one.metric)} {amount(one.mean)} (95 % interval {interval})"
     if one.verdict == "the same":
-        return text
+        return found
     if one.verdict == "no difference shown":
-        return f"{text}: no difference shown"
-    way = "more" if one.difference > 0 else "less"
+        return f"{found}: no difference shown"
+    more = "higher" if one.difference > 0 else "lower"
     ends = sorted((abs(one.difference_low), abs(one.difference_high)))
-    size = f"{amount(abs(one.difference))} {way} ({amount(ends[0])} to {amount(ends[1])})"
-    # A difference of shares is in points, not in per cent of one.
-    return f"{text}: {one.verdict}, {size.replace(' %', ' points') if is_share else size}"
+    size = f"{amount(abs(one.difference))} {more} ({amount(ends[0])} to {amount(ends[1])})"
+    return f"{found}: {one.verdict}, {size.replace(f'{SPACE}%', ' percentage points')}"

@@ -1,6 +1,6 @@
 """The fluid world: a point of a study goes in, an outcome with the same metrics as a simulated run comes out.
 
-What averages cannot know (`UNKNOWN`) is null, and what is to be doubted is said.
+Metrics that averages do not determine are null; what is to be doubted is a warning.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib import resources
 
-from sojourn.metrics import compute
+from sojourn.metrics import compute, find
 from sojourn.record import Record
 from sojourn.runner.execute import Outcome, Progress, metrics_version
 from sojourn.runner.point import Point
@@ -20,8 +20,6 @@ from sojourn.worlds.fluid.columns import columns
 from sojourn.worlds.fluid.mgt import TOLERANCE, Solution
 from sojourn.worlds.fluid.system import Setting, setting
 
-#: Metrics that an average does not determine: single packets, their runs, time-outs and what they resend.
-UNKNOWN = frozenset({"timeouts", "retransmit_ratio", "mean_drop_run", "p99_delay_s"})
 #: Below this mean window time-outs rule, of which the model knows nothing.
 FEW_PACKETS = 4.0
 
@@ -79,9 +77,10 @@ def _run(point: Point, found: Setting, store: Store | None) -> tuple[Outcome, li
 
 
 def metrics(record: Record) -> Metrics:
-    """Return every metric of a record of the fluid world, null where it cannot be known."""
+    """Return every metric of a record of the fluid world, null where this world does not have it."""
     return {
-        name: None if name.rpartition(".")[2] in UNKNOWN else value for name, value in compute(record).items()
+        name: value if (metric := find(name)) is not None and "fluid" in metric.worlds else None
+        for name, value in compute(record).items()
     }
 
 

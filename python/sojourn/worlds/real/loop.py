@@ -53,16 +53,18 @@ class Loop:
         self._running = False
 
     def run(self) -> None:
-        """Go on until `stop`."""
+        """Go on until `stop`; calls that are due when it begins come before anything that is ready."""
         self._running = True
         epoll = self._epoll
-        while self._running:
+        while True:
+            now = time.monotonic_ns()
+            while self._due and self._due[0][0] <= now:
+                heapq.heappop(self._due)[2]()
+            if not self._running:
+                return
             wait = None if not self._due else max(0, self._due[0][0] - time.monotonic_ns()) / 1e9
             if select.select([epoll], [], [], wait)[0]:
                 for descriptor, events in epoll.poll(0):
                     call = self._ready.get(descriptor)
                     if call is not None:
                         call(events)
-            now = time.monotonic_ns()
-            while self._due and self._due[0][0] <= now:
-                heapq.heappop(self._due)[2]()

@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 #: The file by which the folder of a shell is known, and the other one that it cannot do without.
 LINK, MANIFEST = "link.toml", "manifest.json"
-#: Metric of a queue, heading, factor, digits.
-ROWS = (
-    ("throughput_bps", "throughput Mbit/s", 1e-6, 2),
-    ("mean_delay_s", "delay ms", 1e3, 2),
-    ("p99_delay_s", "delay p99 ms", 1e3, 2),
-    ("arrivals", "packets", 1.0, 0),
-    ("drops", "drops", 1.0, 0),
-    ("marks", "marks", 1.0, 0),
-)
 
 
 @dataclass(frozen=True)
@@ -129,18 +120,22 @@ class Session:
         """Yield the lines of a table: one column a queue."""
         from dataclasses import replace
 
-        from sojourn.metrics import METRICS
+        from sojourn.format import number
+        from sojourn.metrics import METRICS, shown
         from sojourn.metrics.tables import whole
 
         every = whole(self.record)
         queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
         tables = [replace(every, queue=queue) for queue in queues]
         heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
-        yield f"{'':18}" + "".join(f"{head:>20}" for head in heads)
-        for name, title, factor, digits in ROWS:
-            values = [METRICS[name].read(table) for table in tables]
-            cells = ["-" if value is None else f"{value * factor:.{digits}f}" for value in values]
-            yield f"{title:18}" + "".join(f"{cell:>20}" for cell in cells)
+        yield f"{'':28}" + "".join(f"{head:>20}" for head in heads)
+        for name in shown("link"):
+            one = METRICS[name]
+            values = [one.read(table) for table in tables]
+            cells = [
+                number(None if value is None else value * one.display.factor, one.digits) for value in values
+            ]
+            yield f"{one.heading:28}" + "".join(f"{cell:>20}" for cell in cells)
 
     def write(self, out: Path | None, with_report: bool = True) -> Path:
         """Write record, manifest and report into a folder; returns the report's file, or the folder."""

@@ -1,0 +1,61 @@
+"""Every metric of a record by its full name.
+
+A metric reads one record over [warm-up, end]. What cannot be known is None, never 0. Sums are exact
+(``math.fsum``), so the order of flows never moves a bit. Metrics of queues describe the measured queue; those
+of the other queues have the prefix ``queues.NAME.``, those of a traffic class at the measured queue
+``classes.NUMBER.``. Metrics of flows exist for all traffic through the measured queue, for each traffic by
+name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+# Each of these modules registers its formulas; their order is that of the registry.
+from sojourn.metrics import flows, queue, transfers  # noqa: F401
+from sojourn.metrics.registry import METRICS, Value, per_class
+from sojourn.metrics.tables import Table, classes, groups, ratio, whole
+from sojourn.record import Record
+
+
+def compute(record: Record) -> dict[str, Value]:
+    """Return every metric of a record by its full name, in the order of the registry."""
+    everything = whole(record)
+    values = {
+        name: metric.read(everything)
+        for name, metric in METRICS.items()
+        if metric.scope not in ("objects", "pages")
+    }
+    for group, traffic in groups(record).items():
+        for name, value in _group(whole(record, traffic)).items():
+            values[f"{group}.{name}"] = value
+    for number, counters in classes(record.queues[0]).items():
+        table = replace(everything, queue=counters)
+        for name in per_class():
+            values[f"classes.{number}.{name}"] = METRICS[name].read(table)
+    for other in record.queues[1:]:
+        table = replace(everything, queue=other)
+        for name, metric in METRICS.items():
+            if metric.scope == "queue":
+                values[f"queues.{other['name']}.{name}"] = metric.read(table)
+    return values
+
+
+def _group(table: Table) -> dict[str, Value]:
+    """Return the metrics of a group of flows; drops and marks are of its packets at the measured queue."""
+    arrivals = sum(table.flows["queue_arrivals"])
+    drops, marks = sum(table.flows["queue_drops"]), sum(table.flows["queue_marks"])
+    values: dict[str, Value] = {
+        "arrivals": float(arrivals),
+        "drops": float(drops),
+        "marks": float(marks),
+        "drop_ratio": ratio(drops, arrivals),
+        "mark_ratio": ratio(marks, arrivals),
+    }
+    scopes = {"flows"}
+    scopes |= {"tcp"} if table.has_tcp else set()
+    scopes |= {"endless"} if "tcp" in table.kinds else set()
+    scopes |= {"objects"} if table.kinds & {"tcp_short", "web"} else set()
+    scopes |= {"pages"} if "web" in table.kinds else set()
+    values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
+    return values

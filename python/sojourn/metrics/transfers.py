@@ -1,0 +1,249 @@
+"""Metrics of finite transfers, and of the pages of web traffic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from sojourn.metrics.registry import Value, metric
+from sojourn.metrics.tables import Table, ratio, spans
+from sojourn.record import UNFINISHED
+
+COMPLETION = "RFC 7928, 2.1"
+PAGES = "Feldmann, Gilbert, Huang, Willinger: Dynamics of IP traffic, SIGCOMM 1999"
+
+
+@metric(
+    "completion_time_mean_s",
+    "mean completion time",
+    "s",
+    "objects",
+    formula=(
+        "mean of (end - start) of the transfers that started in the window and finished; end: last byte "
+        "acknowledged (an object of a page: at the client), start: first packet "
+        "(a page's object: its request)"
+    ),
+    source=COMPLETION,
+    better="lower",
+    views=("traffic",),
+    position=150,
+)
+def mean_completion_time(t: Table) -> Value:
+    """Return the mean duration of the finished transfers."""
+    return _mean(_times(t.objects))
+
+
+@metric(
+    "completion_time_max_s",
+    "maximum completion time",
+    "s",
+    "objects",
+    formula="largest completion time",
+    source=COMPLETION,
+    better="lower",
+)
+def max_completion_time(t: Table) -> Value:
+    """Return the duration of the slowest finished transfer."""
+    return max(_times(t.objects), default=None)
+
+
+@metric(
+    "completion_time_p50_s",
+    "median completion time",
+    "s",
+    "objects",
+    formula="50th percentile of completion times, linear between ranks",
+    source=COMPLETION,
+    better="lower",
+)
+def median_completion_time(t: Table) -> Value:
+    """Return the median of the durations of the finished transfers."""
+    return quantile(_times(t.objects), 0.50)
+
+
+@metric(
+    "completion_time_p95_s",
+    "95th-percentile completion time",
+    "s",
+    "objects",
+    formula="95th percentile of completion times, linear between ranks",
+    source=COMPLETION,
+    better="lower",
+)
+def p95_completion_time(t: Table) -> Value:
+    """Return the 95th percentile of the durations of the finished transfers."""
+    return quantile(_times(t.objects), 0.95)
+
+
+@metric(
+    "completion_time_p99_s",
+    "99th-percentile completion time",
+    "s",
+    "objects",
+    formula="99th percentile of completion times, linear between ranks",
+    source=COMPLETION,
+    better="lower",
+)
+def p99_completion_time(t: Table) -> Value:
+    """Return the 99th percentile of the durations of the finished transfers."""
+    return quantile(_times(t.objects), 0.99)
+
+
+@metric(
+    "active_transfers",
+    "active transfers",
+    "",
+    "objects",
+    formula="time average of transfers under way: sum of the parts of them in the window / window",
+    source="definition",
+)
+def active_transfers(t: Table) -> Value:
+    """Return the time average of the number of transfers in progress."""
+    begin, end = t.record.data["window"]
+    parts = (max(0, min(stop, end) - max(start, begin)) for start, stop in spans(t, "objects"))
+    return ratio(sum(parts), end - begin)
+
+
+@metric(
+    "completed",
+    "completed transfers",
+    "",
+    "objects",
+    formula="transfers that started in the window and finished",
+    source="definition",
+)
+def completed(t: Table) -> Value:
+    """Return the number of finished transfers."""
+    return float(len(_times(t.objects)))
+
+
+@metric(
+    "unfinished",
+    "unfinished transfers",
+    "",
+    "objects",
+    formula="transfers that started in the window, end unknown",
+    source="definition",
+)
+def unfinished(t: Table) -> Value:
+    """Return the number of transfers that had not finished at the end."""
+    return float(len(t.objects["end_ns"]) - len(_times(t.objects)))
+
+
+@metric(
+    "page_time_mean_s",
+    "mean page load time",
+    "s",
+    "pages",
+    formula=(
+        "mean of (last byte of the last object at the client - first request) of the pages requested "
+        "in the window and completed"
+    ),
+    source=PAGES,
+    better="lower",
+)
+def mean_page_time(t: Table) -> Value:
+    """Return the mean time to load a page."""
+    return _mean(_times(t.pages))
+
+
+@metric(
+    "page_time_max_s",
+    "maximum page load time",
+    "s",
+    "pages",
+    formula="largest page load time",
+    source="as page_time_mean_s",
+    better="lower",
+)
+def max_page_time(t: Table) -> Value:
+    """Return the time to load the slowest page."""
+    return max(_times(t.pages), default=None)
+
+
+@metric(
+    "page_time_p50_s",
+    "median page load time",
+    "s",
+    "pages",
+    formula="50th percentile of page load times, linear between ranks",
+    source="as page_time_mean_s",
+    better="lower",
+)
+def median_page_time(t: Table) -> Value:
+    """Return the median of the times to load a page."""
+    return quantile(_times(t.pages), 0.50)
+
+
+@metric(
+    "page_time_p95_s",
+    "95th-percentile page load time",
+    "s",
+    "pages",
+    formula="95th percentile of page load times, linear between ranks",
+    source="as page_time_mean_s",
+    better="lower",
+)
+def p95_page_time(t: Table) -> Value:
+    """Return the 95th percentile of the times to load a page."""
+    return quantile(_times(t.pages), 0.95)
+
+
+@metric(
+    "page_time_p99_s",
+    "99th-percentile page load time",
+    "s",
+    "pages",
+    formula="99th percentile of page load times, linear between ranks",
+    source="as page_time_mean_s",
+    better="lower",
+)
+def p99_page_time(t: Table) -> Value:
+    """Return the 99th percentile of the times to load a page."""
+    return quantile(_times(t.pages), 0.99)
+
+
+@metric(
+    "pages_completed",
+    "completed pages",
+    "",
+    "pages",
+    formula="pages requested in the window and completed",
+    source="definition",
+)
+def pages_completed(t: Table) -> Value:
+    """Return the number of pages loaded."""
+    return float(len(_times(t.pages)))
+
+
+@metric(
+    "pages_unfinished",
+    "unfinished pages",
+    "",
+    "pages",
+    formula="pages requested in the window, end unknown",
+    source="definition",
+)
+def pages_unfinished(t: Table) -> Value:
+    """Return the number of pages that had not loaded at the end."""
+    return float(len(t.pages["end_ns"]) - len(_times(t.pages)))
+
+
+def quantile(values: list[float], share: float) -> Value:
+    """Return the quantile of sorted values, linear between ranks; None for an empty list."""
+    if not values:
+        return None
+    place = share * (len(values) - 1)
+    low = int(place)
+    high = min(low + 1, len(values) - 1)
+    return values[low] + (place - low) * (values[high] - values[low])
+
+
+def _times(rows: Mapping[str, list[int]]) -> list[float]:
+    """Return the duration of each row that has an end, in ascending order."""
+    pairs = zip(rows["start_ns"], rows["end_ns"], strict=True)
+    return sorted((end - start) / 1e9 for start, end in pairs if end != UNFINISHED)
+
+
+def _mean(values: list[float]) -> Value:
+    return ratio(math.fsum(values), len(values))
