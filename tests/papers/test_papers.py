@@ -23,7 +23,8 @@ from sojourn.papers.experiment import Arm, Experiment, Observations
 from sojourn.papers.judge import touches
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Cell, Counterpart, beside
-from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.reproduction import reproduce
+from sojourn.papers.result import Reproduction
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
@@ -306,18 +307,14 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
             assert (arm.spec, arm.scenario) != primary[experiment, arm.name], (reading.id, arm.name)
 
 
-def test_other_algorithms_run_beside_the_papers_own(tmp_path):
+def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
     """In the same scenarios, under the same seeds; no claim hears of them."""
-    options = {"experiment": "ldc-tab5-ftp-weights", "quick": True}
-    alone = reproduce(find("ldc2002"), out=tmp_path / "alone", **options)
-    joined = reproduce(
-        find("ldc2002"), out=tmp_path / "joined", aqms=["codel", "examples/own/red.py:RED"], **options
-    )
-    assert joined.claims.equals(alone.claims)
-    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
+    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
+    assert joined.claims.equals(result.claims)
+    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")
     assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}
     assert extra_aqms["drop_ratio"].min() > 0
-    assert "other algorithms in the scenarios of ldc-tab5-ftp-weights" in joined.report.read_text()
+    assert "other algorithms in the scenarios of testbed" in joined.report.read_text()
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
 
 

@@ -1,11 +1,13 @@
 """The package as it is shipped: stubs, examples, versions, pins; and that no test is left out.
 
 Mutants seen to fail: a method renamed in the stub (a default written as ``...`` is not noticed); the marker
-of one run of pytest misspelt in the Makefile; a fixture that marks no test `real`; skips not counted.
+of one run of pytest misspelt in the Makefile; a fixture that marks no test `real`; skips not counted;
+``from sojourn import run`` in a module.
 """
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -65,6 +67,17 @@ def test_everything_installed_is_pinned() -> None:
 def test_the_public_names_exist() -> None:
     for name in sojourn.__all__:
         assert getattr(sojourn, name).__doc__ or name.isupper(), name
+
+
+def test_no_module_imports_the_public_names() -> None:
+    """Import-linter takes every import from `sojourn` itself for one of the compiled core."""
+    package = ROOT / "python/sojourn"
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "sojourn":
+                for name in (one.name for one in node.names):
+                    there = (package / f"{name}.py").exists() or (package / name).is_dir()
+                    assert there or name == "_core", (path, name)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

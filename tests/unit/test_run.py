@@ -26,7 +26,8 @@ from sojourn.runner.execute import execute
 from sojourn.runner.point import Point, points
 from sojourn.runner.store import Store
 from sojourn.study.axes import Axis
-from sojourn.study.sweep.run import Sweep, sweep
+from sojourn.study.sweep.model import Sweep
+from sojourn.study.sweep.run import sweep
 from support import SMALL
 
 SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
@@ -133,7 +134,7 @@ def test_metrics_of_another_version_are_computed_again(
     point = Point(small, "red", 1)
     (first,) = execute([point], store)
     monkeypatch.setattr("sojourn.runner.execute.metrics_version", lambda: "another")
-    monkeypatch.setattr("sojourn.metrics.compute", lambda record: {"arrivals": record.seconds})
+    monkeypatch.setattr("sojourn.worlds.base.compute", lambda record: {"arrivals": record.seconds})
     (second,) = execute([point], store)
     assert not second.fresh
     assert second.metrics == {"arrivals": 4.0}

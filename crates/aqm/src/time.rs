@@ -7,12 +7,10 @@ use core::ops::{Add, AddAssign, Sub};
 
 /// A moment: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(transparent))]
 pub struct Time(pub u64);
 
 /// A distance in time: nanoseconds, never negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Deserialize), serde(transparent))]
 pub struct Span(pub u64);
 
 impl Time {

@@ -1,7 +1,7 @@
 //! The input of a gateway, with all units resolved. Python writes it as JSON. Times are nanoseconds, rates
 //! bit/s, sizes bytes.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use sojourn_aqm::{Algorithm, Conventions, Span, Time};
 use sojourn_sim::plan::{Link, conventions};
 
@@ -10,13 +10,13 @@ use sojourn_sim::plan::{Link, conventions};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// When it ends; absent: when it is stopped.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_span")]
     pub duration: Option<Span>,
     /// Start of the measurement window.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "time")]
     pub warmup: Time,
     /// Time between samples; 0: no samples.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "span")]
     pub interval: Span,
     /// The seed of all random numbers.
     #[serde(default)]
@@ -82,7 +82,7 @@ pub struct Host {
     #[serde(default)]
     pub rate: Option<u64>,
     /// Propagation delay of that link, one way.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "span")]
     pub delay: Span,
 }
 
@@ -127,4 +127,16 @@ pub enum Transport {
     Tcp,
     /// UDP.
     Udp,
+}
+
+fn time<'de, D: Deserializer<'de>>(input: D) -> Result<Time, D::Error> {
+    u64::deserialize(input).map(Time)
+}
+
+fn span<'de, D: Deserializer<'de>>(input: D) -> Result<Span, D::Error> {
+    u64::deserialize(input).map(Span)
+}
+
+fn optional_span<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Span>, D::Error> {
+    Ok(Option::deserialize(input)?.map(Span))
 }

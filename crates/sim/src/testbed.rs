@@ -9,7 +9,7 @@ use crate::{
     link::{Link, LinkKind, RateTrace, TxTime},
     packet::{Carries, Packet},
     plan,
-    queue::{Port, QueueContext},
+    queue::{Port, QueueContext, QueueOps},
     record::{Record, Recorder, Window},
 };
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn, Span, Time};
@@ -179,14 +179,15 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.update_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let sent = self.ports[link].dequeue(now.0).copied();
+        let slot = self.ports[link].dequeue(now.0);
         self.report(link, on_outcome);
-        let Some(packet) = sent else {
+        let Some(slot) = slot else {
             if was_busy {
                 self.ports[link].on_idle(now.0);
             }
             return None;
         };
+        let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
         let end = link.transmit(tx_time, &mut self.kinds, now.0, packet.bytes);
         let packet = PacketDesc {

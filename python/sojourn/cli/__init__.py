@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn import _core
+from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
 
 #: Where each command is, in the order of the help: module of this package, function.
@@ -41,9 +44,7 @@ INTERRUPTED = 130
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sojourn import CORE_VERSION
-
-        print(f"sojourn {CORE_VERSION}")
+        print(f"sojourn {_core.CORE_VERSION}")
         raise typer.Exit
 
 
@@ -56,7 +57,7 @@ def _root(
 
 
 def _app(words: Sequence[str]) -> typer.Typer:
-    """Put together the command that `words` begin with; all of them if they begin with none."""
+    """Put together the command that `words` begin with, none for the version, else all of them."""
     app = typer.Typer(
         name="sojourn",
         help="A laboratory for active queue management: which queue is better for whom?",
@@ -67,7 +68,8 @@ def _app(words: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+    first = words[0] if words else ""
+    for name in [first] if first in COMMANDS else [] if first == "--version" else COMMANDS:
         module, function = COMMANDS[name]
         app.command(name)(getattr(import_module(f"sojourn.cli.{module}"), function))
     return app
@@ -85,8 +87,6 @@ def call(arguments: Sequence[str]) -> int:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     words = list(arguments)
     if words and words[0] in ("sweep", "tune"):
-        from sojourn.cli.sweep import joined
-
         words = joined(words)
     try:
         command = typer.main.get_command(_app(words))
@@ -117,8 +117,6 @@ def call(arguments: Sequence[str]) -> int:
 
 def _say(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
-        import traceback
-
         traceback.print_exc()
     print(f"sojourn: {' '.join(message.split())}", file=sys.stderr)
     return code

@@ -7,15 +7,19 @@ it slower. ``make bench`` in a clone also counts instructions and compares with 
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from sojourn import _core
+from sojourn.api import plan
+from sojourn.cli.bench_aqm import bench_aqm
 from sojourn.cli.common import Json, print_json, scenario_file
-
-if TYPE_CHECKING:
-    from sojourn.spec.scenario import Scenario
+from sojourn.errors import RunFailed
+from sojourn.runner.execute import check
+from sojourn.spec.scenario import Scenario, load
 
 DUMBBELL40 = """
 name = "dumbbell40"
@@ -55,13 +59,8 @@ def bench(
 ) -> None:
     """Measure bottleneck packets per CPU second, or with 'aqm' what each algorithm and scheduler costs."""
     if file == Path("aqm"):
-        from sojourn.cli.bench_aqm import bench_aqm
-
         bench_aqm(aqm, json)
         return
-    from sojourn.api import plan
-    from sojourn.runner.execute import check
-    from sojourn.spec.scenario import Scenario, load
 
     scenario = load(file) if file is not None else Scenario.from_toml(DUMBBELL40)
     whole = scenario.with_(warmup="0s")
@@ -80,11 +79,6 @@ def bench(
 
 def _speed(scenario: Scenario, spec: str) -> float:
     """Return packets offered to the measured queue per second of CPU time."""
-    import time
-
-    from sojourn import _core
-    from sojourn.errors import RunFailed
-
     begun = time.process_time()
     batch = _core.Batch([(scenario.plan_json(spec), 1)], 1)
     news: list[tuple[int, object]] = []

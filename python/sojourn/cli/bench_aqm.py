@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from sojourn import _core
+from sojourn.algorithms import costs
 from sojourn.cli.common import note, print_json, progress
+from sojourn.errors import from_core
 
 
 def bench_aqm(specs: list[str] | None, json: bool) -> None:
     """Measure ``specs``, or everything that there is, and print the table."""
-    from sojourn.algorithms import costs
-
     for spec in specs or ():
         _check(spec)
     with progress("measuring") as told:
@@ -35,10 +36,6 @@ def bench_aqm(specs: list[str] | None, json: bool) -> None:
 
 def _check(spec: str) -> None:
     """Refuse a spec that is not one, before anything is measured."""
-    from sojourn import _core
-    from sojourn.algorithms import costs
-    from sojourn.errors import from_core
-
     try:
         _core.inspect(spec, costs.RATE, 1, 1)
     except _core.SpecError as error:

@@ -7,19 +7,22 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from sojourn.worlds.simulated.executors import Executor
+from sojourn.errors import InputError, place
+from sojourn.runner.manifest import command_line
+from sojourn.worlds import Executor
+from sojourn.worlds.simulated.dask import Dask as Cluster
+from sojourn.worlds.simulated.executors import Local
+from sojourn.worlds.simulated.executors import Serial as InTurn
 
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
     """Return what reads the path given as `where`; an empty one, to Python the working folder, is refused."""
 
     def read(text: str) -> Path:
-        from sojourn.errors import place
 
         return place(text, where, allowed)
 
@@ -61,18 +64,12 @@ Dask = Annotated[
 @contextlib.contextmanager
 def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Executor]:
     """Yield who makes the runs."""
-    from sojourn.errors import InputError
-    from sojourn.worlds.simulated.executors import Local
-    from sojourn.worlds.simulated.executors import Serial as InTurn
-
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     if serial and (dask is not None or workers is not None):
         raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
     chosen: Executor = InTurn() if serial else Local(workers)
     if dask is not None:
-        from sojourn.worlds.simulated.dask import Dask as Cluster
-
         chosen = Cluster(dask, workers)
     with contextlib.closing(chosen):
         yield chosen
@@ -118,8 +115,6 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        from sojourn.api import command_line
-
         note("sojourn: interrupted; what is done is kept. Go on with:")
         note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
         raise SystemExit(130) from None

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn.api import default_directory, plan
 from sojourn.cli.common import (
     Dask,
     File,
@@ -20,6 +21,10 @@ from sojourn.cli.common import (
     progress,
     resumable,
 )
+from sojourn.cli.run import write_report
+from sojourn.errors import InputError
+from sojourn.spec.scenario import load
+from sojourn.study.compare import compare as compare_algorithms
 
 
 def compare(
@@ -86,11 +91,7 @@ def compare(
     dask: Dask = None,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed; say what is better, worse, or not shown to differ."""
-    from sojourn.api import default_directory, plan
-    from sojourn.cli.run import write_report
     from sojourn.cli.table import show_comparison
-    from sojourn.spec.scenario import load
-    from sojourn.study.compare import compare as compare_algorithms
 
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
@@ -124,7 +125,6 @@ def compare(
 
 
 def _share(text: str) -> float:
-    from sojourn.errors import InputError
 
     number, percent, rest = text.partition("%")
     try:

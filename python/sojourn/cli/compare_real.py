@@ -5,10 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import _core
+from sojourn.api import default_directory, plan, run
 from sojourn.cli.common import note, print_json, progress, resumable
+from sojourn.cli.run import say_how_long
+from sojourn.errors import disk
+from sojourn.results import Results
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.real import Row
 
 HEADS = ("metric", "simulated", "spread", "real", "%", "")
@@ -24,9 +30,6 @@ def compare_real(
     workers: int | None,
 ) -> None:
     """Run a scenario in simulated and in real packets, `counts` times each; show both and the targets."""
-    from sojourn.api import default_directory, plan, run
-    from sojourn.cli.run import say_how_long
-    from sojourn.spec.scenario import load
     from sojourn.study.compare_worlds.real import rows, simulate
 
     scenario = load(file)
@@ -68,10 +71,8 @@ def _write(directory: Path, simulated: Results, real: Results, found: list[Row])
     """Write the report of both worlds."""
     import polars as pl
 
-    from sojourn import _core, plots
-    from sojourn.errors import disk
+    from sojourn import plots
     from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.runner.store import write_whole
     from sojourn.study.compare_worlds.real import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)

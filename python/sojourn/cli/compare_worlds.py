@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn import _core
+from sojourn.api import default_directory, plan
+from sojourn.api import run as run_scenario
 from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
+from sojourn.cli.compare_real import compare_real
+from sojourn.errors import InputError, disk, unknown
 from sojourn.metrics import shown
+from sojourn.results import Results
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.fluid import Cell
 
 HEADS = ("flows", "rtt ms", "buffer", "q fluid", "packets", "p fluid %", "packets", "util fl %", "packets")
@@ -52,13 +60,9 @@ def compare_worlds(
     workers: Workers = None,
 ) -> None:
     """Run a scenario in simulated packets and in another world; draw both queues, say how near they are."""
-    from sojourn.errors import unknown
-
     if world not in ("fluid", "real"):
         raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
     if world == "real":
-        from sojourn.cli.compare_real import compare_real
-
         compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, workers=workers)
     else:
         _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, workers=workers)
@@ -74,11 +78,6 @@ def _compare_fluid(
     json: bool,
     workers: int | None,
 ) -> None:
-    from sojourn.api import default_directory, plan
-    from sojourn.api import run as run_scenario
-    from sojourn.errors import InputError
-    from sojourn.runner.ownership import claim
-    from sojourn.spec.scenario import load
     from sojourn.study.compare_worlds.fluid import grid as over_grid
 
     scenario = load(file)
@@ -176,10 +175,8 @@ def _write(
     """Write the report of both worlds."""
     import polars as pl
 
-    from sojourn import _core, plots
-    from sojourn.errors import disk
+    from sojourn import plots
     from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.runner.store import write_whole
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]

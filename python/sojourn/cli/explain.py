@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sojourn import _core
 from sojourn.cli.common import Json, print_json
+from sojourn.errors import from_core, unknown
+from sojourn.metrics import METRICS, Metric, find
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from sojourn.metrics import Metric
 
 
 def explain(
@@ -28,10 +29,6 @@ def explain(
     json: Json = False,
 ) -> None:
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
-    from sojourn import _core
-    from sojourn.errors import from_core, unknown
-    from sojourn.metrics import METRICS, find
-
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         try:
@@ -85,8 +82,6 @@ def _algorithm(console: Console, one: dict[str, Any]) -> None:
 
 def _use(name: str) -> str:
     """Say where its spec is written."""
-    from sojourn import _core
-
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     use = f'Use it: sojourn run FILE --aqm "{name}"'
@@ -134,8 +129,6 @@ def _parameters(console: Console, params: list[dict[str, Any]]) -> None:
 def _tcp(console: Console, options: list[dict[str, Any]]) -> None:
     from rich import box
     from rich.table import Table
-
-    from sojourn import _core
 
     console.print(
         "[bold]tcp[/bold]: options of TCP, in \\[tcp] or in a traffic's tcp table, and their presets"

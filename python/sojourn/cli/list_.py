@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
+from sojourn import _core
 from sojourn.cli.common import Json, print_json
 
 
 def list_algorithms(json: Json = False) -> None:
     """List algorithms, schedulers and markers with their parameters, and papers to reproduce."""
-    from sojourn import _core
     from sojourn.papers import PAPERS
 
     algorithms, schedulers, markers = _core.algorithms(), _core.schedulers(), _core.markers()
@@ -16,7 +18,6 @@ def list_algorithms(json: Json = False) -> None:
         queues = {"algorithms": algorithms, "schedulers": schedulers, "markers": markers}
         print_json({**queues, "tcp": _core.tcp_schema(), "papers": papers})
         return
-    import sys
 
     from rich import box
     from rich.console import Console

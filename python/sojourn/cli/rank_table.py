@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from sojourn.study.tune.ranking import Ranking
+from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
+from sojourn.study.tune.ranking import Ranking
 
 
 def show_ranking(ranking: Ranking, best: int, sums: str | None = None, places: str | None = None) -> None:
     """Print settings with ranks, sums and places; the best; the ties; and what published columns say."""
     from sojourn.cli.table import print_table
-    from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
 
     title = f"weight of a rank: {WEIGHTS[ranking.weight]}; the smallest sum is best"
     heads = [f"{o.metric} {'↑' if o.higher else '↓'}" for o in ranking.objectives]

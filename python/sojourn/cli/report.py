@@ -8,6 +8,13 @@ from typing import Annotated
 import typer
 
 from sojourn.cli.common import path_of
+from sojourn.cli.run import write_report
+from sojourn.cli.sweep import write_swept
+from sojourn.cli.tune import write_tuned
+from sojourn.results import Results
+from sojourn.study import shell_session
+from sojourn.study.sweep import folder
+from sojourn.study.tune import folder as tune_folder
 
 
 def report(
@@ -22,21 +29,11 @@ def report(
     ],
 ) -> None:
     """Write report.html of a folder again, from what is stored; nothing is run."""
-    from sojourn.cli.run import write_report
-    from sojourn.results import Results
-    from sojourn.study.sweep import folder
-    from sojourn.study.tune import folder as tune_folder
-    from sojourn.worlds.real import session
-
     if (directory / tune_folder.MANIFEST).exists():
-        from sojourn.cli.tune import write_tuned
-
         print(write_tuned(tune_folder.reopen(directory)))
     elif (directory / folder.PLAN).exists():
-        from sojourn.cli.sweep import write_swept
-
         print(write_swept(folder.reopen(directory)))
-    elif (directory / session.LINK).exists():
-        print(session.redraw(directory))
+    elif (directory / shell_session.LINK).exists():
+        print(write_report(shell_session.reopen(directory)))
     else:
         print(write_report(Results.open(directory)))

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+from sojourn.errors import disk, unknown
 
 if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
 
 REASON = 90
 
@@ -50,7 +51,6 @@ def reproduce(
     workers: Workers = None,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
-    from sojourn.errors import unknown
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
@@ -89,7 +89,6 @@ def reproduce(
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:
     """Return the papers that have an experiment and claims of a world; all of them if neither is given."""
-    from sojourn.errors import unknown
     from sojourn.papers import PAPERS, find
 
     papers = {name: find(name) for name in PAPERS}
@@ -111,7 +110,6 @@ def _holding(experiment: str | None, world: str | None) -> list[str]:
 
 def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
-    from sojourn.errors import disk
     from sojourn.papers.index import write
 
     try:

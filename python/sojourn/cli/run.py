@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from sojourn import worlds
+from sojourn.api import default_directory, plan
+from sojourn.api import run as run_scenario
 from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress, resumable
-
-if TYPE_CHECKING:
-    from sojourn.results import Results
-    from sojourn.spec.scenario import Scenario
+from sojourn.errors import disk
+from sojourn.results import Results
+from sojourn.spec.scenario import Scenario, load
+from sojourn.spec.units import number
+from sojourn.study.compare import Comparison
 
 
 def run(
@@ -40,10 +44,6 @@ def run(
     workers: Workers = None,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
-    from sojourn.api import default_directory, plan
-    from sojourn.api import run as run_scenario
-    from sojourn.spec.scenario import load
-
     scenario = load(file)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
     say_how_long(scenario, len(specs) * seeds, world)
@@ -75,9 +75,7 @@ def run(
 
 def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
     """Tell how long runs in real time take at least."""
-    if world == "real":
-        from sojourn.spec.units import number
-
+    if worlds.find(world).real_time:
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")
 
@@ -85,8 +83,6 @@ def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
 def write_report(results: Results) -> Path:
     """Write ``report.html`` into the folder of the results."""
     from sojourn import report
-    from sojourn.errors import disk
-    from sojourn.study.compare import Comparison
 
     assert results.directory is not None
     path = results.directory / "report.html"

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
 from sojourn.cli.common import Json, Out, note, print_json
+from sojourn.cli.run import write_report
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import Store
+from sojourn.spec.toml import dumps
+from sojourn.study.shell_session import Session
+from sojourn.worlds.real.shell import Request, run
 
 
 def shell(
@@ -69,13 +77,6 @@ def shell(
 
     The variable SOJOURN_OUTSIDE has the address of the link's outside end. The exit code is COMMAND's.
     """
-    from dataclasses import asdict
-
-    from sojourn.runner.ownership import claim
-    from sojourn.runner.store import Store
-    from sojourn.spec.toml import dumps
-    from sojourn.worlds.real.shell import Request, run
-
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -91,9 +92,12 @@ def shell(
     if out is not None:
         claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
         Store(out)  # refused before the program runs, not when its record is to be written
-    code, session = run(request, command or [], peer, quiet, note)
-    if session is not None:
-        path = session.write(out, not no_report)
+    started = time.time()
+    code, record = run(request, command or [], peer, quiet, note)
+    if record is not None:
+        session = Session(request, record, command or [], started)
+        results = session.write(out)
+        path = results.directory if no_report else write_report(results)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
         for line in session.table():

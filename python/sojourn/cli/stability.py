@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,6 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from sojourn.cli.common import Json, note, path_of, print_json
+from sojourn.errors import InputError, disk, unknown
+from sojourn.rules import Rule, pi
+from sojourn.spec.units import Wrong, number
 
 Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, or a range 10:1000.")]
 Capacity = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link, or 1Mbit/s:1Gbit/s.")]
@@ -61,8 +66,6 @@ def stability(
     json: Json = False,
 ) -> None:
     """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
-    from sojourn.errors import InputError
-
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
     if len(ranges) not in (0, 2):
@@ -97,8 +100,6 @@ def _say(found: dict[str, Any], digits: int) -> None:
 
 
 def _number(kind: str, word: str, option: str) -> float:
-    from sojourn.errors import InputError
-    from sojourn.spec.units import Wrong, number
 
     try:
         value = float(word) if kind == "count" else float(number(kind, word))
@@ -113,8 +114,6 @@ def _number(kind: str, word: str, option: str) -> float:
 
 def _ends(name: str, word: str, packet: float) -> list[float]:
     """Return one value or the two ends of a range, in flows, packets/s or seconds."""
-    from sojourn.errors import InputError
-
     kind, factor = {"flows": ("count", 1.0), "rate": ("rate", 8 * packet), "rtt": ("span", 1e9)}[name]
     ends = [_number(kind, part, f"--{name}") / factor for part in word.split(":")]
     if len(ends) > 2 or (len(ends) == 2 and ends[0] >= ends[1]):
@@ -124,10 +123,6 @@ def _ends(name: str, word: str, packet: float) -> list[float]:
 
 def _can_be_written(file: Path) -> None:
     """Refuse, before a map is calculated, a file that cannot be written; leaves everything as it is."""
-    import tempfile
-
-    from sojourn.errors import InputError
-
     try:
         if file.is_file():
             file.open("ab").close()
@@ -145,7 +140,6 @@ def _can_be_written(file: Path) -> None:
 def _point(
     spec: str, values: dict[str, list[float]], packet: float, limit: float | None, ecn: bool
 ) -> dict[str, Any]:
-    import math
 
     from sojourn.worlds.fluid.linear import loop, margins
 
@@ -183,7 +177,6 @@ def _map(
     import numpy as np
 
     from sojourn import plots
-    from sojourn.errors import disk
     from sojourn.worlds.fluid.linear import loop, margins
 
     across, up = (np.geomspace(values[name][0], values[name][1], points) for name in ranges)
@@ -232,8 +225,6 @@ def design(
     json: Json = False,
 ) -> None:
     """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
-    from sojourn.errors import InputError, unknown
-    from sojourn.rules import Rule, pi
     from sojourn.worlds.fluid import design as rules
 
     size = _number("bytes", packet, "--packet")

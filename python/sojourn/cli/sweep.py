@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-from collections import deque
+import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,9 +25,19 @@ from sojourn.cli.common import (
     resumable,
     scenario_file,
 )
-
-if TYPE_CHECKING:
-    from sojourn.study.sweep.run import Sweep, Swept
+from sojourn.errors import InputError, disk
+from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.plan import measured, queues
+from sojourn.spec.scenario import load
+from sojourn.study.axes import listed, spaced
+from sojourn.study.compare import check_metric
+from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
+from sojourn.study.sweep.plan_file import read
+from sojourn.study.sweep.run import sweep as run_sweep
+from sojourn.study.sweep.slurm import write_script
+from sojourn.worlds.simulated.executors import cores as all_cores
 
 
 def sweep(
@@ -110,9 +120,6 @@ def sweep(
     dask: Dask = None,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; go on where it was interrupted."""
-    from sojourn.errors import InputError
-    from sojourn.study.compare import check_metric
-
     if str(file) == "status":
         if directory is None:
             raise InputError("sweep status", "needs the folder of a sweep")
@@ -131,12 +138,8 @@ def sweep(
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        from sojourn.study.sweep.slurm import write_script
-
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
-    from sojourn.study.sweep.run import WHOLE, Shard
-    from sojourn.study.sweep.run import sweep as run_sweep
 
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
@@ -163,16 +166,6 @@ def _plan(
     seed_from: int,
 ) -> Sweep:
     """Read a plan, or make one of a scenario and the options; options win over the plan's seeds and aqms."""
-    import tomllib
-    from dataclasses import replace
-
-    from sojourn.api import canonical
-    from sojourn.spec.plan import measured, queues
-    from sojourn.spec.scenario import load
-    from sojourn.study.axes import listed, spaced
-    from sojourn.study.sweep.plan_file import read
-    from sojourn.study.sweep.run import Sweep
-
     try:
         is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError):
@@ -184,28 +177,6 @@ def _plan(
         specs = [canonical(queues(plan.scenario)[measured(plan.scenario)].aqm)]
     changes = {} if seeds is None else {"seeds": seeds, "seed_from": seed_from}
     return replace(plan, aqms=specs, axes=axes, **changes)  # type: ignore[arg-type]
-
-
-def joined(arguments: list[str]) -> list[str]:
-    """Make one word of what follows -P and -L, which are the only options with two.
-
-    Examples
-    --------
-    >>> joined(["sweep", "a.toml", "-L", "queue.limit", "50p,100p", "--json"])
-    ['sweep', 'a.toml', '-L', 'queue.limit 50p,100p', '--json']
-    >>> joined(["tune", "a.toml", "-P", "target", "--json"])
-    ['tune', 'a.toml', '-P', 'target', '--json']
-    """
-    words = deque(arguments)
-    found = []
-    while words:
-        found.append(words.popleft())
-        if found[-1] in ("-P", "-L") and words:
-            found.append(words.popleft())
-            alone = "=" in found[-1] or " " in found[-1]
-            if words and not alone and not re.match(r"--|-[A-Za-z]", words[0]):
-                found[-1] += f" {words.popleft()}"
-    return found
 
 
 def whole(arguments: list[str]) -> list[str]:
@@ -229,8 +200,6 @@ def whole(arguments: list[str]) -> list[str]:
 def write_swept(swept: Swept) -> Path:
     """Write ``report.html`` into the folder of a sweep."""
     from sojourn import report
-    from sojourn.errors import disk
-    from sojourn.study.sweep.folder import status
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
@@ -243,8 +212,6 @@ def write_swept(swept: Swept) -> Path:
 
 def pair(text: str) -> tuple[str, str]:
     """Return key and values of what followed -P or -L."""
-    from sojourn.errors import InputError
-
     key, _, values = text.strip().replace("=", " ", 1).partition(" ")
     if not values.strip():
         raise InputError(key, "has no values", "-P KEY LOW:HIGH:N, or -L KEY a,b,c")
@@ -252,7 +219,6 @@ def pair(text: str) -> tuple[str, str]:
 
 
 def _status(directory: Path, json: bool) -> None:
-    from sojourn.study.sweep.folder import status
 
     found = status(directory)
     if json:
@@ -266,8 +232,6 @@ def _status(directory: Path, json: bool) -> None:
 
 
 def _estimate(plan: Sweep, folder: Path, json: bool, workers: int | None) -> None:
-    from sojourn.study.sweep.forecast import estimate
-    from sojourn.worlds.simulated.executors import cores as all_cores
 
     cores = workers or all_cores()
     found = estimate(plan, folder, cores)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sojourn import worlds
+from sojourn.errors import InputError
 from sojourn.metrics import display, heading, shown
-
-if TYPE_CHECKING:
-    from sojourn.results import Results
-    from sojourn.stats import Estimate
-    from sojourn.study.compare import Comparison, Difference
-    from sojourn.study.sweep.run import Swept
+from sojourn.results import Results
+from sojourn.stats import Estimate
+from sojourn.study.compare import NO_DIFFERENCE, Comparison, Difference
+from sojourn.study.sweep.model import Swept
 
 WIDE = 4
 
@@ -34,7 +33,7 @@ def show(results: Results) -> None:
     rows = [name for name in rows if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     count = len(results.seeds)
     title = f"{results.scenario.name}: mean ± 95 % over {count} seed{'s' if count > 1 else ''}"
-    if all(one.point.world == "fluid" for one in results.outcomes):
+    if not any(worlds.find(one.point.world).seeded for one in results.outcomes):
         title = f"{results.scenario.name}: fluid equations, which have no seeds"
     heads = [heading(name) for name in rows]
     cells = [
@@ -78,9 +77,6 @@ MOST_ROWS = 60
 
 def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
     """Print mean and 95 % half-width of some metrics, one row a combination and algorithm."""
-    from sojourn.errors import InputError
-    from sojourn.stats import Estimate
-
     summary = swept.summary()
     names = summary["metric"].unique(maintain_order=True).to_list()
     for name in metrics or []:
@@ -104,9 +100,6 @@ def show_sweep(swept: Swept, metrics: list[str] | None = None) -> None:
 
 def difference(one: Difference, factor: float) -> str:
     """Return the effect with its half-width, or ``=`` where no difference is shown."""
-    from sojourn.stats import Estimate
-    from sojourn.study.compare import NO_DIFFERENCE
-
     effect = one.effect
     if effect.mean is None:
         return "-"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from sojourn import _core
+from sojourn.algorithms.builtin import parameters
 from sojourn.cli.common import (
     Dask,
     Json,
@@ -22,11 +25,20 @@ from sojourn.cli.common import (
     resumable,
     scenario_file,
 )
-
-if TYPE_CHECKING:
-    from sojourn.spec.scenario import Scenario
-    from sojourn.study.tune.ranking import Objective
-    from sojourn.study.tune.run import Tune, Tuned
+from sojourn.cli.rank_table import ranking_json, show_ranking
+from sojourn.cli.run import write_report
+from sojourn.cli.sweep import pair
+from sojourn.errors import InputError, disk
+from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.plan import measured, queues
+from sojourn.spec.scenario import Scenario, load
+from sojourn.study.axes import cells, listed, spaced
+from sojourn.study.compare import check_metric
+from sojourn.study.tune.advice import findings, line, sentences
+from sojourn.study.tune.model import AIMS, Tune, Tuned
+from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
+from sojourn.study.tune.run import tune as run_tune
+from sojourn.study.tune.search_space import knobs
 
 TABLES = (".csv", ".parquet")
 
@@ -139,9 +151,6 @@ def tune(
     dask: Dask = None,
 ) -> None:
     """Find parameters for a link: try settings, confirm the best on fresh seeds, say what to set."""
-    from sojourn.errors import InputError
-    from sojourn.study.tune.ranking import Objective
-
     if file.suffix in TABLES:
         for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
             if given:
@@ -152,9 +161,6 @@ def tune(
     for option, value in (("ties", ties), ("sums", sums), ("places", places)):
         if value is not None:
             raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
-    from sojourn.spec.scenario import load
-    from sojourn.study.tune.run import AIMS
-    from sojourn.study.tune.run import tune as run_tune
 
     scenario = load(file)
     aims = [Objective.parse(one) for one in metric or AIMS]
@@ -173,14 +179,6 @@ def tune(
 def _plan(
     scenario: Scenario, aqms: list[str], aims: list[Objective], ranges: list[str], lists: list[str], by: str
 ) -> Tune:
-    from sojourn.api import canonical
-    from sojourn.cli.sweep import pair
-    from sojourn.errors import InputError
-    from sojourn.spec.plan import measured, queues
-    from sojourn.study.axes import cells, listed, spaced
-    from sojourn.study.compare import check_metric
-    from sojourn.study.tune.run import Tune
-    from sojourn.study.tune.search_space import knobs
 
     for aim in aims:
         check_metric(scenario, "metric", aim.metric)
@@ -203,16 +201,11 @@ def _plan(
 
 
 def _parameters(specs: list[str]) -> set[str]:
-    from sojourn import _core
-    from sojourn.study.tune.search_space import schema
 
-    return {one["name"] for spec in specs for one in schema(_core.spec_info(spec)["name"])}
+    return {one["name"] for spec in specs for one in parameters(_core.spec_info(spec)["name"])}
 
 
 def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:
-    from dataclasses import replace
-
-    from sojourn.api import canonical
 
     if baseline is not None:
         changes["baseline"] = canonical(baseline)
@@ -229,9 +222,6 @@ def _rank_table(
     places: str | None,
     json: bool,
 ) -> None:
-    from sojourn.cli.rank_table import ranking_json, show_ranking
-    from sojourn.errors import InputError
-    from sojourn.study.tune.ranking import Ranking, read_table, read_ties
 
     values = read_table(file)
     if not wanted:
@@ -245,8 +235,6 @@ def _rank_table(
 
 
 def _show(tuned: Tuned, json: bool) -> None:
-    from sojourn.cli.rank_table import ranking_json, show_ranking
-    from sojourn.study.tune.advice import findings, line, sentences
 
     results, baseline = tuned.comparison.results, tuned.comparison.baseline
     if not json:
@@ -286,8 +274,6 @@ def _show(tuned: Tuned, json: bool) -> None:
 def write_tuned(tuned: Tuned) -> Path:
     """Write the report of the search and that of the confirmation."""
     from sojourn import report
-    from sojourn.cli.run import write_report
-    from sojourn.errors import disk
 
     assert tuned.directory is not None
     write_report(tuned.comparison.results)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sojourn.record import Record
+from sojourn.stats.batch_means import heavy_tail
+from sojourn.stats.warmup import settled_after
 
 LEAST_UTILIZATION = 0.5
 FEW_PACKETS = 3
@@ -57,8 +59,6 @@ def _heavy(record: Record) -> list[str]:
     """Return which traffic has sizes with so heavy a tail that means converge slowly."""
     import numpy as np
 
-    from sojourn.stats.batch_means import heavy_tail
-
     found: list[str] = []
     if not record.data["objects"]["bytes"]:
         return found
@@ -76,8 +76,6 @@ def _heavy(record: Record) -> list[str]:
 def _late(record: Record) -> str | None:
     """Return that the queue was still settling after the warm-up, if it matters for its mean."""
     import numpy as np
-
-    from sojourn.stats.warmup import settled_after
 
     values = record.samples("mean_packets").astype(np.float64, copy=False)
     warmup, end = record.window

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sojourn.papers.claims import ClaimResult, Verdict
 
 if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 

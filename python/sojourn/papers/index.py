@@ -11,7 +11,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import Verdict
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.runner.store import write_whole
 

@@ -5,14 +5,10 @@ It is made of the same verdicts as the report, and small enough to be kept under
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sojourn import _core
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import ClaimResult
-
-if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 
 
 def summary(result: Reproduction) -> str:

@@ -15,10 +15,10 @@ from sojourn.papers.claims import Claim, ClaimResult, Finding, load_claims, rows
 from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.published import Counterpart
 from sojourn.papers.real import Testbed
-from sojourn.worlds.simulated.executors import Reduce
+from sojourn.worlds import Reduce
 
 if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
     from sojourn.report import Section
 
 #: The worlds in which a claim is judged unless the real one is asked for; of several, the first.

@@ -15,7 +15,7 @@ from sojourn.papers.answers import answers
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.manifest import facts
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
 

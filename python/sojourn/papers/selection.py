@@ -101,3 +101,8 @@ def default_directory(paper: Paper, selection: Selection) -> Path:
     version = getattr(paper.measure, "version", "")
     parts = (name, *selection.aqms, *selection.arms, _core.CORE_VERSION, version)
     return Path("results") / f"{name}-{digest(*parts, length=8)}"
+
+
+def command(paper: Paper, selection: Selection) -> str:
+    """Return the command that makes or continues the same."""
+    return f"sojourn reproduce {paper.id} {selection.options}".strip()

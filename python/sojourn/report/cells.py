@@ -10,6 +10,7 @@ import polars as pl
 
 from sojourn.format import MISSING, PLUS_MINUS, Scale, estimate, number, probability, scale
 from sojourn.metrics import label
+from sojourn.plots.theme import styles
 from sojourn.report.document import Column, Table
 
 _INTERVAL = "_ci95"
@@ -151,6 +152,5 @@ def _cell(value: object, kind: str, labels: Mapping[str, tuple[str, str]]) -> Ce
 
 
 def _spec_labels(specs: list[str]) -> dict[str, tuple[str, str]]:
-    from sojourn.plots.theme import styles
 
     return {spec: (look.title, look.colour) for spec, look in styles(specs).items()} if specs else {}

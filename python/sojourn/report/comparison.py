@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import label
 from sojourn.report.document import Block, Column, Document, Figure, Section, Table
 from sojourn.report.results import for_results, metric_column
-
-if TYPE_CHECKING:
-    from sojourn.study.compare import Comparison
+from sojourn.study.compare import Comparison
 
 
 def for_comparison(comparison: Comparison) -> Document:
@@ -53,7 +51,6 @@ def _lead(comparison: Comparison) -> str:
 
 
 def _blocks(comparison: Comparison) -> list[Block]:
-    from sojourn import plots
 
     found: list[Block] = []
     runs = comparison.results.runs

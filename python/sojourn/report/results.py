@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from sojourn import _core, plots, worlds
 from sojourn.format import quantity
 from sojourn.metrics import display, label, shown
+from sojourn.plots.theme import labels
 from sojourn.report.document import (
     Block,
     Code,
@@ -71,11 +73,15 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     seeds = results.runs["seed"].unique().sort().to_list()
     summary = results.summary()
     name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
+    world = worlds.find(manifest.get("world", "simulated"))
     sections = [
         Section("What was run", _what(scenario, specs, seeds)),
         Section("Results", [*_warnings(results), *_results(summary, specs)]),
         Section("Over time", _over_time(results, specs, seeds, registry)),
-        Section("How long packets wait", _waiting(results, seeds, manifest.get("world") == "real")),
+        Section(
+            "How long packets wait",
+            _waiting(results, seeds, world.real_time),
+        ),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
@@ -198,7 +204,6 @@ def _warnings(results: ResultsLike) -> list[Block]:
 
 
 def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
-    from sojourn import plots
 
     marked = summary.filter((pl.col("metric") == "mark_ratio") & (pl.col("mean") > 0)).height > 0
     metrics = [m for m in shown("summary") if m != "mark_ratio" or marked]
@@ -221,7 +226,6 @@ def _means(n: object) -> str:
 def _over_time(
     results: ResultsLike, specs: Sequence[str], seeds: Sequence[int], registry: Registry | None
 ) -> list[Block]:
-    from sojourn import plots
 
     if not seeds:
         return []
@@ -249,7 +253,6 @@ def _over_time(
 
 
 def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[Block]:
-    from sojourn import plots
 
     distribution = getattr(results, "distribution", None)
     if distribution is None:
@@ -298,8 +301,6 @@ def _all_metrics(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
 
 def _metric_rows(summary: pl.DataFrame, specs: Sequence[str], names: Sequence[str], caption: str) -> Table:
     """Lay out one metric a row, one algorithm a column."""
-    from sojourn.plots.theme import labels
-
     titles = labels(specs)
     frame = pl.DataFrame(
         {
@@ -327,7 +328,6 @@ def _known(summary: pl.DataFrame, metric: str) -> bool:
 
 
 def _parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
-    from sojourn.plots.theme import labels
 
     registry = _registry(registry)
     found: list[Block] = []
@@ -388,10 +388,8 @@ def _setting(value: object) -> str:
 
 def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
     try:
-        from sojourn import _core
-
         info = _core.spec_info(spec)
-    except (ImportError, ValueError):
+    except ValueError:
         return (spec.split() or [""])[0], {}
     return str(info["name"]), info["values"]
 
@@ -399,10 +397,6 @@ def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
 def _registry(registry: Registry | None) -> Registry:
     if registry is not None:
         return registry
-    try:
-        from sojourn import _core
-    except ImportError:
-        return {}
     return {str(entry["name"]): entry for entry in (*_core.algorithms(), *_core.schedulers())}
 
 

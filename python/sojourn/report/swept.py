@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label, shown
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
 from sojourn.report.results import metric_column
-from sojourn.study.axes import magnitudes
-
-if TYPE_CHECKING:
-    from sojourn.study.axes import Axis
-    from sojourn.study.sweep.run import Swept
+from sojourn.study.axes import Axis, magnitudes
+from sojourn.study.sweep.model import Swept
 
 MOST_LINES = 8
 
@@ -69,7 +66,6 @@ def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[Block]:
-    from sojourn import plots
 
     first = next((axis for axis in axes if len(axis.values) > 1 and magnitudes(axis) is not None), None)
     found = None if first is None else magnitudes(first)
@@ -99,6 +95,7 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
+
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
     columns |= {name: metric_column(name, f"{name}_ci95") for name in shown("sweep") if name in rows.columns}
     return Table(rows, "Means over the seeds", columns)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
 from sojourn.report.results import metric_column
+from sojourn.study.tune.advice import sentences
+from sojourn.study.tune.model import Tuned
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
-
-if TYPE_CHECKING:
-    from sojourn.study.tune.run import Tuned
 
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
 
@@ -31,8 +29,6 @@ def for_tuned(tuned: Tuned) -> Document:
     Document
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
-    from sojourn.study.tune.advice import sentences
-
     advice: list[Block] = []
     for spec in tuned.chosen:
         told = sentences(tuned, spec)
@@ -72,7 +68,6 @@ def for_tuned(tuned: Tuned) -> Document:
 
 
 def _tried(tuned: Tuned) -> list[Block]:
-    from sojourn import plots
 
     frame = tuned.table()
     names = [aim.metric for aim in tuned.plan.objectives]

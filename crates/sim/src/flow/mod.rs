@@ -2,10 +2,12 @@
 
 mod connection;
 mod group;
+mod hosts;
 mod index;
 
-pub(crate) use connection::{AppState, Connection, Pools, Task};
+pub(crate) use connection::{Connection, Pools, Task};
 pub(crate) use group::Group;
+pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
 
 use crate::{
@@ -59,15 +61,9 @@ impl Flow {
         }
     }
 
-    /// A packet leaves the source: it gets the class under which the network knows it.
-    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
-        let marker = match &mut self.endpoint {
-            Endpoint::Tcp(connection) => connection.marker(),
-            Endpoint::Udp(udp) => udp.marker.as_deref_mut(),
-        };
-        if let Some(marker) = marker {
-            packet.class = marker.mark(now, packet.bytes, packet.class);
-        }
+    /// What it has done so far, with `offered` packets at the measured queue.
+    pub(crate) fn snapshot(&self, offered: u32) -> WarmupSnapshot {
+        WarmupSnapshot { offered, dropped: self.losses.dropped, tally: self.tally() }
     }
 }
 
@@ -95,6 +91,15 @@ pub(crate) struct Udp {
     pub(crate) goodput: u64,
     /// What stands between it and the network.
     pub(crate) marker: Option<Box<EdgeMarker>>,
+}
+
+impl Udp {
+    /// A packet leaves the source: it gets the class under which the network knows it.
+    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
+        if let Some(marker) = &mut self.marker {
+            packet.class = marker.mark(now, packet.bytes, packet.class);
+        }
+    }
 }
 
 /// What a flow had done when the window opened: packets offered to the measured queue, packets dropped, and the

@@ -5,12 +5,14 @@
 //! asked again, until it lets one go.
 
 use super::{
+    QueueOps,
     packet_ring::PacketRing,
     stats::{QueueStats, QueuedPacket},
 };
 use crate::{
+    engine::CalendarQueue,
     packet::Packet,
-    record::{Counters, Sampled},
+    record::{Counters, Recorder, Sampled},
 };
 use sojourn_aqm::{Aqm, Cause, Hooks, IgnoresContents, Limit, Overflow, Random, Stream, Time, Verdict};
 use std::any::Any;
@@ -55,6 +57,10 @@ impl Fifo {
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.buffer.ring.iter().map(|one| &one.packet)
     }
+    #[inline(always)]
+    pub(super) fn packet(&self, slot: usize) -> &Packet {
+        &self.buffer.ring.popped(slot).packet
+    }
     pub(super) fn aqm(&self) -> &dyn Aqm {
         &*self.aqm
     }
@@ -62,7 +68,13 @@ impl Fifo {
     /// The way in and out, whatever the algorithm is.
     #[inline(always)]
     pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
-        FifoRef { buffer: &mut self.buffer, stats, aqm: &mut *self.aqm, hooks: self.hooks, looks: true }
+        FifoRef {
+            buffer: &mut self.buffer,
+            stats,
+            aqm: &mut *self.aqm,
+            hooks: self.hooks,
+            counts_occupancy: true,
+        }
     }
 
     /// The queue with its algorithm known to be an `A`: the ring keeps no occupancy for it.
@@ -72,7 +84,7 @@ impl Fifo {
     ) -> Option<FifoRef<'a, A>> {
         let aqm = (&mut *self.aqm as &mut dyn Any).downcast_mut::<A>()?;
         let hooks = aqm.hooks();
-        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, looks: false })
+        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, counts_occupancy: false })
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
@@ -88,20 +100,19 @@ pub(super) struct Buffer {
     pub(super) victims: Stream,
 }
 
-/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when it is asked and whether it
-/// looks at who waits: nothing of it is looked up for a packet.
+/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is which hooks it has, and whether
+/// it reads what the queue contains.
 pub(crate) struct FifoRef<'a, A: ?Sized> {
     pub(super) buffer: &'a mut Buffer,
     pub(crate) stats: &'a mut QueueStats,
     pub(super) aqm: &'a mut A,
     pub(super) hooks: Hooks,
-    pub(super) looks: bool,
+    pub(super) counts_occupancy: bool,
 }
 
-impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
-    /// A packet arrives; whether it just waits, and there is nothing to tell.
+impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
         self.stats.arrival(now, packet);
         let mut just_waits = true;
         if !self.buffer.ring.has_room(packet.bytes) {
@@ -120,49 +131,68 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
             }
         }
         self.stats.counters.enter(now, self.buffer.ring.len(), packet.bytes);
-        self.buffer.ring.push(packet, now, self.stats.latest(), self.looks);
+        self.buffer.ring.push(packet, now, self.stats.latest(), self.counts_occupancy);
         just_waits
     }
 
-    /// The same once more, to be used up.
     #[inline(always)]
-    pub(crate) fn reborrow(&mut self) -> FifoRef<'_, A> {
-        FifoRef { buffer: self.buffer, stats: self.stats, aqm: self.aqm, ..*self }
+    fn dequeue(&mut self, now: u64) -> Option<usize> {
+        self.reborrow().take(now)
     }
 
-    /// Take the next packet to send, if there is one: it lies there until the next arrives.
     #[inline(always)]
-    pub(crate) fn dequeue(mut self, now: u64) -> Option<&'a Packet> {
-        while let Some(others) = self.buffer.ring.len().checked_sub(1) {
-            let place = self.buffer.ring.pop(self.looks);
-            let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
-                *self.buffer.ring.popped(place);
-            self.stats.counters.leave(now, others, bytes);
-            if self.hooks.departures && !self.lets_go(now, place, arrived) {
-                continue;
-            }
-            self.stats.departure(now, bytes, class, arrived);
-            return Some(&self.buffer.ring.popped(place).packet);
-        }
-        self.stats.rest(now);
-        None
+    fn packet(&self, slot: usize) -> &Packet {
+        &self.buffer.ring.popped(slot).packet
     }
 
-    /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
     #[inline(never)]
-    pub(crate) fn on_idle(&mut self, now: u64) {
+    fn on_idle(&mut self, now: u64) {
         self.aqm.on_idle(Time(now));
     }
 
-    /// Packets that wait.
-    pub(crate) fn len(&self) -> u32 {
+    #[inline(always)]
+    fn stats(&mut self) -> &mut QueueStats {
+        self.stats
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
         self.buffer.ring.len()
     }
 
-    /// Whether packets may be dropped or marked when they leave.
     #[inline(always)]
-    pub(crate) fn drops_late(&self) -> bool {
+    fn drops_at_dequeue(&self) -> bool {
         self.hooks.departures
+    }
+
+    #[inline(always)]
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+        recorder.sample_one(now, self.reborrow(), calendar);
+    }
+}
+
+impl<A: Aqm + ?Sized> FifoRef<'_, A> {
+    /// A copy for one call: what calls that are not inlined get is in memory, and the original need not be.
+    #[inline(always)]
+    fn reborrow(&mut self) -> FifoRef<'_, A> {
+        FifoRef { buffer: self.buffer, stats: self.stats, aqm: self.aqm, ..*self }
+    }
+
+    #[inline(always)]
+    fn take(mut self, now: u64) -> Option<usize> {
+        while let Some(others) = self.buffer.ring.len().checked_sub(1) {
+            let slot = self.buffer.ring.pop(self.counts_occupancy);
+            let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
+                *self.buffer.ring.popped(slot);
+            self.stats.counters.leave(now, others, bytes);
+            if self.hooks.departures && !self.lets_go(now, slot, arrived) {
+                continue;
+            }
+            self.stats.departure(now, bytes, class, arrived);
+            return Some(slot);
+        }
+        self.stats.rest(now);
+        None
     }
 
     /// The buffer is full: whether an arriving packet may wait after all.
@@ -217,7 +247,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
     #[inline(always)]
     fn lets_go(&mut self, now: u64, place: usize, arrived: u64) -> bool {
         let Buffer { ring, rng, .. } = &mut *self.buffer;
-        let view = ring.popped(place).packet.view(arrived);
+        let view = ring.popped_mut(place).packet.view(arrived);
         match self.aqm.on_departure(Time(now), &view, &ring.view(), rng) {
             Verdict::Pass => true,
             verdict => self.carry_out_late(verdict, now, place),
@@ -228,7 +258,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
     #[cold]
     #[inline(never)]
     fn carry_out_late(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
-        let QueuedPacket { packet, number, .. } = self.buffer.ring.popped(place);
+        let QueuedPacket { packet, number, .. } = self.buffer.ring.popped_mut(place);
         match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {

@@ -6,19 +6,22 @@
 mod classful;
 mod fifo;
 mod loss_log;
+mod ops;
 mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
 pub(crate) use loss_log::{LossContext, LossLog};
+pub(crate) use ops::QueueOps;
 pub use stats::Outcome;
 pub(crate) use stats::QueueStats;
 
 use crate::{
+    engine::CalendarQueue,
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Backlog, Counters, Sampled},
+    record::{Backlog, Counters, Recorder, Sampled},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -159,34 +162,6 @@ impl Port {
         self.stats.counters.pass(now, packets, bytes, self.stats.busy);
     }
 
-    /// A packet arrives; whether it just waits, and there is nothing to tell.
-    #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
-            Backend::Classful(classful) => {
-                classful.enqueue(now, packet, &mut self.stats);
-                self.stats.outcomes.is_empty()
-            }
-        }
-    }
-
-    /// Take the next packet to send, if there is one: it lies there until the next arrives.
-    #[inline(always)]
-    pub(crate) fn dequeue(&mut self, now: u64) -> Option<&Packet> {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
-            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats),
-        }
-    }
-
-    /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
-    pub(crate) fn on_idle(&mut self, now: u64) {
-        if let Backend::Fifo(fifo) = &mut self.queue {
-            fifo.access(&mut self.stats).on_idle(now);
-        }
-    }
-
     /// The queue, if it is one FIFO with an algorithm `A`.
     pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
         match &mut self.queue {
@@ -209,6 +184,62 @@ impl Port {
             Backend::Fifo(fifo) => fifo.on_timer(now),
             Backend::Classful(classful) => classful.on_timer(now),
         }
+    }
+}
+
+impl QueueOps for Port {
+    #[inline(always)]
+    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
+            Backend::Classful(classful) => {
+                classful.enqueue(now, packet, &mut self.stats);
+                self.stats.outcomes.is_empty()
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, now: u64) -> Option<usize> {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
+            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats).then_some(0),
+        }
+    }
+
+    #[inline(always)]
+    fn packet(&self, slot: usize) -> &Packet {
+        match &self.queue {
+            Backend::Fifo(fifo) => fifo.packet(slot),
+            Backend::Classful(classful) => classful.taken(),
+        }
+    }
+
+    /// A scheduler notices by itself.
+    fn on_idle(&mut self, now: u64) {
+        if let Backend::Fifo(fifo) = &mut self.queue {
+            fifo.access(&mut self.stats).on_idle(now);
+        }
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut QueueStats {
+        &mut self.stats
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.backlog().0
+    }
+
+    #[inline(always)]
+    fn drops_at_dequeue(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+        recorder.sample(now, std::slice::from_mut(self));
+        recorder.file_next(now, calendar);
     }
 }
 

@@ -102,7 +102,12 @@ impl PacketRing {
 
     /// What was taken last: it lies there until the next is pushed.
     #[inline(always)]
-    pub(super) fn popped(&mut self, place: usize) -> &mut QueuedPacket {
+    pub(super) fn popped(&self, place: usize) -> &QueuedPacket {
+        &self.places[place]
+    }
+
+    #[inline(always)]
+    pub(super) fn popped_mut(&mut self, place: usize) -> &mut QueuedPacket {
         &mut self.places[place]
     }
 

@@ -14,8 +14,9 @@ pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use histogram::Histogram;
 pub(crate) use integrals::Backlog;
-pub(crate) use recorder::{Recorder, Sampled, conserved, port_conserves};
+pub(crate) use recorder::{Recorder, RunResult, Sampled, conserved, port_conserves};
 
+use crate::path::FastPath;
 use sojourn_aqm::{Cause, Time};
 
 /// Everything measured in one run.
@@ -39,6 +40,8 @@ pub struct Record {
     pub cwnd: CwndColumns,
     /// Events handled, for benchmarks.
     pub events: u64,
+    /// Whether the run took the fast path, or why not.
+    pub fast_path: FastPath,
 }
 
 /// The time that statistics cover.

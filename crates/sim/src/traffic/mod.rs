@@ -2,7 +2,7 @@
 //! algorithms under one seed meet the same demand.
 
 mod edge;
-mod web;
+pub(crate) mod web;
 
 pub(crate) use edge::{Edge, EdgeMarker};
 pub(crate) use web::WebSessions;

@@ -9,7 +9,7 @@ import polars as pl
 from sojourn.papers.claims import Verdict
 from sojourn.papers.raqm2005 import figures
 from sojourn.papers.raqm2005.experiments import FIGURES
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Column, Figure, Section, Table, Text
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from sojourn import rules
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.taildrop2001 import figures
 from sojourn.papers.taildrop2001.experiments import FLOWS, FTP, LIMITS, SESSIONS, TESTBED, WEB, printed
 from sojourn.papers.taildrop2001.measures import over

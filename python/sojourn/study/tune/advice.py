@@ -11,8 +11,8 @@ from sojourn.metrics import label, text
 from sojourn.results import Results
 from sojourn.spec.plan import measured, queues
 from sojourn.stats import holm, mean_ci, paired
+from sojourn.study.tune.model import AIMS, Tune, Tuned
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.run import AIMS, Tune, Tuned
 
 
 class Finding(NamedTuple):

@@ -36,10 +36,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sojourn import _core
-from sojourn.api import canonical
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
 from sojourn.record import Record
+from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.units import Wrong, number
 from sojourn.worlds.real.tun import Tun
 
