@@ -102,8 +102,8 @@ pub(crate) fn run(plan: &Plan, seed: u64) -> Record {
     simulation.run(&Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All of `record` but the number of events and the path taken, with one number per line. Two records are equal if and
-/// only if their texts are: floats are printed without loss.
+/// All of `record` but the number of events and the path taken, with one number per line. Two records are
+/// equal if and only if their texts are: floats are printed without loss.
 pub(crate) fn text(record: &Record) -> String {
     format!("{:#?}", Record { events: 0, fast_path: FastPath::None, ..record.clone() })
 }

@@ -239,7 +239,7 @@ impl QueueOps for Port {
 
     fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
         recorder.sample(now, std::slice::from_mut(self));
-        recorder.file_next(now, calendar);
+        recorder.schedule_next(now, calendar);
     }
 }
 

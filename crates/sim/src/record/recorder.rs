@@ -148,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// Take the last sample, which events before `end` do not include.
+    /// Take the sample at `end`, after the last event.
     pub(crate) fn sample_at_end(&mut self, end: u64, ports: &mut [Port]) {
         if self.interval > 0 && end.is_multiple_of(self.interval) {
             self.sample(end, ports);
@@ -164,11 +164,11 @@ impl Recorder {
         calendar: &mut CalendarQueue<Packet>,
     ) {
         self.queues[0].sample(now, self.interval as f64, &mut queue);
-        self.file_next(now, calendar);
+        self.schedule_next(now, calendar);
     }
 
     /// Schedule the next sample.
-    pub(crate) fn file_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
+    pub(crate) fn schedule_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
         calendar.push(Event::new(now + self.interval, 0, EventKind::Sample, 0));
     }
 

@@ -213,7 +213,7 @@ impl Simulation {
             calendar.push_timer(Event::new(window.0, u64::MAX, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.file_next(0, calendar);
+            log.recorder.schedule_next(0, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {

@@ -1,5 +1,5 @@
-//! Web traffic: sessions request pages, a page consists of objects, and each object is fetched over a connection of
-//! its own (HTTP/1.0), as in ns-2's WebTraf.
+//! Web traffic: sessions request pages, a page consists of objects, and each object is fetched over a
+//! connection of its own (HTTP/1.0), as in ns-2's WebTraf.
 //!
 //! ```text
 //! page:    requests its first object at once, every other object one object_gap after the previous one
@@ -10,8 +10,8 @@
 //! next:    the next page starts page_gap after the end of the page, or after its start
 //! ```
 //!
-//! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and object. Only
-//! the start of the next page depends on how fast the previous one was transferred.
+//! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and
+//! object. Only the start of the next page depends on how fast the previous one was transferred.
 
 use super::Demand;
 use crate::{
@@ -100,7 +100,8 @@ impl WebSessions {
         calendar.push(Event::new(start, start, EventKind::Page, number));
     }
 
-    /// A session starts a page, or (`OF_GROUP`) a page requests its next object; returns the flow of the request.
+    /// A session starts a page, or (`OF_GROUP`) a page requests its next object; returns the flow of the
+    /// request.
     pub(crate) fn on_page(
         &mut self,
         hosts: &mut Hosts,
@@ -174,8 +175,8 @@ impl WebSessions {
         calendar.push(Event::new(from + gap, gap, EventKind::Page, number));
     }
 
-    /// Request the next object of a page: add the connections of request and response, and return the flow of the
-    /// request.
+    /// Request the next object of a page: add the connections of request and response, and return the flow of
+    /// the request.
     fn request_object(
         &mut self,
         hosts: &mut Hosts,
@@ -237,7 +238,8 @@ impl WebSessions {
         }
     }
 
-    /// The client aborts the object of `request`, unless it has arrived; whether it did. Both ends then stop sending.
+    /// The client aborts the object of `request`, unless it has arrived; whether it did. Both ends then stop
+    /// sending.
     pub(crate) fn give_up(
         &mut self,
         hosts: &mut Hosts,
@@ -282,8 +284,8 @@ impl WebSessions {
     }
 }
 
-/// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the server has
-/// the request, or the client has the object.
+/// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the
+/// server has the request, or the client has the object.
 pub(crate) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
