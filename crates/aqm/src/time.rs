@@ -17,6 +17,9 @@ impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
 
+    /// Later than every event.
+    pub const NEVER: Time = Time(u64::MAX);
+
     /// Seconds since the start, for printing and for formulas.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
@@ -72,6 +75,12 @@ impl Add for Span {
     type Output = Span;
     fn add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Span) {
+        *self = *self + other;
     }
 }
 

@@ -1,36 +1,37 @@
 //! Real packets through the simulator's queues.
 //!
-//! A gateway stands between network namespaces. It reads IP packets from TUN devices, takes them through the very
-//! queues and links that `sojourn-sim` simulates, and writes them out when they are due. Everything between reading
-//! and writing happens in virtual time ([`Engine`]): a departure is due when the link clock says so, not when the
-//! host gets round to it, so a host that is late delivers late but the rate stays exact. How late it was is measured.
+//! A gateway connects network namespaces. It reads IP packets from TUN devices, passes them through the same
+//! queues and links that `sojourn-sim` simulates, and writes them at their departure times. Everything
+//! between reading and writing happens in virtual time ([`Engine`]): a departure time follows from the link
+//! clock, not from when the host runs the gateway. A busy host therefore delivers packets late, but the rate
+//! stays exact, and the lateness is recorded.
 //!
-//! [`Plan`] says what to build, [`Gateway`] runs it in a thread of its own, [`Outcome`] is what it leaves behind.
-//! Inside: `packet` (headers), `segment` (the kernel's super-packets), `routes` (which host has an address), `flows`
-//! (who sends), `engine` (virtual time) with its `agenda` (what is due), `awake` (processors that must not sleep),
-//! `device` (file descriptors, the clock and the scheduler).
-//! This is the only crate that reads a clock or needs `unsafe`, and both are in `device` alone.
+//! A [`Plan`] describes a gateway, [`Gateway`] runs it in a thread of its own, and a [`GatewayRecord`] holds
+//! the results. Modules: `packet` (headers), `segment` (segmentation of super-packets), `routes` (the host of
+//! an address), `flows` (connections), `engine` (virtual time) with `events` (pending events), `cpu_idle`
+//! (keeps processors out of idle states), `device` (file descriptors, clock, scheduler). Only `device` reads
+//! a clock or contains `unsafe` code.
 
-mod agenda;
-mod awake;
 mod checksum;
+mod cpu_idle;
 mod device;
 mod engine;
+mod events;
 mod flows;
 mod gateway;
 mod goodput;
-mod outcome;
 mod packet;
 mod plan;
+mod record;
 mod routes;
 mod segment;
 mod setup;
 
-pub use awake::Awake;
+pub use cpu_idle::IdleGuard;
 pub use engine::Engine;
-pub use flows::Ends;
+pub use flows::{Endpoint, Ends};
 pub use gateway::{Gateway, GatewayError, Live};
-pub use outcome::{Outcome, Tally};
-pub use packet::{Header, Malformed, mark, parse};
+pub use packet::{Fragment, Header, Malformed, Ports, Tcp, mark, parse};
 pub use plan::{Device, Host, Plan, Rule, Side, Transport};
+pub use record::{GatewayRecord, Stats};
 pub use segment::{Offload, split};

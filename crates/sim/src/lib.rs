@@ -26,6 +26,6 @@ pub use path::{FastPath, SlowPathReason};
 pub use plan::Plan;
 pub use record::{
     ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
-    QueueSeries, Record, Series,
+    QueueSeries, Record, Series, Window,
 };
 pub use sim::{Control, Simulation};

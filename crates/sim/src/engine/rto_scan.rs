@@ -65,7 +65,7 @@ impl RtoScan {
     }
 
     /// The deadline of a timer has changed at `now` from `old` to `new`. A later deadline needs no action:
-    /// the next scan finds it. `old` is never for a timer that is not scanned yet.
+    /// the next scan finds it. `old` is `tcp::NEVER` for a timer that is not scanned yet.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,

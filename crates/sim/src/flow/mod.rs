@@ -14,6 +14,7 @@ use crate::{
     engine::{FlowTimer, RtoEvent, Timers},
     packet::Packet,
     path::Route,
+    record::Window,
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
 };
@@ -118,13 +119,6 @@ pub(crate) struct WarmupSnapshot {
     pub(crate) tally: Tally,
 }
 
-/// An interval of time, half open.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
-    pub(crate) from: Time,
-    pub(crate) to: Time,
-}
-
 /// Counters of delivered packets. Packets of a flow are numbered with 32 bits, so 32 bits are enough to count
 /// them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,7 +152,7 @@ impl Counts {
     #[inline]
     pub(crate) fn receive(&mut self, losses: &mut LossCounts, at: Time, sent: Time, window: Window) -> bool {
         // One comparison for both bounds.
-        if at.0.wrapping_sub(window.from.0) >= window.to.0 - window.from.0 {
+        if at.0.wrapping_sub(window.start.0) >= window.end.0 - window.start.0 {
             losses.outside += 1;
             return false;
         }

@@ -33,12 +33,12 @@ mod web;
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, Service},
     error::{PlanError, RunError},
-    flow::{Endpoint, Group, Hosts, WarmupSnapshot, Window},
+    flow::{Endpoint, Group, Hosts, WarmupSnapshot},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, offered},
+    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
 };
 use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -146,7 +146,7 @@ impl Simulation {
         let mut clock = Clock {
             calendar: CalendarQueue::new(),
             service: Service::NONE,
-            window: Window { from: Time(plan.warmup), to: Time(plan.duration) },
+            window: Window { start: Time(plan.warmup), end: Time(plan.duration) },
             end: plan.duration,
             horizon: 0,
             horizons,
@@ -215,11 +215,11 @@ impl Simulation {
         let in_flight = least.map_or(0, |bytes| network.bdp_packets(port, bytes));
         calendar.expect(count, 2 * count + in_flight);
         calendar.push_timer(Event::new(*end, u64::MAX, EventKind::End, 0));
-        if window.from > Time::ZERO {
-            calendar.push_timer(Event::new(window.from.0, u64::MAX, EventKind::Warmup, 0));
+        if window.start > Time::ZERO {
+            calendar.push_timer(Event::new(window.start.0, u64::MAX, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.file_next(0, calendar);
+            log.recorder.schedule_next(0, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {
@@ -282,7 +282,7 @@ impl Simulation {
         let World { clock, mut network, hosts, log, measured, .. } = self.world;
         network.each = Vec::new(); // no packet crosses them any more, and the record needs room
         let result = RunResult {
-            window: (clock.window.from.0, clock.window.to.0),
+            window: clock.window,
             network,
             ports: self.ports,
             hosts,
