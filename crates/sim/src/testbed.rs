@@ -3,7 +3,6 @@
 //! The caller enqueues packets and serves a link at the end of each transmission. Time is virtual: a caller
 //! that is late handles events in the order of their times.
 
-pub use crate::queue::Outcome;
 use crate::{
     error::{PlanError, RunError},
     link::{Link, LinkKind, RateTrace, TxTime},
@@ -12,6 +11,7 @@ use crate::{
     queue::{Port, QueueContext, QueueOps},
     record::{Record, Recorder, Window},
 };
+pub use crate::{queue::Outcome, record::Totals};
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn, Span, Time};
 
 /// A packet at a queue.
@@ -46,25 +46,6 @@ pub struct QueueSet {
     kinds: Vec<LinkKind>,
     ports: Vec<Port>,
     recorder: Recorder,
-}
-
-/// The counters of a queue since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets offered.
-    pub arrivals: u64,
-    /// Packets dropped, all causes.
-    pub drops: u64,
-    /// Packets marked, all causes.
-    pub marks: u64,
-    /// Packets handed to the transmitter.
-    pub departures: u64,
-    /// Bytes handed to the transmitter.
-    pub departed_bytes: u64,
-    /// Sum of their queueing delays, ns.
-    pub delay_sum: u128,
-    /// Packets in the queue.
-    pub queued: u32,
 }
 
 /// A link with an unbounded queue, which never drops a packet.

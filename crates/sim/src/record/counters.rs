@@ -7,8 +7,26 @@ use super::{
     histogram::Histogram,
     integrals::{Backlog, Changes, Integrals},
 };
-use crate::testbed::Totals;
 use sojourn_aqm::{Cause, Class};
+
+/// The counters of a queue since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Packets dropped, all causes.
+    pub drops: u64,
+    /// Packets marked, all causes.
+    pub marks: u64,
+    /// Packets handed to the transmitter.
+    pub departures: u64,
+    /// Bytes handed to the transmitter.
+    pub departed_bytes: u64,
+    /// Sum of their queueing delays, ns.
+    pub delay_sum: u128,
+    /// Packets in the queue.
+    pub queued: u32,
+}
 
 /// Counters since the start of the run, and integrals of the queue over time.
 #[derive(Clone, Debug, Default)]

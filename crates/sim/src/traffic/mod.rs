@@ -2,10 +2,8 @@
 //! algorithms under one seed meet the same demand.
 
 mod edge;
-pub(crate) mod web;
 
 pub(crate) use edge::{Edge, EdgeMarker};
-pub(crate) use web::WebSessions;
 
 use crate::{
     plan::validate::MAX_TIME,

@@ -1,35 +1,34 @@
-//! Web traffic: sessions request pages, a page consists of objects, and each object is fetched over a
-//! connection of its own (HTTP/1.0), as in ns-2's WebTraf.
+//! Web traffic: sessions request pages, a page has objects, and each object is sent over a connection of its
+//! own (HTTP/1.0), as in ns-2's WebTraf.
 //!
 //! ```text
-//! page:    requests its first object at once, every other object one object_gap after the previous one
-//! object:  a request of one packet from client to server, then the response from server to client; the
-//!          response is a second connection without SYN, as each direction has a congestion window of its own
-//! end:     of an object when its last byte reaches the client or the client aborts it; of a page with its
-//!          last object
-//! next:    the next page starts page_gap after the end of the page, or after its start
+//! page:    the first object is requested at once, each other one object_gap after the one before it
+//! object:  a request of one packet, client to server; then the object, server to client, over the same
+//!          opened connection: here a second one without SYN, since each direction has a window of its own
+//! end:     of an object when its last byte is at the client (or it was given up), of a page with its last object
+//! next:    page_gap after the end of the page (or after its start)
 //! ```
 //!
-//! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and
-//! object. Only the start of the next page depends on how fast the previous one was transferred.
+//! The demand of a session (servers, numbers and sizes of objects, gaps) is drawn by the numbers of session,
+//! page and object. Only the time of the next page depends on how fast the last one arrived.
 
-use super::Demand;
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},
     flow::{Endpoint, Hosts, Task},
     packet::Packet,
     plan::{self, validate::MAX_FLOWS},
     record::PageColumns,
+    traffic::Demand,
 };
 use sojourn_aqm::{Random, Stream};
 
-/// A web client and its pages.
+/// A user.
 struct Session {
     group: u32,
     index: u32,
     /// The row of its flows in the record.
     row: u32,
-    /// Its client node.
+    /// Index of its client node.
     client: u32,
     pages: u64,
     objects: u64,
@@ -39,51 +38,49 @@ struct Session {
 struct Page {
     session: u32,
     number: u64,
-    /// Its server node.
+    /// Index of its server node.
     server: u32,
-    /// The number of its first object within the session.
+    /// The number of its first object in the session, the number of its objects, of those requested...
     first: u64,
-    /// Its objects, those requested so far, and those being transferred.
     objects: u64,
-    requested: u64,
-    in_transfer: u64,
-    /// Whether an object was aborted.
-    is_incomplete: bool,
+    asked: u64,
+    /// ...and of those requested that have not ended.
+    open: u64,
+    /// Some were given up.
+    is_short: bool,
 }
 
-/// An object of a page.
+/// An object: its page, its row in the record, and the flow that carries it.
 struct Object {
     page: u32,
-    /// Its row in the record.
     row: u32,
-    /// The flow that carries it.
     response: u32,
 }
 
 /// All sessions, pages and objects of a run.
 #[derive(Default)]
-pub(crate) struct WebSessions {
+pub(super) struct WebSessions {
     sessions: Vec<Session>,
     pages: Vec<Page>,
     objects: Vec<Object>,
-    pub(crate) columns: PageColumns,
-    /// Whether the limit of connections was reached.
-    pub(crate) is_full: bool,
+    pub(super) columns: PageColumns,
+    /// Connections were refused because there were too many.
+    pub(super) is_full: bool,
 }
 
-/// The stream of `purpose` for page or object `number` of a session.
-fn stream_of(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
+/// The stream of `purpose` for the `number`-th page or object of a session.
+fn drawn(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
     demand.stream(purpose).indexed(u64::from(session)).indexed(number)
 }
 
-/// A uniform index below `count`.
-fn pick(count: u32, mut stream: Stream) -> u32 {
-    ((stream.uniform() * f64::from(count)) as u32).min(count - 1)
+/// One of `among`, each as likely.
+fn one_of(among: u32, mut stream: Stream) -> u32 {
+    ((stream.uniform() * f64::from(among)) as u32).min(among - 1)
 }
 
 impl WebSessions {
-    /// Add a session of web group `group`, whose first page starts at `start`.
-    pub(crate) fn add_session(
+    /// Add a session of web group `group`, which requests its first page at `start`.
+    pub(super) fn add_session(
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -93,16 +90,16 @@ impl WebSessions {
     ) {
         let of = &hosts.groups[group as usize];
         let clients = of.routes.len() as u32 / of.senders;
-        let client = pick(clients, of.demand.stream("client").indexed(u64::from(index)));
+        let client = one_of(clients, of.demand.stream("client").indexed(u64::from(index)));
         let row = of.first_row + index;
         let number = self.sessions.len() as u32;
         self.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
         calendar.push(Event::new(start, start, EventKind::Page, number));
     }
 
-    /// A session starts a page, or (`OF_GROUP`) a page requests its next object; returns the flow of the
-    /// request.
-    pub(crate) fn on_page(
+    /// The time of a session's next page, or (`OF_GROUP`) of a page's next object: the flow that starts with
+    /// the request.
+    pub(super) fn on_page(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -110,13 +107,13 @@ impl WebSessions {
         number: u32,
     ) -> Option<u32> {
         if number & OF_GROUP != 0 {
-            self.request_object(hosts, calendar, now, number & !OF_GROUP)
+            self.request(hosts, calendar, now, number & !OF_GROUP)
         } else {
-            self.start_page(hosts, calendar, now, number)
+            self.begin(hosts, calendar, now, number)
         }
     }
 
-    fn start_page(
+    fn begin(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -126,12 +123,12 @@ impl WebSessions {
         let session = &mut self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return None };
-        if now >= group.stop || web.pages.is_some_and(|max| session.pages >= u64::from(max)) {
+        if now >= group.stop || web.pages.is_some_and(|most| session.pages >= u64::from(most)) {
             return None;
         }
         let page = session.pages;
-        let objects = web.objects.count(&mut stream_of(&group.demand, "objects", session.index, page));
-        let server = pick(group.senders, stream_of(&group.demand, "server", session.index, page));
+        let objects = web.objects.count(&mut drawn(&group.demand, "objects", session.index, page));
+        let server = one_of(group.senders, drawn(&group.demand, "server", session.index, page));
         let row = self.pages.len() as u32;
         let first = session.objects;
         self.pages.push(Page {
@@ -140,9 +137,9 @@ impl WebSessions {
             server,
             first,
             objects,
-            requested: 0,
-            in_transfer: 0,
-            is_incomplete: false,
+            asked: 0,
+            open: 0,
+            is_short: false,
         });
         session.pages += 1;
         session.objects += objects;
@@ -156,10 +153,10 @@ impl WebSessions {
         if web.from_start {
             self.schedule_next_page(hosts, calendar, number, page, now);
         }
-        self.request_object(hosts, calendar, now, row)
+        self.request(hosts, calendar, now, row)
     }
 
-    /// Schedule the page after `page` of a session, one `page_gap` after `from`.
+    /// Schedule the next page of a session, `page_gap` after `from`; its last one was `page`.
     fn schedule_next_page(
         &self,
         hosts: &Hosts,
@@ -171,13 +168,13 @@ impl WebSessions {
         let session = &self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        let gap = web.page_gap.span(&mut stream_of(&group.demand, "page_gap", session.index, page));
+        let gap = web.page_gap.span(&mut drawn(&group.demand, "page_gap", session.index, page));
         calendar.push(Event::new(from + gap, gap, EventKind::Page, number));
     }
 
-    /// Request the next object of a page: add the connections of request and response, and return the flow of
+    /// Request the next object of a page: add the connections of request and response. Returns the flow of
     /// the request.
-    fn request_object(
+    fn request(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -196,18 +193,17 @@ impl WebSessions {
             return None;
         }
         let (owner, row, index) = (session.group, session.row, session.index);
-        let object = page.first + page.requested;
-        let bytes = web.size.count(&mut stream_of(&group.demand, "size", index, object));
-        page.requested += 1;
-        page.in_transfer += 1;
-        if page.requested < page.objects {
-            let gap = web.object_gap.span(&mut stream_of(&group.demand, "object_gap", index, object));
+        let object = page.first + page.asked;
+        let bytes = web.size.count(&mut drawn(&group.demand, "size", index, object));
+        page.asked += 1;
+        page.open += 1;
+        if page.asked < page.objects {
+            let gap = web.object_gap.span(&mut drawn(&group.demand, "object_gap", index, object));
             calendar.push(Event::new(now + gap, gap, EventKind::Page, OF_GROUP | number));
         }
         self.columns.bytes[number as usize] += bytes;
-        let patience = web
-            .patience
-            .map(|patience| patience.span(&mut stream_of(&group.demand, "patience", index, object)));
+        let patience =
+            web.patience.map(|patience| patience.span(&mut drawn(&group.demand, "patience", index, object)));
         let (size, requests) = (u64::from(web.request), group.requests);
         let route = (session.client * group.senders + page.server) as usize;
         let own = u64::from(index) << 32 | object & 0xffff_ffff;
@@ -223,8 +219,8 @@ impl WebSessions {
         Some(request)
     }
 
-    /// An object has arrived at its client.
-    pub(crate) fn on_object(
+    /// An object has arrived.
+    pub(super) fn on_object(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -234,13 +230,13 @@ impl WebSessions {
         let Object { response, row, .. } = self.objects[object as usize];
         if hosts.take_task(response) {
             hosts.objects.end_ns[row as usize] = now;
-            self.finish_object(hosts, calendar, now, object, true);
+            self.finish(hosts, calendar, now, object, true);
         }
     }
 
-    /// The client aborts the object of `request`, unless it has arrived; whether it did. Both ends then stop
-    /// sending.
-    pub(crate) fn give_up(
+    /// The session gives up the object of `request`: whether it still waited for it. Then both ends must
+    /// stop.
+    pub(super) fn give_up(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -251,12 +247,12 @@ impl WebSessions {
         let Task::Response(object) = response.task() else { return false };
         hosts.take_task(request);
         hosts.take_task(request + 1);
-        self.finish_object(hosts, calendar, now, object, false);
+        self.finish(hosts, calendar, now, object, false);
         true
     }
 
-    /// An object has arrived, or (`arrived` is false) was aborted.
-    fn finish_object(
+    /// An object has ended: it arrived or was given up.
+    fn finish(
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -266,13 +262,13 @@ impl WebSessions {
     ) {
         let number = self.objects[object as usize].page;
         let page = &mut self.pages[number as usize];
-        page.in_transfer -= 1;
-        page.is_incomplete |= !arrived;
-        if page.in_transfer > 0 || page.requested < page.objects {
+        page.open -= 1;
+        page.is_short |= !arrived;
+        if page.open > 0 || page.asked < page.objects {
             return;
         }
         let (session, last) = (page.session, page.number);
-        if !page.is_incomplete {
+        if !page.is_short {
             self.columns.end_ns[number as usize] = now;
         }
         let group = &hosts.groups[self.sessions[session as usize].group as usize];
@@ -284,20 +280,20 @@ impl WebSessions {
     }
 }
 
-/// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the
-/// server has the request, or the client has the object.
-pub(crate) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
+/// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the clock:
+/// the server has the request, or the client the object.
+pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
     match connection.task() {
         Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
-        // An event, since the client may abort the object before.
+        // As an event at that time: the object may be given up before.
         Task::Response(object) => calendar.push(Event::new(at, 0, EventKind::Object, object)),
         Task::Request(_) | Task::Nothing | Task::Transfer(_) => {}
     }
 }
 
-/// The server starts its response to `request` at `at`.
-pub(crate) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
+/// The server starts the response to `request` at `at`.
+pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
     calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
 }
