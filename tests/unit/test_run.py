@@ -20,7 +20,7 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.metrics.diagnostics import cautions
+from sojourn.metrics.diagnostics import diagnose
 from sojourn.results import Results
 from sojourn.runner.execute import execute
 from sojourn.runner.point import Point, points
@@ -238,7 +238,7 @@ def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
 def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["droptail", "red min_th 5p max_th 15p"], seeds=2)
     assert results.warnings == []
-    assert cautions(results.records[0]) == []
+    assert diagnose(results.records[0]) == []
 
 
 def test_seeds_that_all_give_the_same_are_told() -> None:

@@ -10,7 +10,7 @@ import typer
 
 from sojourn.cli.common import Json, Out, note, print_json
 from sojourn.cli.run import write_report
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import Store
 from sojourn.spec.toml import dumps
 from sojourn.study.shell_session import Session
@@ -90,7 +90,7 @@ def shell(
         seed=seed,
     ).checked()
     if out is not None:
-        claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
+        require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
         Store(out)  # refused before the program runs, not when its record is to be written
     started = time.time()
     code, record = run(request, command or [], peer, quiet, note)

@@ -22,7 +22,7 @@ MATTERS = 0.1
 ALIKE = "gave the same result: nothing random had an effect, and ± 0 does not say how sure it is"
 
 
-def cautions(record: Record) -> list[str]:
+def diagnose(record: Record) -> list[str]:
     """Return what is suspicious about a record, one sentence each."""
     queue = record.queues[0]
     name, seconds = queue["name"], record.seconds
@@ -92,7 +92,7 @@ def _late(record: Record) -> str | None:
 
 
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
-    """Return the cautions of several runs, each with how many runs of an algorithm it is about.
+    """Return the warnings of several runs, each with how many runs of an algorithm it is about.
 
     Examples
     --------
