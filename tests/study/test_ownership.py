@@ -1,8 +1,8 @@
 """A folder of results is of one study: others are refused before anything is written, the same goes on.
 
 Mutants seen to fail: each call of `require_owner` left out (run, sweep, tune, shell, compare-worlds,
-reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's overwritten; tables of
-the question before left where they are.
+reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's
+overwritten; tables of the question before left where they are.
 """
 
 from __future__ import annotations
