@@ -123,7 +123,7 @@ def test_the_commands_of_how_sure_run(tmp_path: Path):
         words = [program, *line.split()[1:]]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert "minus droptail, paired by seed" in done.stdout
+        assert "Difference from droptail (baseline), paired by seed" in done.stdout
     assert "narrow enough" in done.stderr
 
 
@@ -155,6 +155,14 @@ def typed(page: str, folder: Path) -> list[str]:
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         said.append(done.stdout)
     return said
+
+
+def test_the_commands_of_export_run(tmp_path: Path):
+    typed("export.md", tmp_path)
+    names = {path.name for path in tmp_path.glob("table*")}
+    assert names == {f"table{end}.csv" for end in ("", "-differences")} | {
+        "table.tex", *(f"table{end}.parquet" for end in ("", "-differences"))
+    }  # fmt: skip
 
 
 def test_the_commands_of_cluster_run(tmp_path: Path):

@@ -71,7 +71,7 @@ def test_screenshot_is_not_blank(run_page: Path) -> None:
 def test_dom_has_all_sections(run_page: Path) -> None:
     dom = browse(run_page, "--dump-dom")
     titles = (
-        "What was run", "Results", "Over time", "How long packets wait", "All metrics", "Parameters",
+        "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
         "How to repeat it",
     )  # fmt: skip
     for title in titles:

@@ -23,7 +23,7 @@ def plain(page: str) -> str:
 def test_has_everything_that_a_reader_asks_for(document: Document) -> None:
     titles = [b.title for b in document.blocks if isinstance(b, Section)]
     assert titles == [
-        "What was run", "Results", "Over time", "How long packets wait", "All metrics", "Parameters",
+        "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
         "How to repeat it",
     ]  # fmt: skip
     text = plain(report.render(document))

@@ -1,4 +1,4 @@
-"""The words of a command line, before a command reads them."""
+"""The words of a command line, before it is parsed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 def joined(arguments: list[str]) -> list[str]:
-    """Make one word of what follows -P and -L, which are the only options with two.
+    """Join the two words after -P and -L, the only options that take two, into one.
 
     Examples
     --------

@@ -4,6 +4,7 @@ from sojourn.metrics.evaluation import compute, metrics_version
 from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
+    PERCENT,
     WORLDS,
     Metric,
     Metrics,
@@ -21,6 +22,7 @@ from sojourn.metrics.registry import (
 
 __all__ = [
     "METRICS",
+    "PERCENT",
     "WORLDS",
     "Metric",
     "Metrics",

@@ -14,8 +14,13 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-# Each of these modules registers its formulas; their order is that of the registry.
-from sojourn.metrics import flows, queue, transfers  # noqa: F401
+# isort: off
+# Each of these modules registers its formulas; the order of the imports is that of the registry.
+from sojourn.metrics import queue  # noqa: F401
+from sojourn.metrics import flows  # noqa: F401
+from sojourn.metrics import transfers  # noqa: F401
+
+# isort: on
 from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
 from sojourn.metrics.tables import Table, classes, groups, ratio, whole
 from sojourn.record import Record

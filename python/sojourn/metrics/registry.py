@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from sojourn.format import Scale, scaled
+from sojourn.format import UNSCALED, Scale, scaled
 from sojourn.metrics.tables import Table
 
 Value: TypeAlias = float | None
@@ -182,7 +182,7 @@ def label(name: str) -> str:
 def display(name: str) -> Scale:
     """Return the displayed unit of a metric by its full name, and the factor to it."""
     known = find(name)
-    return known.display if known is not None else Scale(1.0, "")
+    return known.display if known is not None else UNSCALED
 
 
 def heading(name: str) -> str:

@@ -1,4 +1,4 @@
-"""From a frame to the cells of a table: text, alignment, units."""
+"""The cells of a table as text, from its frame: digits, alignment, units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTERVAL = "_ci95"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The head of a column."""
+    """The heading of a column."""
 
     title: str
     unit: str
@@ -27,7 +27,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell: `margin` is the part after ±; `kind` says how to dress it."""
+    """The text of a cell: `margin` is the part from ± on; `kind` is its style."""
 
     text: str
     margin: str = ""
@@ -38,14 +38,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table ready for the page."""
+    """A table as text."""
 
     headings: list[Heading]
     rows: list[list[Cell]]
 
 
 def grid(table: Table) -> Grid:
-    """Write the cells of a table.
+    """Return the cells of a table.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _split(text: str) -> Cell:
 
 
 def _row_scale(frame: pl.DataFrame, columns: Mapping[str, Column], row: int, unit: str) -> tuple[float, str]:
-    """One unit for all the numbers of a row."""
+    """Return the common scale of the numbers of a row."""
     numeric = [n for n, c in columns.items() if (c.kind or _kind(n, frame.schema[n])) == "number"]
     chosen = scale([frame[name][row] for name in numeric], unit)
     return chosen.factor, chosen.unit

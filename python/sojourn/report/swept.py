@@ -1,4 +1,4 @@
-"""The report of a sweep: how far it is, how metrics depend on the first varied number, every combination."""
+"""The report of a sweep: status, metrics over the first varied number, every combination."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MOST_LINES = 8
 
 
 def for_swept(swept: Swept, command: str = "") -> Document:
-    """Build the report of a sweep, or of the part of it that is done.
+    """Build the report of a sweep, or of its finished part.
 
     Parameters
     ----------
     swept
         What ``sojourn.study.sweep.run.sweep`` returned.
     command
-        The words that repeat it.
+        The command that reproduces it.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     blocks: list[Block] = [Section("What was run", [facts])]
     if not swept.complete:
         missing = len(plan.points) - len(swept.metrics)
-        blocks.insert(0, Note(f"{missing} runs are missing: everything here may still change.", "warning"))
+        blocks.insert(0, Note(f"{missing} runs are missing: all results may still change.", "warning"))
     blocks[:0] = [Note(f"{one[0].upper()}{one[1:]}.", "warning") for one in swept.warnings]
     if swept.metrics:
         summary = swept.summary()
@@ -57,7 +57,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
 
 
 def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row a combination; ``NAME`` and ``NAME_ci95`` of each metric that is shown."""
+    """Return one row per combination, with ``NAME`` and ``NAME_ci95`` of each metric of the views."""
     wanted = summary.filter(pl.col("metric").is_in([*shown("sweep"), *shown("lines")]))
     means = wanted.pivot("metric", index=keys, values="mean")
     halves = wanted.pivot("metric", index=keys, values="ci95")

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.format import number
 from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
 from sojourn.record import Record
@@ -116,20 +115,14 @@ class Session:
             "warnings": self.warnings,
         }
 
-    def table(self) -> Iterator[str]:
-        """Yield the lines of a table: one column a queue."""
+    def by_queue(self) -> dict[str, Metrics]:
+        """Return the metrics of the link's view for each queue, by its name."""
         every = whole(self.record)
         queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
-        tables = [replace(every, queue=queue) for queue in queues]
-        heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
-        yield f"{'':28}" + "".join(f"{head:>20}" for head in heads)
-        for name in shown("link"):
-            one = METRICS[name]
-            values = [one.read(table) for table in tables]
-            cells = [
-                number(None if value is None else value * one.display.factor, one.digits) for value in values
-            ]
-            yield f"{one.heading:28}" + "".join(f"{cell:>20}" for cell in cells)
+        tables = {str(queue["name"]): replace(every, queue=queue) for queue in queues}
+        return {
+            name: {one: METRICS[one].read(table) for one in shown("link")} for name, table in tables.items()
+        }
 
     def write(self, out: Path | None) -> Results:
         """Write record and manifest into a folder; return them as results, for a report."""
@@ -168,8 +161,8 @@ class Session:
         }
 
 
-def reopen(folder: Path) -> Results:
-    """Read the folder of a shell.
+def reopen(folder: Path) -> tuple[Session, Results]:
+    """Return the session of a shell's folder, and its results for a report.
 
     Raises
     ------
@@ -190,4 +183,5 @@ def reopen(folder: Path) -> Results:
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
     request = Request(**json.loads(stored.plan)["link"])
-    return Session(request, stored.record, command, 0.0, name)._results(store, manifest)
+    session = Session(request, stored.record, command, 0.0, name)
+    return session, session._results(store, manifest)

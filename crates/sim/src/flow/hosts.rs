@@ -40,7 +40,8 @@ impl Hosts {
         }
     }
 
-    /// Source `index` of group `number`, which starts at `start` and sends `bytes` (`None`: without end): its flow.
+    /// Source `index` of group `number`, which starts at `start` and sends `bytes` (`None`: without end): its
+    /// flow.
     pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
         let group = &mut self.groups[number as usize];
         let route = group.routes[index as usize % group.routes.len()];
@@ -69,7 +70,8 @@ impl Hosts {
         flow
     }
 
-    /// Connection `own` of `group`, which sends `bytes` and then completes `task`; it counts in `row` of the record.
+    /// Connection `own` of `group`, which sends `bytes` and then completes `task`; it counts in `row` of the
+    /// record.
     pub(crate) fn add_connection(
         &mut self,
         number: u32,

@@ -11,10 +11,9 @@ pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
 
 use crate::{
-    engine::RtoEvent,
+    engine::{FlowTimer, RtoEvent, Timers},
     packet::Packet,
     path::Route,
-    queue::Port,
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
 };
@@ -67,6 +66,15 @@ impl Flow {
     }
 }
 
+impl Timers for [Flow] {
+    fn timer(&mut self, number: u32) -> Option<(FlowTimer<'_>, Option<u64>)> {
+        let flow = &mut self[number as usize];
+        let Endpoint::Tcp(connection) = &flow.endpoint else { return None };
+        let deadline = connection.sender.deadline();
+        Some((FlowTimer { flow: number, event: &mut flow.rto_event }, deadline))
+    }
+}
+
 /// The two ends of a flow.
 #[allow(
     clippy::large_enum_variant,
@@ -109,15 +117,6 @@ pub(crate) struct WarmupSnapshot {
     pub(crate) offered: u32,
     pub(crate) dropped: u32,
     pub(crate) tally: Tally,
-}
-
-/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
-pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
-    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
-    for packet in measured.waiting() {
-        offered[packet.flow as usize] += 1;
-    }
-    offered
 }
 
 /// What is counted per flow, of the packets that make their way. Packets of a flow are numbered with 32 bits, so they

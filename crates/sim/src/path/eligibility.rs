@@ -16,8 +16,8 @@ pub enum FastPath {
     None,
 }
 
-/// Why a run takes the general engine. Of several flows with different reasons, the last in this order is kept: it is
-/// the flow closest to the fast path.
+/// Why a run takes the general engine. Of several flows with different reasons, the last in this order is
+/// kept: it is the flow closest to the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SlowPathReason {
@@ -74,7 +74,8 @@ impl fmt::Display for FastPath {
     }
 }
 
-/// Whether a run of `plan` takes the fast path; `is_plain`: it is the reference that the fast path is tested against.
+/// Whether a run of `plan` takes the fast path; `is_plain`: it is the reference that the fast path is tested
+/// against.
 pub(crate) fn fast_path(plan: &Plan, layout: &Layout, measured: u32, is_plain: bool) -> FastPath {
     let reason = if is_plain {
         Some(SlowPathReason::Reference)

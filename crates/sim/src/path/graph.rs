@@ -1,4 +1,4 @@
-//! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
+//! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
     FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
@@ -106,7 +106,8 @@ impl Network {
         steps.map(move |step| self.steps[step as usize].link(route.host))
     }
 
-    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest delay.
+    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest
+    /// delay.
     pub(crate) fn bdp_packets(&self, port: &Port, bytes: u32) -> usize {
         let delay = |step: &Step| {
             let round_trip = self.round_trips.get(step.round_trip as usize)?;
@@ -129,12 +130,12 @@ type Ends = Vec<(u32, u32)>;
 
 #[derive(Default)]
 struct Graph {
-    /// How many nodes there are, and the names of those that have one; the hosts of a dumbbell, which may be very
-    /// many, come behind these.
+    /// The number of nodes, and the names of those that have one. The hosts of a dumbbell, which may be very
+    /// many, follow these.
     size: u32,
     names: Vec<String>,
     nodes: BTreeMap<String, u32>,
-    /// Where each link starts and ends, and of which kind it is.
+    /// The ends of each link, and its kind.
     ends: Vec<(u32, u32)>,
     kind_of: Vec<u32>,
     kinds: Vec<LinkKind>,
@@ -210,7 +211,7 @@ impl Graph {
             let key = format!("traffic.{}.access", group.name);
             let access = group.access.as_ref().unwrap_or(&d.access);
             check_access(&key, access)?;
-            // Flows that come and go share one host per delay, unless told otherwise.
+            // Flows that come and go share one host per delay by default.
             let is_web = matches!(group.kind, plan::TrafficKind::Web(_));
             let is_short = is_web || matches!(group.kind, plan::TrafficKind::TcpShort { .. });
             let hosts = match access.nodes {
@@ -234,7 +235,7 @@ impl Graph {
         ends.collect()
     }
 
-    /// So many hosts, each with two links; equal events come in the order in which links are laid.
+    /// Add hosts, each with two links. Equal events happen in the order in which links are added.
     fn hosts(
         &mut self,
         access: &Access,
@@ -280,7 +281,7 @@ impl Graph {
         Ok(in_turn(&from, &to, group, matches!(group.kind, plan::TrafficKind::TcpShort { .. })))
     }
 
-    /// Lay the routes, find out who feeds which link, and make the queues.
+    /// Add the routes, find what feeds each link, and make the queues.
     fn build(
         mut self,
         plan: &Plan,
@@ -402,7 +403,7 @@ fn every_pair(from: &[u32], to: &[u32]) -> Ends {
     to.iter().flat_map(|to| from.iter().map(|from| (*from, *to))).collect()
 }
 
-/// Senders with receivers, both in turn, until that repeats or every source that is there has an entry.
+/// Senders with receivers, both in turn, until that repeats or every source has an entry.
 fn in_turn(from: &[u32], to: &[u32], group: &Traffic, is_short: bool) -> Ends {
     let period = lcm(from.len() as u32, to.len() as u32) as usize;
     let period = if is_short { period } else { period.min(group.count as usize) };

@@ -17,6 +17,14 @@ impl Links<'_> {
         Links { each: self.each, kinds: self.kinds, fixed_path: self.fixed_path }
     }
 
+    /// The transmitter of `link` starts to send a packet of `bytes`, on a step with `hop`: when it has sent
+    /// the packet, and when that reaches the other end.
+    #[inline(always)]
+    pub(crate) fn transmit(&mut self, link: u32, hop: &mut Hop, now: u64, bytes: u32) -> (u64, u64) {
+        let end = self.each[link as usize].transmit(&mut hop.tx_time, self.kinds, now, bytes);
+        (end, hop.tx_time.arrival(end))
+    }
+
     /// A packet of `bytes` enters the link of `hop` at `at`: when it reaches the other end.
     #[inline(always)]
     pub(crate) fn cross(&mut self, hop: &mut Hop, host: u32, at: u64, bytes: u32) -> u64 {

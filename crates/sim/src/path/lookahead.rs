@@ -12,20 +12,20 @@ use std::ops::Range;
 pub(super) enum Lookahead {
     /// Not at all: every step is an event.
     None,
-    /// Up to where somebody waits for them, but senders react by the clock.
+    /// Over links and receivers, but senders react in their own time.
     Links,
-    /// Senders react ahead, too.
+    /// Senders react ahead of the clock, too.
     Senders,
 }
 
-/// Who hands packets to a link: a host in its own time, or one other link in order.
+/// What feeds a link: a host in its own time, or another link in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeder {
     Clock,
     Link(u32),
 }
 
-/// Who feeds a link: nobody, always the same, or several.
+/// All that feeds a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeders {
     None,
@@ -43,7 +43,7 @@ impl Feeders {
     }
 }
 
-/// Find out which steps of the `way` that was `laid` need no event.
+/// Find the steps of a route that need no event: whether its packets make round trips, or why not.
 pub(super) fn run_ahead(
     routes: &Routes,
     laid: &LaidRoute,
@@ -66,7 +66,7 @@ pub(super) fn run_ahead(
     }
     let first = way[0].hop.link;
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
-    // Else it would go round without end.
+    // Without any event the packets of a flow would go round for ever.
     let waits_somewhere = way[..backward].iter().any(|step| !step.eventless);
     if laid.answer == AckPolicy::None {
         return Err(SlowPathReason::Datagrams);
@@ -88,19 +88,20 @@ pub(super) fn run_ahead(
     let mut is_free = way[backward..].iter().all(|step| step.eventless);
     for step in way[..backward].iter_mut().rev() {
         is_free &= step.eventless;
-        step.round_trip = if is_free { 0 } else { NO_INDEX }; // numbered once equal routes are one
+        step.round_trip = if is_free { 0 } else { NO_INDEX }; // numbered when equal routes are one
     }
     let begins = |step: &Step| step.round_trip != NO_INDEX && has_queue(step);
     if way[1..backward].iter().any(begins) { Ok(()) } else { Err(SlowPathReason::SharedPath) }
 }
-/// Write down the round trips of the route that begins at step `first`.
+
+/// Number the round trips of the route that begins at step `first`.
 pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: &mut Vec<RoundTrip>) {
     let end =
         |from: usize| steps[from..].iter().position(|step| step.last).map_or(steps.len(), |i| from + i + 1);
     let backward = end(first);
     let behind = end(backward);
     let hops = |range: Range<usize>| steps[range].iter().map(|step| step.hop).collect();
-    // Only what has waited in a queue makes a round trip.
+    // A round trip begins behind a queue.
     let begins =
         (first + 1..backward).filter(|i| steps[*i].round_trip != NO_INDEX && steps[*i - 1].queue != NO_INDEX);
     let new: Vec<_> = begins
@@ -119,8 +120,8 @@ pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: 
     }
 }
 
-/// The fixed path of a dumbbell, if all round trips have one in common: links that nobody else but the clock's packets cross, and
-/// at whose end nobody waits. `sizes`: of data and acknowledgements.
+/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event. `sizes`: of
+/// data and acknowledgements.
 pub(super) fn fixed_path(
     steps: &mut [Step],
     round_trips: &[RoundTrip],

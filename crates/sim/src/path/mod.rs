@@ -1,4 +1,5 @@
-//! The paths that packets take: the graph of nodes and links, shortest paths in it, and the route of every flow.
+//! The paths that packets take: the graph of nodes and links, shortest paths in it, and the route of every
+//! flow.
 
 pub(crate) mod eligibility;
 mod fixed_path;

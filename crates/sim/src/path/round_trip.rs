@@ -1,8 +1,8 @@
 //! The round trip of a packet from a queue over its receiver and its sender to the sender's first link.
 //!
-//! It exists where nothing on the way needs an event: no queue, no link that another flow's packets enter in between,
-//! no delayed acknowledgement. Then all times up to the next packet's arrival follow from the time at which the packet
-//! left the queue.
+//! It exists where nothing on the way needs an event: no queue, no link that another flow's packets enter in
+//! between, no delayed acknowledgement. Then all times up to the next packet's arrival follow from the time
+//! at which the packet left the queue.
 
 use super::{Hop, Links, Step};
 use crate::link::TxTime;
@@ -90,8 +90,8 @@ impl RoundTrip {
         (&mut self.first_hop, self.first_step)
     }
 
-    /// The step of the sender's own link, for an acknowledgement that has to wait there as an event: its place among
-    /// events at the same time depends on its transmission time.
+    /// The step of the sender's own link, for an acknowledgement that has to wait there as an event: its
+    /// place among events at the same time depends on its transmission time.
     pub(crate) fn last_step(&self, steps: &mut [Step], reports_blocks: bool) -> u32 {
         let tx_time = if reports_blocks { self.sack_tx_time } else { self.last_hop.tx_time };
         steps[self.last_step as usize].hop.tx_time = tx_time;
@@ -113,7 +113,8 @@ impl RoundTrip {
         links.cross_all(&mut self.forward, host, at, bytes)
     }
 
-    /// `skipped`: the size of the data packet that entered at `entered`, if it has not crossed the links one by one.
+    /// `skipped`: the size of the data packet that entered at `entered`, if it has not crossed the links one
+    /// by one.
     #[cold]
     #[inline(never)]
     fn cross_reverse(

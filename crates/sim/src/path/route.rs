@@ -1,11 +1,11 @@
-//! The route of every flow, and how far a packet may run ahead on it.
+//! The route of every flow.
 //!
-//! A packet that enters a link which never loses can be told its arrival time at once. If the next link
-//! is fed by this one alone, packets meet it in the same order whether they are handed over at their
-//! arrival or already now, so the step needs no event: [`Step::eventless`]. The same holds for a receiver
-//! that answers at once, and for a sender that hears of nothing but its acknowledgements and its own timer, if
-//! its packets have their first link to themselves. Where two feeds meet, or a queue decides, the packet waits
-//! for its time.
+//! The arrival time of a packet at the end of a link without a finite queue is known when it enters the link.
+//! If the next link is fed by this one alone, packets enter it in the same order whether they are handed over
+//! when they arrive or already now, so the step needs no event ([`Step::eventless`], see `lookahead`). The
+//! same holds for a receiver that acknowledges at once, and for a sender that reacts to nothing but
+//! acknowledgements and its timer, if no other flow uses its first link. Where two feeds meet, or a queue
+//! decides, the packet waits for its time.
 
 use super::{
     RoundTrip, SlowPathReason,
@@ -18,12 +18,12 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// A link of a route; where the bits of `own` are set, counted from the first of the host's own.
+/// A link of a route: its number, relative to the first link of the host where the bits of `own` are set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hop {
     pub(super) link: u32,
     pub(super) own: u32,
-    /// How long packets take.
+    /// The transmission time of packets.
     pub(crate) tx_time: TxTime,
 }
 
@@ -45,15 +45,15 @@ impl Hop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Step {
     pub(crate) hop: Hop,
-    /// The route ends behind this link.
+    /// The route ends at the end of this link.
     pub(crate) last: bool,
-    /// What comes behind it needs no event.
+    /// The end of this link needs no event.
     pub(crate) eventless: bool,
-    /// The queue that comes behind it, or [`NO_INDEX`].
+    /// The queue at its end, or [`NO_INDEX`].
     pub(crate) queue: u32,
     /// The [`RoundTrip`] that begins at its end, or [`NO_INDEX`].
     pub(crate) round_trip: u32,
-    /// The link is one of the [`FixedPath`]'s.
+    /// The link is part of the fixed path.
     pub(crate) on_fixed_path: bool,
 }
 
@@ -68,21 +68,21 @@ impl Step {
     }
 }
 
-/// The way of a flow's packets, behind whose last step that of their acknowledgements begins.
+/// The route of a flow's packets; the steps of its acknowledgements follow the last step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     /// Index into [`super::Network::steps`].
     pub(crate) first: u32,
-    /// The first link of its own host.
+    /// The first link of its host.
     pub(crate) host: u32,
 }
 
-/// How a packet is answered at its destination.
+/// How packets are acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum AckPolicy {
     /// Not at all (datagrams).
     None,
-    /// In the moment that it arrives.
+    /// When they arrive.
     Immediate,
     /// Perhaps later (delayed acknowledgements).
     Delayed,
@@ -98,7 +98,7 @@ impl AckPolicy {
     }
 }
 
-/// A route that was laid: where its way there begins, its way back, and what is behind that.
+/// A route: where its links forward, its links back, and those of the next route begin.
 pub(super) struct LaidRoute {
     pub(super) forward: u32,
     pub(super) backward: u32,
@@ -110,22 +110,22 @@ pub(super) struct LaidRoute {
     is_later: bool,
 }
 
-/// Routes, while they are laid.
+/// Routes while the network is built.
 pub(super) struct Routes<'a> {
     /// The kind of each link.
     kinds: &'a [u32],
     /// The links of every route, one route behind the other.
     links: Vec<u32>,
     laid: Vec<LaidRoute>,
-    /// Every distinct (from, to, how it is answered) is laid once.
+    /// Every distinct (from, to, acknowledgement policy) is one route.
     known: BTreeMap<(u32, u32, AckPolicy), u32>,
-    /// Of each link: who feeds it, and how many flows begin on it.
+    /// Of each link: what feeds it, and how many flows begin on it.
     pub(super) feeds: Vec<Feeders>,
     pub(super) senders: Vec<u32>,
 }
 
 impl Routes<'_> {
-    /// None yet, over links of these kinds.
+    /// No routes yet, over links of these kinds.
     pub(super) fn new(kinds: &[u32]) -> Routes<'_> {
         Routes {
             kinds,
@@ -137,7 +137,8 @@ impl Routes<'_> {
         }
     }
 
-    /// The number of the route between `ends` for so many flows more; `ways`: its links there and back.
+    /// The number of the route between `ends`, which `flows` more flows take; `ways`: its links forward and
+    /// back.
     pub(super) fn lay(
         &mut self,
         ends: (u32, u32),
@@ -178,8 +179,8 @@ impl Routes<'_> {
         self.links.extend(links);
     }
 
-    /// The steps, equal ones once, their round trips, and the routes: many differ in the links of the host that was declared
-    /// last.
+    /// The steps, equal ones once, their round trips, the routes, and why there is no round trip if there is
+    /// none. Many routes differ only in the links of the host that was declared last.
     pub(super) fn share(
         self,
         kinds: &[LinkKind],

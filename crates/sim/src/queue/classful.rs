@@ -1,11 +1,11 @@
-//! Packets under the care of a scheduler: it decides the order and who is dropped or marked, by number; the packets
-//! themselves lie here.
+//! A queue with a scheduler. The scheduler decides the order, and which packets are dropped or marked; it
+//! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
 use crate::packet::Packet;
 use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
 
-/// A scheduler and what waits in it.
+/// A scheduler and its packets.
 pub(super) struct Classful {
     scheduler: Box<dyn Scheduler>,
     slab: PacketSlab,
@@ -14,7 +14,7 @@ pub(super) struct Classful {
     taken: Packet,
 }
 
-/// Packets by token; places are used again.
+/// Packets by token. Free slots are reused.
 #[derive(Default)]
 struct PacketSlab {
     places: Vec<Option<QueuedPacket>>,

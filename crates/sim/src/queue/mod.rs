@@ -1,17 +1,15 @@
-//! A finite queue in front of a link and its transmitter: it counts everything, and leaves every decision to one
+//! A finite queue in front of a link's transmitter. It counts packets, and leaves every decision to an
 //! algorithm or to a scheduler.
 //!
 //! The packet in transmission has left the queue.
 
 mod classful;
 mod fifo;
-mod loss_log;
 mod ops;
 mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
-pub(crate) use loss_log::{LossContext, LossLog};
 pub(crate) use ops::QueueOps;
 pub use stats::Outcome;
 pub(crate) use stats::QueueStats;
@@ -29,7 +27,7 @@ use sojourn_aqm::{
     Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
 };
 
-/// What algorithms are told of the whole run.
+/// What is the same for all queues of a run.
 pub(crate) struct QueueContext<'a> {
     pub(crate) mean_packet: u32,
     pub(crate) conventions: Conventions,
@@ -37,18 +35,18 @@ pub(crate) struct QueueContext<'a> {
     pub(crate) algorithms: &'a [&'static Algorithm],
 }
 
-/// Who decides about a queue.
+/// What decides about packets.
 enum Decider {
-    /// One algorithm about one line of packets, and who leaves when that is full.
+    /// An algorithm for a FIFO, and the drop policy of a full buffer.
     Aqm(Box<dyn Aqm>, Overflow),
     /// A scheduler.
     Scheduler(Box<dyn Scheduler>),
 }
 
-/// What waits, and who decides.
+/// The packets with what decides about them.
 #[allow(
     clippy::large_enum_variant,
-    reason = "nearly every queue is one line, and a box would be one step more"
+    reason = "nearly every queue is a FIFO, and a box would be one more indirection"
 )]
 enum Backend {
     Fifo(Fifo),
@@ -212,7 +210,7 @@ impl QueueOps for Port {
         }
     }
 
-    /// A scheduler notices by itself.
+    /// A scheduler needs no call.
     fn on_idle(&mut self, now: u64) {
         if let Backend::Fifo(fifo) = &mut self.queue {
             fifo.access(&mut self.stats).on_idle(now);

@@ -3,8 +3,8 @@
 use super::QueueStats;
 use crate::{engine::CalendarQueue, packet::Packet, record::Recorder};
 
-/// A queue: a [`super::Port`], whatever its algorithm is, or a [`super::FifoRef`] with a known algorithm, for which
-/// the compiler makes a loop of its own.
+/// A queue: a [`super::Port`], whatever its algorithm is, or a [`super::FifoRef`] with a known algorithm, for
+/// which the compiler makes a loop of its own.
 pub(crate) trait QueueOps {
     /// A packet arrives. False: there may be an outcome to report.
     fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool;
@@ -19,6 +19,6 @@ pub(crate) trait QueueOps {
     fn len(&self) -> u32;
     /// Whether packets may be dropped or marked when they leave.
     fn drops_at_dequeue(&self) -> bool;
-    /// Take a sample of the only queue, and file the next one.
+    /// Take a sample of this queue, which is the only one, and schedule the next.
     fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>);
 }

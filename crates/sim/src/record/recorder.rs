@@ -4,7 +4,7 @@ use super::{Counters, CwndColumns, DropColumns, FlowColumns, PageColumns, QueueS
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
     error::RunError,
-    flow::{Endpoint, Flow, Hosts, WarmupSnapshot, offered},
+    flow::{Endpoint, Flow, Hosts, WarmupSnapshot},
     link::LinkKind,
     packet::Packet,
     path::{Network, Route},
@@ -252,6 +252,15 @@ impl RunResult {
             ..record
         }
     }
+}
+
+/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
+pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
+    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
+    for packet in measured.waiting() {
+        offered[packet.flow as usize] += 1;
+    }
+    offered
 }
 
 fn flow_columns(result: &RunResult) -> FlowColumns {

@@ -1,8 +1,8 @@
-//! The packet cycle, each step written once: a packet is enqueued, transmitted, received and acknowledged, and the
-//! sender that reacts to the acknowledgement transmits the next.
+//! The steps of the packet cycle that both engines call; the others are methods of links, connections and
+//! senders (see [`super`]).
 //!
-//! [`super::dispatch`] calls these steps one by one, as events ask for them, with any queue. [`super::fast_path`] calls
-//! the same steps in a row, with a queue whose algorithm is known when it is compiled. So all of them are inlined.
+//! [`super::dispatch`] calls a step for each event, with any queue. [`super::fast_path`] calls all of them in
+//! a row, with a queue whose algorithm is known at compile time, so they are inlined.
 
 use crate::{
     engine::{CalendarQueue, Event},
@@ -10,7 +10,8 @@ use crate::{
     packet::{Packet, Sacks},
     path::{Hop, Links, Route},
     plan::Tcp,
-    queue::{LossContext, LossLog, QueueOps},
+    queue::QueueOps,
+    record::{LossContext, LossLog},
     tcp::{Segment, Sender},
 };
 
@@ -85,7 +86,7 @@ fn report_outcomes<Q: QueueOps>(
     }
 }
 
-/// A packet leaves its sender at `at` over `hop`, its first link, at whose end it waits for its time.
+/// A packet leaves its sender at `at` over `hop`, its first link. Its arrival there is an event.
 #[inline(always)]
 pub(super) fn transmit(
     calendar: &mut CalendarQueue<Packet>,
@@ -109,8 +110,8 @@ pub(super) fn transmit(
     );
 }
 
-/// Send what an acknowledgement lets go: all packets below `limit`, which were never sent before, or else what is
-/// `released`.
+/// Transmit what an acknowledgement has released: the packets below `limit`, which were never sent before, or
+/// else those in `released`.
 #[inline(always)]
 pub(super) fn transmit_allowed(
     calendar: &mut CalendarQueue<Packet>,
@@ -143,8 +144,8 @@ fn transmit_released(
     }
 }
 
-/// Whether an acknowledgement that arrives at `at` must wait for that time: others wait, or before `at` may happen what
-/// `sender` has to know ([`Clock::horizon`]).
+/// Whether an acknowledgement that arrives at `at` must wait for that time: others of the same sender wait,
+/// or `at` is not before the horizon ([`super::Clock::horizon`]).
 #[inline(always)]
 pub(super) fn must_wait(sender: &Sender, at: u64, horizon: u64) -> bool {
     at >= horizon || sender.pending_acks > 0

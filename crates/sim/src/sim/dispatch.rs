@@ -62,7 +62,7 @@ impl Simulation {
         let (now, number) = (event.time(), event.number());
         match event.kind() {
             EventKind::End | EventKind::Poll | EventKind::Arrival => {
-                unreachable!("nothing to handle, or with a packet")
+                unreachable!("handled by the caller")
             }
             EventKind::Departure => self.transmit_from_other(now, number),
             EventKind::AqmTimer => {
@@ -76,7 +76,7 @@ impl Simulation {
             EventKind::Retransmit => self.on_retransmission_event(now, number),
             EventKind::RtoScan => {
                 let World { clock, hosts, .. } = &mut self.world;
-                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows, now);
+                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], now);
             }
             EventKind::DelayedAck => self.on_delayed_ack(now, number),
             EventKind::Release => self.on_release(now, number),
@@ -102,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// `packet` enters the link of its step at `at`, and goes on until it must wait.
+    /// `packet` enters the link of its step at `at`, and crosses links until it must wait for an event.
     #[inline]
     pub(super) fn forward(&mut self, mut at: u64, mut packet: Packet) {
         loop {
@@ -129,8 +129,8 @@ impl Simulation {
         }
     }
 
-    /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once, or its
-    /// acknowledgement, which has taken its place, does.
+    /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once,
+    /// or its acknowledgement, which has taken its place, does.
     #[inline]
     fn leave_link(&mut self, arrival: u64, packet: &mut Packet) -> bool {
         let step = &self.world.network.steps[packet.step as usize];
@@ -179,9 +179,9 @@ impl Simulation {
         let slot = dequeue(queue, now, is_measured, &mut log.losses, &mut hosts.flows, &mut hosts.sacks);
         let Some(slot) = slot else { return };
         let packet = *queue.packet(slot);
-        let tx_time = &mut network.steps[packet.step as usize].hop.tx_time;
-        let end = network.each[queue.link as usize].transmit(tx_time, &mut network.kinds, now, packet.bytes);
-        let arrival = tx_time.arrival(end);
+        let Network { each, kinds, fixed_path, steps, .. } = network;
+        let (mut links, hop) = (Links { each, kinds, fixed_path }, &mut steps[packet.step as usize].hop);
+        let (end, arrival) = links.transmit(queue.link, hop, now, packet.bytes);
         if is_measured {
             clock.service = Service { time: end, since: now };
             hosts.flows[packet.flow as usize].counts.queue_left += 1;
@@ -205,7 +205,7 @@ impl Simulation {
 }
 
 impl World {
-    /// `packet`, the last one sent on the link of its step, arrives at the end of it as an event.
+    /// Schedule the arrival of `packet`, the last one sent on the link of its step, as an event.
     #[inline]
     pub(super) fn schedule_arrival(&mut self, arrival: u64, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];

@@ -3,6 +3,7 @@
 use super::{
     Simulation, World,
     cycle::{self, ActiveFlow},
+    web,
 };
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
@@ -11,12 +12,12 @@ use crate::{
     path::{Links, Network},
     plan::{self, validate::MAX_PACKET_BYTES},
     tcp::{self, Ack, ColdStatePool, Segment},
-    traffic::{exponential, web},
+    traffic::exponential,
 };
 use std::num::NonZero;
 
 impl Simulation {
-    /// A packet reaches a host in its own time.
+    /// A packet reaches a host, as an event.
     pub(super) fn arrive(&mut self, now: u64, mut packet: Packet) {
         if packet.carries == Carries::Ack {
             if let Endpoint::Tcp(connection) = &mut self.world.hosts.flows[packet.flow as usize].endpoint {
@@ -28,8 +29,9 @@ impl Simulation {
         }
     }
 
-    /// An acknowledgement will reach its sender at `at`, ahead of the clock. Until then nothing else can happen to the
-    /// sender but that its timer expires, so it reacts already now. Beyond the horizon the acknowledgement waits.
+    /// An acknowledgement will reach its sender at `at`, ahead of the clock. Until then nothing else can
+    /// happen to the sender but that its timer expires, so it reacts already now. Beyond the horizon the
+    /// acknowledgement waits.
     #[inline]
     pub(super) fn react(&mut self, at: u64, packet: &Packet) {
         let World { hosts, clock, .. } = &mut self.world;
@@ -57,8 +59,8 @@ impl Simulation {
         });
     }
 
-    /// A packet reaches its receiver at `at`, perhaps ahead of the clock. True: an acknowledgement leaves at once, and has
-    /// taken the packet's place.
+    /// A packet reaches its receiver at `at`, perhaps ahead of the clock. True: an acknowledgement leaves at
+    /// once, and has taken the packet's place.
     #[inline]
     pub(super) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let World { hosts, clock, .. } = &mut self.world;
@@ -80,7 +82,7 @@ impl Simulation {
         true
     }
 
-    /// The same where the acknowledgement may be delayed, or something waits for the last packet.
+    /// The same where the acknowledgement may be delayed, or a task ends with the last packet.
     fn receive_and_decide(&mut self, at: u64, packet: &mut Packet, in_window: bool) -> bool {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[packet.flow as usize];
@@ -133,7 +135,8 @@ impl Simulation {
         }
     }
 
-    /// Let a sender act, then send what it released and see to its timer, its end and its trace.
+    /// Let a sender act; then trace its window, complete its task, update its timer and send what it has
+    /// released.
     #[inline]
     fn with_sender(
         &mut self,
@@ -179,7 +182,7 @@ impl Simulation {
         }
     }
 
-    /// What a sender has released leaves: no farther than to a queue, or to where it waits for the clock.
+    /// Send what a sender has released.
     fn send_released(&mut self, now: u64, number: u32) {
         for i in 0..self.world.hosts.released.len() {
             self.send(now, number, self.world.hosts.released[i]);
@@ -187,7 +190,7 @@ impl Simulation {
         self.world.hosts.released.clear();
     }
 
-    /// A sender hands over a packet: it leaves, or waits until the connection's rate allows it.
+    /// Send a packet, or let it wait until the shaper of the connection allows it.
     #[inline]
     fn send(&mut self, now: u64, number: u32, segment: Segment) {
         let World { hosts, clock, network, .. } = &mut self.world;
@@ -209,7 +212,7 @@ impl Simulation {
         self.forward(now, packet);
     }
 
-    /// The same where the connection's rate is capped.
+    /// The same for a connection with a shaper.
     fn send_shaped(&mut self, now: u64, number: u32, segment: Segment) {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
@@ -230,7 +233,7 @@ impl Simulation {
         self.forward(now, packet);
     }
 
-    /// The next packet of a connection whose rate is capped may leave.
+    /// The shaper of a connection lets its next packet leave.
     pub(super) fn on_paced(&mut self, now: u64, number: u32) {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
@@ -381,13 +384,18 @@ impl Simulation {
         if let Some(lifetime) = lifetime {
             clock.calendar.push_timer(Event::new(now + lifetime, lifetime, EventKind::Stop, flow));
         }
-        file_next_arrival(hosts, &mut clock.calendar, number, now);
+        schedule_next_arrival(hosts, &mut clock.calendar, number, now);
         self.on_source(now, flow);
     }
 }
 
-/// File the arrival of the next flow of group `number`.
-pub(super) fn file_next_arrival(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, number: u32, now: u64) {
+/// Schedule the arrival of the next flow of group `number`.
+pub(super) fn schedule_next_arrival(
+    hosts: &Hosts,
+    calendar: &mut CalendarQueue<Packet>,
+    number: u32,
+    now: u64,
+) {
     let group = &hosts.groups[number as usize];
     if let plan::TrafficKind::TcpShort { arrivals, .. } = group.kind {
         let mut gaps = group.demand.stream("arrival").indexed(u64::from(group.count));

@@ -2,41 +2,46 @@
 //!
 //! # Life of a packet
 //!
-//! Time passes from event to event, and between two events a packet crosses every link whose far end it can be given
-//! the time for ([`crate::path::Step::eventless`]). So a data packet through one congested queue costs three events: it
-//! arrives at the queue, its transmission ends, its acknowledgement reaches the sender.
+//! Time passes from event to event, and between two events a packet crosses every link whose far end it can
+//! be given the time for ([`crate::path::Step::eventless`]). So a data packet through one congested queue
+//! costs three events: it arrives at the queue, its transmission ends, its acknowledgement reaches the
+//! sender.
 //!
 //! ```text
-//! step                   general engine                 fast path              where
-//! enqueue                an event: Arrival              an event: Arrival      cycle::enqueue
-//! dequeue and transmit   an event: Departure            an event: Departure    cycle::transmit_next
-//! cross the links        forward: step by step,         RoundTrip: all of      Links::cross, FixedPath
-//!   to the receiver      with events where feeds meet   them at once
-//! receive                receive                        in line                cycle::receive
-//! acknowledge            an event: Arrival, or ahead    in line                Sender::react
-//! transmit               send: step by step             in line                cycle::transmit
+//! step                      general engine            fast path              the step itself
+//! arrive at the queue       event, enqueue_at         event, in the loop     cycle::enqueue
+//! leave the queue           event, transmit_from      event, in the loop     cycle::dequeue
+//! transmit over its link    transmit_from             in the loop            Links::transmit
+//! cross the next links      forward, link by link     RoundTrip, at once     Links::cross, FixedPath
+//! reach the receiver        receive                   in the loop            Connection::receive
+//! acknowledgement returns   forward, link by link     RoundTrip, at once     Links::cross, FixedPath
+//! sender reacts             event or react            in the loop            Sender::react
+//! next packet leaves        send                      in the loop            cycle::transmit
 //! ```
 //!
-//! [`dispatch`] takes the next event and calls what it is about; what hosts do is in [`endpoints`]. [`fast_path`] is a
-//! loop that calls the same steps in a row for the flows that qualify, and leaves everything else to `dispatch`.
+//! [`dispatch`] takes the next event and handles it; what hosts do is in [`endpoints`]. [`fast_path`] is a
+//! loop that calls the same steps in a row for flows that qualify ([`eligibility`]), and leaves everything
+//! else to `dispatch`. [`Simulation::plain`] uses neither the fast path nor lookahead: tests compare its
+//! records with those of both.
 
 mod cycle;
 mod dispatch;
 mod endpoints;
 mod fast_path;
+mod web;
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, Service},
     error::{PlanError, RunError},
-    flow::{Endpoint, Group, Hosts, WarmupSnapshot, offered},
+    flow::{Endpoint, Group, Hosts, WarmupSnapshot},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
-    queue::{LossLog, Port},
-    record::{CwndColumns, DropColumns, Record, Recorder, RunResult},
-    traffic::WebSessions,
+    queue::Port,
+    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, offered},
 };
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use web::WebSessions;
 
 /// How the outside watches and stops a run.
 #[derive(Debug, Default)]
@@ -49,8 +54,8 @@ pub struct Control {
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
-/// At least so many events lie between two adaptations of the calendar, but for the first ones, when the number of
-/// pending events changes most.
+/// At least so many events lie between two adaptations of the calendar, except at the start, when the number
+/// of pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
 
 /// A run that has not started.
@@ -76,13 +81,14 @@ struct World {
 struct Clock {
     /// Pending events, and the packets that arrive with some of them.
     calendar: CalendarQueue<Packet>,
-    /// The end of the transmission at the measured queue: it is nearly always among the next events, so it is kept beside
-    /// the others.
+    /// The end of the transmission at the measured queue: it is nearly always among the next events, so it is
+    /// kept beside the others.
     service: Service,
     /// The window of statistics: warm-up and end.
     window: (u64, u64),
     end: u64,
-    /// Before this time a sender meets nothing but acknowledgements and its timer: no warm-up ends, no traffic stops.
+    /// Before this time a sender meets nothing but acknowledgements and its timer: no warm-up ends, no
+    /// traffic stops.
     horizon: u64,
     /// When traffic stops, the window opens and the run ends, latest first.
     horizons: Vec<u64>,
@@ -117,8 +123,8 @@ impl Simulation {
         Simulation::build(plan, seed, false)
     }
 
-    /// As [`Simulation::new`], but every step of every packet is an event: the reference that shows the shortcuts to be
-    /// exact.
+    /// As [`Simulation::new`], but every step of every packet is an event: the reference that shows the
+    /// shortcuts to be exact.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -161,7 +167,7 @@ impl Simulation {
         let (hosts, measured_link) = (Hosts::new(plan, groups), ports[measured as usize].link);
         let world = World { clock, network, hosts, log, measured, measured_link };
         let mut simulation = Simulation { ports, world, web: WebSessions::default(), fast_path };
-        simulation.file_first_events(plan);
+        simulation.schedule_first_events(plan);
         Ok(simulation)
     }
 
@@ -199,7 +205,7 @@ impl Simulation {
         Ok(self.into_record(events))
     }
 
-    fn file_first_events(&mut self, plan: &Plan) {
+    fn schedule_first_events(&mut self, plan: &Plan) {
         let World { clock, network, hosts, log, measured, .. } = &mut self.world;
         let Clock { calendar, window, end, .. } = clock;
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
@@ -224,7 +230,7 @@ impl Simulation {
             if let plan::TrafficKind::TcpShort { .. } = traffic.kind {
                 let mut start = hosts.groups[number as usize].demand.stream("start").indexed(0);
                 let start = traffic.start.value(&mut start) as u64;
-                endpoints::file_next_arrival(hosts, calendar, number, start);
+                endpoints::schedule_next_arrival(hosts, calendar, number, start);
             } else if let plan::TrafficKind::Web(_) = traffic.kind {
                 for (index, start) in starts {
                     self.web.add_session(hosts, calendar, number, index, start);

@@ -1,10 +1,10 @@
 //! The fast path: the packet cycle in a row, without an event for each step.
 //!
-//! Most packets arrive at the measured queue, leave it and make a round trip ([`RoundTrip`]): over links that delay
-//! them by a known time to the receiver, back as an acknowledgement, and what their sender transmits next is on its way
-//! to the queue. This loop takes them round by calling the steps of [`super::cycle`] with the queue and the flow at hand.
-//! Everything else it leaves to the general engine ([`SlowPathExit`]). [`crate::path::eligibility`] says which runs
-//! may come here.
+//! Most packets arrive at the measured queue, leave it and make a round trip ([`crate::path::RoundTrip`]):
+//! over links to the receiver, back as an acknowledgement, and the packet that the sender transmits next is
+//! on its way to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
+//! with the queue and the flow at hand. It leaves everything else to the general engine ([`SlowPathExit`]).
+//! [`crate::path::eligibility`] decides which runs use it.
 
 use super::{
     Hosts, Log, Simulation, World,
@@ -20,7 +20,7 @@ use crate::{
 };
 use sojourn_aqm::{IgnoresContents, codel::CoDel, droptail::DropTail, red::Red};
 
-/// What the loop leaves to the general engine, at some time.
+/// Why the loop ends: what is left to the general engine.
 enum SlowPathExit {
     /// An event without a packet.
     Event(Event),
@@ -36,8 +36,8 @@ enum SlowPathExit {
 type Cycles = fn(&mut Port, &mut World) -> SlowPathExit;
 
 impl Simulation {
-    /// Handle the next events before the end, about `many`; how many there were. If the loop goes on for much longer, a
-    /// [`EventKind::Poll`] ends it the next time.
+    /// Handle about `many` events before the end; how many there were. If the loop handles many more before
+    /// it ends, an [`EventKind::Poll`] ends it the next time.
     pub(super) fn run_fast_path(&mut self, many: u64) -> u64 {
         let port = &mut self.ports[self.world.measured as usize];
         let reports_blocks =
@@ -67,7 +67,8 @@ impl Simulation {
         }
         let now = self.peek().time();
         if now < self.world.clock.end && (is_poll || events > 2 * many) {
-            // The next poll is due after about `many` events: at the rate of these, at most twice as far away, and not now.
+            // Poll after about `many` events at the rate of these; after at most twice their time, and not at
+            // once.
             let span = u128::from(now - from) * u128::from(many) / u128::from(events.max(many / 2));
             let next = (now + (span as u64).max(1)).min(self.world.clock.end);
             self.world.clock.next_poll = next;
@@ -76,8 +77,8 @@ impl Simulation {
         events
     }
 
-    /// How many packets have arrived at the measured queue, how many transmissions have ended there, and the samples of
-    /// it alone.
+    /// How many packets have arrived at the measured queue, how many transmissions have ended there, and the
+    /// samples of it alone.
     fn handled(&self) -> u64 {
         let QueueStats { counters, busy, .. } = &self.ports[self.world.measured as usize].stats;
         let recorder = &self.world.log.recorder;
@@ -110,12 +111,13 @@ fn run_any_cycles<const SACK: bool>(port: &mut Port, world: &mut World) -> SlowP
     run_cycles::<_, SACK>(port, world)
 }
 
-/// Take packets round until something is left to the general engine. That is soon, since while packets are in flight
-/// some sender's timer runs. Inlined where the queue is known, so that which hooks its algorithm has is a constant.
+/// Take packets round until the general engine is needed. That is soon: while packets are in flight, timers
+/// are scanned every tenth of a second. Inlined where the type of the queue is known, so that its hooks are
+/// constants.
 #[inline(always)]
 fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -> SlowPathExit {
     let World { clock, network, hosts, log, measured, measured_link } = world;
-    let (measured, link) = (*measured, *measured_link as usize);
+    let (measured, link) = (*measured, *measured_link);
     let Network { each, kinds, fixed_path, steps, round_trips } = network;
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
@@ -128,7 +130,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         if event.time() < now || event.time() == now && event < clock.service.event(measured) {
             now = event.time();
             let packet = clock.calendar.pop();
-            // An event without a packet has one that is on no step.
+            // The packet of an event without one is on no step.
             if steps.get(packet.step as usize).is_none_or(|step| step.queue != measured) {
                 if event.kind() == EventKind::Sample && recorder.has_one() {
                     queue.sample(now, recorder, &mut clock.calendar);
@@ -152,9 +154,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
         let packet = queue.packet(slot);
         let step = &mut steps[packet.step as usize];
-        let tx_time = &mut step.hop.tx_time;
-        let end = links.each[link].transmit(tx_time, links.kinds, now, packet.bytes);
-        let at = tx_time.arrival(end);
+        let (end, at) = links.transmit(link, &mut step.hop, now, packet.bytes);
         clock.service = Service { time: end, since: now };
         let (number, host) = (packet.flow, packet.host);
         let flow = &mut flows[number as usize];
@@ -206,5 +206,40 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
         rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plan, tcp::schema};
+    use serde_json::json;
+
+    /// At 10 Gbit/s, where the loop goes on for a tenth of a second, or 250,000 events; bursts of slow start
+    /// are shorter than that. Seen to fail: no poll.
+    #[test]
+    fn control_is_polled_often() {
+        let options = schema::resolve("default", &[]).unwrap();
+        let host = |rate: u64| json!({"rate": rate, "delays": [5_000_000]});
+        let plan = json!({"duration": 3_000_000_000u64, "warmup": 0, "topology": {"dumbbell": {
+            "rate": 10_000_000_000u64, "delay": 5_000_000, "queue": {"limit": "10000p", "aqm": "droptail"},
+            "access": host(1_000_000_000), "server": host(100_000_000_000)}},
+            "traffic": [{"name": "ftp", "count": 100, "start": {"constant": 0.0},
+                "kind": {"tcp": {"payload": 960, "header": 40, "ack": 40, "options": options}}}]});
+        let plan: Plan = serde_json::from_value(plan).unwrap();
+        let run = |many: u64| {
+            let mut simulation = Simulation::new(&plan, 1).unwrap();
+            let mut done = Vec::new();
+            while simulation.peek().time() < plan.duration && done.len() < 1_000_000 {
+                done.push(simulation.run_fast_path(many));
+            }
+            done
+        };
+        let many = 2000;
+        let done = run(many);
+        let (all, most) = (done.iter().sum::<u64>(), *done.iter().max().unwrap());
+        assert!(all > 2_000_000 && most < 30 * many, "{most} of {all}");
+        let often = run(20); // all flows start at once, and that many events have the same time
+        assert!(often.len() < 400_000 && often.iter().sum::<u64>() == all, "{}", often.len());
     }
 }

@@ -1,24 +1,24 @@
-//! People who look at pages: sessions ask for pages, pages are made of objects, and every object comes over
-//! a connection of its own (HTTP/1.0), as in ns-2's WebTraf.
+//! Web traffic: sessions request pages, a page has objects, and each object is sent over a connection of its
+//! own (HTTP/1.0), as in ns-2's WebTraf.
 //!
 //! ```text
-//! page:    the first object is asked for at once, each other one object_gap after the one before it
+//! page:    the first object is requested at once, each other one object_gap after the one before it
 //! object:  a request of one packet, client to server; then the object, server to client, over the same
-//!          opened connection: here a second one without SYN, since the two ways have windows of their own
-//! over:    an object when its last byte is at the client (or it was given up), a page when all of them are
-//! next:    page_gap after the page is over (or after it began)
+//!          opened connection: here a second one without SYN, since each direction has a window of its own
+//! end:     of an object when its last byte is at the client (or it was given up), of a page with its last object
+//! next:    page_gap after the end of the page (or after its start)
 //! ```
 //!
-//! What a session wants (when, which server, how many objects, how large) is drawn by its number, the page's
-//! and the object's; only *when* it wants the next page depends on how fast the last one came.
+//! The demand of a session (servers, numbers and sizes of objects, gaps) is drawn by the numbers of session,
+//! page and object. Only the time of the next page depends on how fast the last one arrived.
 
-use super::Demand;
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},
     flow::{Endpoint, Hosts, Task},
     packet::Packet,
     plan::{self, validate::MAX_FLOWS},
     record::PageColumns,
+    traffic::Demand,
 };
 use sojourn_aqm::{Random, Stream};
 
@@ -26,31 +26,31 @@ use sojourn_aqm::{Random, Stream};
 struct Session {
     group: u32,
     index: u32,
-    /// Source of its flows in the record.
+    /// The row of its flows in the record.
     row: u32,
-    /// Which of the client nodes it sits at.
+    /// Index of its client node.
     client: u32,
     pages: u64,
     objects: u64,
 }
 
-/// A page that was asked for.
+/// A page that was requested.
 struct Page {
     session: u32,
     number: u64,
-    /// Which of the server nodes has it.
+    /// Index of its server node.
     server: u32,
-    /// Number of its first object in the session, how many it has, how many were asked for...
+    /// The number of its first object in the session, the number of its objects, of those requested...
     first: u64,
     objects: u64,
     asked: u64,
-    /// ...and how many of those are under way.
+    /// ...and of those requested that have not ended.
     open: u64,
     /// Some were given up.
     is_short: bool,
 }
 
-/// Whose object it is, its row in the record, the flow that brings it.
+/// An object: its page, its row in the record, and the flow that carries it.
 struct Object {
     page: u32,
     row: u32,
@@ -59,13 +59,13 @@ struct Object {
 
 /// All sessions, pages and objects of a run.
 #[derive(Default)]
-pub(crate) struct WebSessions {
+pub(super) struct WebSessions {
     sessions: Vec<Session>,
     pages: Vec<Page>,
     objects: Vec<Object>,
-    pub(crate) columns: PageColumns,
+    pub(super) columns: PageColumns,
     /// Connections were refused because there were too many.
-    pub(crate) is_full: bool,
+    pub(super) is_full: bool,
 }
 
 /// The stream of `purpose` for the `number`-th page or object of a session.
@@ -79,8 +79,8 @@ fn one_of(among: u32, mut stream: Stream) -> u32 {
 }
 
 impl WebSessions {
-    /// A session of web group `group`, whose first page is asked for at `start`.
-    pub(crate) fn add_session(
+    /// Add a session of web group `group`, which requests its first page at `start`.
+    pub(super) fn add_session(
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -97,9 +97,9 @@ impl WebSessions {
         calendar.push(Event::new(start, start, EventKind::Page, number));
     }
 
-    /// The time of a session's next page, or (`OF_GROUP`) of a page's next object: the flow that starts with the
-    /// request.
-    pub(crate) fn on_page(
+    /// The time of a session's next page, or (`OF_GROUP`) of a page's next object: the flow that starts with
+    /// the request.
+    pub(super) fn on_page(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -107,7 +107,7 @@ impl WebSessions {
         number: u32,
     ) -> Option<u32> {
         if number & OF_GROUP != 0 {
-            self.ask(hosts, calendar, now, number & !OF_GROUP)
+            self.request(hosts, calendar, now, number & !OF_GROUP)
         } else {
             self.begin(hosts, calendar, now, number)
         }
@@ -151,13 +151,13 @@ impl WebSessions {
         columns.objects.push(objects);
         columns.bytes.push(0);
         if web.from_start {
-            self.file_next_page(hosts, calendar, number, page, now);
+            self.schedule_next_page(hosts, calendar, number, page, now);
         }
-        self.ask(hosts, calendar, now, row)
+        self.request(hosts, calendar, now, row)
     }
 
-    /// File the next page of a session, `page_gap` after `from`; its last one was `page`.
-    fn file_next_page(
+    /// Schedule the next page of a session, `page_gap` after `from`; its last one was `page`.
+    fn schedule_next_page(
         &self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -172,8 +172,9 @@ impl WebSessions {
         calendar.push(Event::new(from + gap, gap, EventKind::Page, number));
     }
 
-    /// Ask for the next object of a page: add the connections of the request and of the response. The request's flow.
-    fn ask(
+    /// Request the next object of a page: add the connections of request and response. Returns the flow of
+    /// the request.
+    fn request(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -219,7 +220,7 @@ impl WebSessions {
     }
 
     /// An object has arrived.
-    pub(crate) fn on_object(
+    pub(super) fn on_object(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -233,9 +234,9 @@ impl WebSessions {
         }
     }
 
-    /// The session gives up the object of `request`: whether it still waited for it. Then both ends fall silent at
-    /// once.
-    pub(crate) fn give_up(
+    /// The session gives up the object of `request`: whether it still waited for it. Then both ends must
+    /// stop.
+    pub(super) fn give_up(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -250,7 +251,7 @@ impl WebSessions {
         true
     }
 
-    /// An object is over, because it arrived or was given up.
+    /// An object has ended: it arrived or was given up.
     fn finish(
         &mut self,
         hosts: &Hosts,
@@ -274,25 +275,25 @@ impl WebSessions {
         if let plan::TrafficKind::Web(web) = &group.kind
             && !web.from_start
         {
-            self.file_next_page(hosts, calendar, session, last, now);
+            self.schedule_next_page(hosts, calendar, session, last, now);
         }
     }
 }
 
-/// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the clock: the server
-/// has the request, or the client the object.
-pub(crate) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
+/// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the clock:
+/// the server has the request, or the client the object.
+pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
     match connection.task() {
         Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
-        // In its own time: it may be given up before.
+        // As an event at that time: the object may be given up before.
         Task::Response(object) => calendar.push(Event::new(at, 0, EventKind::Object, object)),
         Task::Request(_) | Task::Nothing | Task::Transfer(_) => {}
     }
 }
 
-/// The server begins to answer `request` at `at`.
-pub(crate) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
+/// The server starts the response to `request` at `at`.
+pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
     calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
 }
