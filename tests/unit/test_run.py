@@ -212,7 +212,7 @@ def test_failures_are_raised_at_the_end_and_written_down(
 @pytest.mark.parametrize(
     ("change", "spec", "words"),
     [
-        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "is not the bottleneck: its link is used"),
+        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "the utilization of its link is only"),
         ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "never held more than"),
         ({}, "red min_th 500p max_th 1000p", "red never acted"),
     ],
