@@ -19,7 +19,7 @@ from sojourn.errors import InputError, disk, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
 
@@ -82,7 +82,9 @@ def _compare_fluid(
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], "both")
-    claim(directory, "compare-worlds", scenario.name)  # its report would overwrite that of another command
+    require_owner(
+        directory, "compare-worlds", scenario.name
+    )  # its report would overwrite that of another command
     fluid = run_scenario(scenario, [spec], 1, world="fluid")
     with progress(scenario.name) as move:
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)
