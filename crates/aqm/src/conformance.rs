@@ -1,7 +1,7 @@
 //! A small random world around an algorithm that watches what any algorithm must hold.
 //!
-//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether
-//! a rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
+//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether a
+//! rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
 //! of the registry with it, and `sojourn.testing.check_aqm` what users bring.
 
 use crate::{

@@ -1,15 +1,16 @@
-//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the classic queue so that
-//! both kinds of flows get the same rate.
+//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the
+//! classic queue so that both kinds of flows get the same rate.
 //!
-//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked with k p': a
-//! scalable sender reacts to the probability itself, a classic one to its square root.
+//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked
+//! with k p': a scalable sender reacts to the probability itself, a classic one to its square root.
 //!
 //! # When it decides
-//! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller of `pi2` moves
-//! with the longer of the two heads' delays. L goes first, but while both wait C gets the share `w_c` of the bytes. A departing L packet is
-//! marked with the larger of k p' and a ramp of its own delay, which counts only if more than `th_len` packets wait
-//! behind it; a C packet is signalled with p'^2, marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped
-//! with p'^2 too. The cause is `early`. A packet for which there is no room is refused, cause `overflow`.
+//! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller
+//! of `pi2` moves with the longer of the two heads' delays. L goes first, but while both wait C gets the
+//! share `w_c` of the bytes. A departing L packet is marked with the larger of k p' and a ramp of its own
+//! delay, which counts only if more than `th_len` packets wait behind it; a C packet is signalled with p'^2,
+//! marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped with p'^2 too. The cause
+//! is `early`. A packet for which there is no room is refused, cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -30,7 +31,7 @@ use crate::{
     config::{Fields, choice, config},
     droptail::DropTail,
     pi2::{Control, Controller, Decision, of_control},
-    scheduler::{Bank, Discipline, End, Fate, Told, is_a_scheduler},
+    scheduler::{Bank, Discipline, End, EventSink, Fate, is_a_scheduler},
     schema,
     units::Size,
 };
@@ -76,7 +77,7 @@ config! {
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1")
             .linux("0s");
-        /// With so many packets behind it, or fewer, the ramp is not asked
+        /// The ramp does not apply while this many packets or fewer are queued behind the head
         th_len: Size = Param::fixed("1p")
             .unit("packets")
             .range(Range::NOT_NEGATIVE)
@@ -245,16 +246,23 @@ impl DualPi2 {
 }
 
 impl Scheduler for DualPi2 {
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    ) {
         let index = if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { L } else { C };
         if self.bank.fits(packet.bytes) {
-            self.bank.enter(now, index, token, packet, rng, told);
+            self.bank.enter(now, index, token, packet, rng, events);
         } else {
-            self.bank.refuse(now, index, token, packet, rng, told);
+            self.bank.refuse(now, index, token, packet, rng, events);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         while let Some(index) = self.turn() {
             let (token, packet) = self.bank.pop(index)?;
             let fate = if index == L {
@@ -263,7 +271,7 @@ impl Scheduler for DualPi2 {
                 self.decide_classic(&packet, rng)
             };
             if let Some(fate) = fate {
-                told(token, fate);
+                events(token, fate);
             }
             if !matches!(fate, Some(Fate::Dropped(_))) {
                 self.account(index, packet.bytes);
@@ -273,8 +281,8 @@ impl Scheduler for DualPi2 {
         None
     }
 
-    fn evict(&mut self, now: Time, told: Told) -> u64 {
-        self.bank.evict(now, self.bank.longest(), End::Tail, told)
+    fn evict(&mut self, now: Time, events: EventSink) -> u64 {
+        self.bank.evict(now, self.bank.longest(), End::Tail, events)
     }
 
     fn packets(&self) -> u32 {

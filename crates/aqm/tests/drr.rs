@@ -16,7 +16,7 @@ fn drr_shares_bytes_by_weight() {
         let class = (i % 3) as u8;
         let view = packet([300, 1500, 700][class as usize] + (i % 50) as u32).with_class(Class(class));
         sizes.push((class, view.bytes));
-        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
+        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("no packet is dropped"));
     }
     for _ in 0..2000 {
         let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");

@@ -5,7 +5,7 @@ use crate::schedulers::build;
 use crate::support::{at, context, near};
 use sojourn_aqm::{Cause, Ecn, Fate, Limit, Scheduler, Stream};
 
-/// p' as wanted, by one update with a C head that has waited so long; C is empty afterwards.
+/// p' as wanted, by one update with a C head of the delay that this takes; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
     let mut dual = build(&format!("dualpi2 target 0s t_update 10ms alpha 0 beta 1 {options}"), context());
     enqueue(&mut *dual, 10.0 - p_prime, &[(0, 0, 1000, Ecn::Ect0)]);
@@ -55,7 +55,7 @@ fn dualpi2_signals_each_class_its_way() {
         (0.2, Ecn::Ect0, &[0.199, 0.1], Some(EARLY_MARK)),
         (0.2, Ecn::Ect0, &[0.201, 0.1], None),
         (0.2, N, &[0.1, 0.199], Some(EARLY_DROP)),
-        // Overload: 2 p' >= 1. L is dropped with p'^2 = 0.36, who stays is marked.
+        // Overload: 2 p' >= 1. L is dropped with p'^2 = 0.36, the rest is marked.
         (0.6, Ecn::Ect1, &[0.359], Some(EARLY_DROP)),
         (0.6, Ecn::Ect1, &[0.361, 0.9999], Some(EARLY_MARK)),
         (0.6, Ecn::Ect0, &[0.59, 0.59], Some(EARLY_DROP)),

@@ -66,7 +66,7 @@ fn fq_v3_the_longest_loses_from_its_head() {
     assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
 }
 
-/// One flow in excess is signalled, the sparse one is not and waits for nobody.
+/// One flow in excess is signalled, the sparse one is not, and is sent at once.
 #[test]
 fn fq_signals_only_who_fills_the_queue() {
     for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {

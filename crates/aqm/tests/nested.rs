@@ -26,7 +26,7 @@ fn a_scheduler_may_stand_on_a_class() {
     }
 }
 
-/// With no room left, who leaves is the last of a queue, and fq_codel's the head of its longest flow.
+/// In a full buffer the victim is the last packet of a queue, in fq_codel the head of its longest flow.
 #[test]
 fn a_scheduler_on_a_class_gives_room() {
     let full = context().with_limit(Limit::Packets(4));

@@ -1,5 +1,5 @@
-//! FRED against a second FRED, written line by line from the paper's blocks and sharing nothing with the crate: same
-//! decisions, same draws, same records, over a million random steps.
+//! FRED against a second FRED, written line by line from the paper's blocks and sharing nothing with the
+//! crate: same decisions, same draws, same records, over a million random steps.
 
 use crate::support::{Bench, Scripted, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, PacketView, Random, Stream, Time, Verdict};

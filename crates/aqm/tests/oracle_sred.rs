@@ -1,5 +1,5 @@
-//! SRED against a second SRED, written from the paper's formulas and sharing nothing with the crate: same decisions,
-//! same draws, same list, over a million random arrivals.
+//! SRED against a second SRED, written from the paper's formulas and sharing nothing with the crate: same
+//! decisions, same draws, same list, over a million random arrivals.
 
 use crate::support::{Bench, Scripted, at, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, Random, Stream, Verdict};

@@ -1,9 +1,9 @@
-//! What the vectors of schedulers have in common: packets in, packets out, what was told.
+//! What the vectors of schedulers have in common: packets in, packets out, drops and marks.
 
 use crate::support::{Scripted, at, packet};
 use sojourn_aqm::{Class, Ecn, Fate, FlowId, Scheduler, Token};
 
-/// Enqueue packets of `(flow, class, bytes)`; who is dropped.
+/// Enqueue packets of `(flow, class, bytes)`; the packets that are dropped.
 pub(crate) fn enqueue(
     scheduler: &mut dyn Scheduler,
     now: f64,
@@ -23,7 +23,7 @@ pub(crate) fn enqueue(
     fates
 }
 
-/// One departure with exactly these numbers drawn: who, and who was told what.
+/// One departure with exactly these numbers drawn: the packet, and what was reported.
 pub(crate) fn dequeue(
     scheduler: &mut dyn Scheduler,
     now: f64,

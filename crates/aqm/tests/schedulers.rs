@@ -24,7 +24,7 @@ pub(crate) struct SchedulerHarness {
     packet_ns: f64,
     now: Time,
     next: u64,
-    /// Who waits.
+    /// Queued packets.
     waiting: BTreeMap<u64, PacketView>,
     /// The last packet of each flow and codepoint that departed.
     last: BTreeMap<(u32, u8), u64>,
@@ -50,7 +50,7 @@ impl SchedulerHarness {
         })
     }
 
-    fn told(
+    fn record(
         waiting: &mut BTreeMap<u64, PacketView>,
         log: &mut Vec<(u64, &'static str)>,
         token: Token,
@@ -78,7 +78,7 @@ impl SchedulerHarness {
         self.waiting.insert(token, view);
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, fate| {
-            SchedulerHarness::told(waiting, log, token, fate);
+            SchedulerHarness::record(waiting, log, token, fate);
         });
         self.check();
     }
@@ -87,7 +87,7 @@ impl SchedulerHarness {
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
         let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
-            SchedulerHarness::told(waiting, log, token, fate);
+            SchedulerHarness::record(waiting, log, token, fate);
         });
         match departure {
             Some((token, bytes)) => {
