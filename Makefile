@@ -36,8 +36,9 @@ stress: build ## The tests with real packets, RUNS times (20), beside two busy l
 	for run in $$(seq $(RUNS)); do $(BIN)/pytest -m real --quiet || failed=$$((failed + 1)); done; \
 	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
 
+# Both with one profile: they share procedural macros and build scripts.
 rust: ## Rust only: its lints and its tests
-	+cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
 	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
 	+cargo package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
@@ -49,7 +50,9 @@ lint: setup ## The quick checks only
 	cargo fmt --all --check
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
+	cd python && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/mypy
+	$(BIN)/python tools/words.py README.md CONTRIBUTING.md CHANGELOG.md Makefile docs/*.md docs/parts docs/decisions validation benches examples
 
 bench: build ## Speed: one line a case, compared with ns-2 where it is installed
 	cargo build --release --locked --package sojourn-sim --examples

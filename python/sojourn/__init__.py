@@ -12,12 +12,14 @@ Examples
 
 from sojourn._core import CORE_VERSION, VERSION
 from sojourn.algorithms import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, Param, drop_both
-from sojourn.api import aqm, run
+from sojourn.api import run
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.record import Record
 from sojourn.results import Results
+from sojourn.spec.aqm_spec import aqm
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import Comparison, compare
+from sojourn.worlds.simulated.dask import Dask
 
 __version__ = VERSION
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "PASS",
     "Aqm",
     "Comparison",
+    "Dask",
     "InputError",
     "Param",
     "Record",

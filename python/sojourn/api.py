@@ -2,59 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-import platform
-import shlex
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
-from sojourn import _core
-from sojourn.algorithms import Aqm, digests, spec_of
-from sojourn.errors import InputError, disk, from_core, place, unknown
+from sojourn import _core, worlds
+from sojourn.algorithms import Aqm, spec_of
+from sojourn.errors import InputError, place
+from sojourn.metrics.diagnostics import alike, summary
+from sojourn.results import Results
+from sojourn.runner.execute import Outcome, Progress, check, execute
+from sojourn.runner.manifest import manifest as begin
+from sojourn.runner.manifest import write_manifest, write_text
+from sojourn.runner.ownership import claim
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
+from sojourn.runner.store import Store
+from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario
-
-if TYPE_CHECKING:
-    from sojourn.results import Results
-    from sojourn.runner.execute import Progress
-    from sojourn.runner.store import Store
-    from sojourn.worlds.simulated.executors import Executor
-
-#: Where a scenario can be run.
-WORLDS = ("simulated", "real", "fluid")
-
-
-def aqm(name: str, **params: object) -> str:
-    """Return the canonical spec of an algorithm.
-
-    Parameters
-    ----------
-    name : str
-        As ``sojourn list`` shows it, or ``file.py:Class``.
-    **params
-        Its parameters: numbers, booleans, or text with units.
-
-    Examples
-    --------
-    >>> aqm("droptail", limit="50p", overflow="head")
-    'droptail limit 50p overflow head'
-    """
-    words = [name]
-    for key, value in params.items():
-        words += [key, ("on" if value else "off") if isinstance(value, bool) else str(value)]
-    return canonical(" ".join(words))
-
-
-def canonical(spec: str | Aqm | type[Aqm]) -> str:
-    """Return the canonical form of a spec or an own algorithm; raise ``InputError`` if it is refused."""
-    try:
-        return spec_of(spec)
-    except _core.SpecError as error:
-        raise from_core(error) from None
+from sojourn.worlds import Executor
 
 
 def run(
@@ -96,7 +65,7 @@ def run(
         Simulated packets; real hosts and packets (`sojourn.worlds.real`), in real time, one run after the
         other; or the equations of `sojourn.worlds.fluid`, which know no seeds: they run once, with the first.
     executor : Executor, optional
-        Who makes the runs (`sojourn.worlds.simulated.executors`); all cores of this machine if None.
+        Makes the runs, like `sojourn.Dask`; the cores of this machine if None.
 
     Examples
     --------
@@ -108,36 +77,24 @@ def run(
     >>> results.trace("queue", aqm="red", seed=1).columns[:4]
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
-    from sojourn.metrics.diagnostics import alike, cautions, summary
-    from sojourn.results import Results
-    from sojourn.runner.execute import check, execute
-    from sojourn.runner.ownership import claim
-
     wanted = plan(scenario, aqms, seeds, seed_from, world)
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
-    if world == "simulated":
-        check(wanted)
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
         claim(place(out), "run", scenario.name, scenario.to_toml(), world)
         store = _open(out, keep_traces)
-        manifest = _manifest(scenario, wanted, command or sys.argv, world)
+        manifest = begin(scenario, wanted, command or sys.argv, world)
         write_manifest(store, manifest)
-        _write(store, "scenario.toml", scenario.to_toml())
+        write_text(store, "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
-    doubts = {}
-    if world != "simulated":
-        for outcome, doubted in _world(world)(wanted, store, progress):
-            doubts[outcome.point] = doubted
-            outcomes.append(_settle(outcome, store))
-    else:
-        for outcome in execute(wanted, store, workers, progress, executor=executor):
-            doubts[outcome.point] = cautions(outcome.record)
-            outcomes.append(_settle(outcome, store))
-    warnings = summary((point.spec, doubts[point]) for point in wanted)
+    noted = {}
+    for outcome in execute(wanted, store, workers, progress, executor=executor):
+        noted[outcome.point] = outcome.warnings
+        outcomes.append(_settle(outcome, store))
+    warnings = summary((point.spec, noted[point]) for point in wanted)
     warnings += alike((one.point.spec, one.metrics) for one in outcomes)
     if store is None or manifest is None:
         return Results(scenario, specs, outcomes, warnings)
@@ -160,19 +117,10 @@ def plan(
     world: str = "simulated",
 ) -> list[Point]:
     """Return the points of a run, or refuse what was asked for."""
-    from sojourn.spec.plan import measured, queues
-
-    if world not in WORLDS:
-        raise unknown(world, "a world", WORLDS, "world")
+    there = worlds.find(world)
     if isinstance(aqms, str):
         raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
-    if world == "real":
-        from sojourn.worlds.real.support import check as check_real
-
-        check_real(scenario)
-    specs = (
-        [canonical(one) for one in aqms] if aqms else [canonical(queues(scenario)[measured(scenario)].aqm)]
-    )
+    specs = [spec_of(one) for one in aqms or [queues(scenario)[measured(scenario)].aqm]]
     for spec in specs:
         if specs.count(spec) > 1:
             raise InputError(f"aqm {spec!r}", "is given twice")
@@ -186,18 +134,9 @@ def plan(
             raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
     if not numbers:
         raise InputError("seeds", "is empty", "at least one seed")
-    return points(scenario, specs, numbers if world != "fluid" else numbers[:1], world)
-
-
-def _world(name: str) -> Any:
-    """Return what runs points in a world other than the simulated one."""
-    if name == "real":
-        from sojourn.worlds.real.world import run_points
-
-        return run_points
-    from sojourn.worlds.fluid.world import run_points as solve_points
-
-    return solve_points
+    wanted = points(scenario, specs, numbers if there.seeded else numbers[:1], world)
+    check(wanted)
+    return wanted
 
 
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
@@ -207,60 +146,15 @@ def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "sim
     return Path("results") / f"{scenario.name}-{name}"
 
 
-def command_line(command: Sequence[str]) -> str:
-    """Return `command` as one would type it: the command that repeats, or continues, a run."""
-    first = Path(command[0]).name if command else "sojourn"
-    return shlex.join([first, *command[1:]])
-
-
 def _open(out: str | os.PathLike[str], keep_traces: str) -> Store:
-    from sojourn.runner.store import Store
-
     if keep_traces not in ("all", "none"):
         raise InputError("keep_traces", f"= {keep_traces!r} is not one of the allowed words", "all, none")
     return Store(out, traces=keep_traces == "all")
 
 
-def _settle(outcome: Any, store: Store | None) -> Any:
+def _settle(outcome: Outcome, store: Store | None) -> Outcome:
     """Let a finished record go where it can be read back from the disk."""
-    from dataclasses import replace
-
     if store is None or not outcome.fresh or not store.traces:
         return outcome
     stored = store.read(outcome.point.run_id)
     return outcome if stored is None else replace(outcome, record=stored.record)
-
-
-def _manifest(
-    scenario: Scenario, wanted: Sequence[Point], command: Sequence[str], world: str
-) -> dict[str, Any]:
-    return {
-        "name": scenario.name,
-        "version": _core.VERSION,
-        "core_version": _core.CORE_VERSION,
-        "aqms": list(dict.fromkeys(point.spec for point in wanted)),
-        "own": sorted({one for point in wanted for one in digests(point.plan_json)}),
-        "seeds": sorted({point.seed for point in wanted}),
-        "world": world,
-        "command": command_line(command),
-        "status": "running",
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-        "host": platform.node(),
-        "warnings": [],
-        "runs": [{"run_id": p.run_id, "aqm": p.spec, "seed": p.seed} for p in wanted],
-    }
-
-
-def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
-    """Write ``manifest.json``, whole or not at all."""
-    _write(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
-
-
-def _write(store: Store, name: str, text: str) -> None:
-    from sojourn.runner.store import write_whole
-
-    try:
-        write_whole(store.directory / name, text.encode())
-    except OSError as error:
-        raise disk(error, store.directory / name) from None

@@ -1,7 +1,7 @@
-"""Numbers for people: sensible digits, intervals, units.
+"""Numbers as text: significant digits, intervals, units.
 
-Every number in a table, a figure or a sentence of a report passes through this file, so that the same
-value looks the same everywhere. Unknown values (``None``, NaN) are shown as a dash, never as 0.
+Every number in a table, a figure or a sentence of a report is formatted here, so that equal values look
+equal everywhere. Unknown values (``None``, NaN) are shown as a dash, never as 0.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SMALL = 1e-4
 """Below this magnitude a number is written with a power of ten."""
 MOST_DIGITS = 5
-"""No interval makes a mean longer than so many significant digits; one that asks for more is ``< 0.0001``."""
+"""Most significant digits of a mean with an interval; a narrower interval is ``< 0.0001``."""
 MOST_DECIMALS = 9
-"""An interval that asks for more is written with a power of ten."""
+"""Most decimals of an interval; a narrower one is written with a power of ten."""
 LARGE = 1e9
 """From this magnitude on a number is written with a power of ten."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Write a number with `digits` significant digits, but never fewer than its integer part has.
+    """Return a number with `digits` significant digits, but at least those of its integer part.
 
     Parameters
     ----------
@@ -59,10 +59,10 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def estimate(mean: float | None, half_width: float | None, digits: int = 3) -> str:
-    """Write a mean with the half-width of its interval, both to the digits that the interval supports.
+    """Return a mean with the half-width of its interval, both to the digits that the interval supports.
 
-    The half-width keeps one significant digit, two if it begins with 1; without one the mean is written
-    as `number` does.
+    The half-width has one significant digit, two if it begins with 1; without it the mean is formatted by
+    `number`.
 
     Parameters
     ----------
@@ -97,14 +97,14 @@ def estimate(mean: float | None, half_width: float | None, digits: int = 3) -> s
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Write an interval, both ends to the digits that its width supports.
+    """Return an interval as text, both ends to the digits that its width supports.
 
     Parameters
     ----------
     low, high
         The ends; an unknown or infinite end is shown as such.
     digits
-        Significant digits if the width says nothing.
+        Significant digits if the width is zero or unknown.
 
     Returns
     -------
@@ -117,14 +117,14 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 def with_interval(
     value: float | None, low: float | None, high: float | None, digits: int = 3
 ) -> tuple[str, str]:
-    """Write a value and the ends of its interval, all with the same number of decimals.
+    """Return a value and its interval as text, all with the same number of decimals.
 
     Parameters
     ----------
     value, low, high
         The value and the ends, which need not be symmetric.
     digits
-        Significant digits if the width says nothing.
+        Significant digits if the width is zero or unknown.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def with_interval(
 
 
 def probability(value: float | None) -> str:
-    """Write a p-value.
+    """Return a p-value as text.
 
     Parameters
     ----------
@@ -167,11 +167,14 @@ def probability(value: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A unit to write values in, and what to multiply them by."""
+    """A displayed unit, and the factor from the stored unit to it."""
 
     factor: float
     unit: str
 
+
+UNSCALED = Scale(1.0, "")
+"""The scale of pure numbers."""
 
 _STEPS: dict[str, tuple[tuple[float, Scale], ...]] = {
     "s": ((1.0, Scale(1.0, "s")), (1e-3, Scale(1e3, "ms")), (0.0, Scale(1e6, "µs"))),
@@ -194,18 +197,18 @@ def scale(values: Iterable[float | None], unit: str) -> Scale:
     Parameters
     ----------
     values
-        What will be shown; the largest magnitude decides.
+        The column; the largest magnitude decides.
     unit
         The unit of the values.
 
     Returns
     -------
     Scale
-        The factor and the unit to show; other units are left as they are.
+        The displayed unit and the factor; units without multiples are unchanged.
     """
     unit = _SAME_UNIT.get(unit, unit)
     if unit in _NO_UNIT:
-        return Scale(1.0, "")
+        return UNSCALED
     if unit not in _STEPS:
         return Scale(1.0, _PLURAL.get(unit, unit))
     finite = [abs(v) for v in values if v is not None and math.isfinite(v)]
@@ -216,7 +219,7 @@ def scale(values: Iterable[float | None], unit: str) -> Scale:
 
 
 def quantity(value: float | None, unit: str, half_width: float | None = None, digits: int = 3) -> str:
-    """Write one value with its unit.
+    """Return one value with its unit.
 
     Parameters
     ----------
@@ -233,11 +236,11 @@ def quantity(value: float | None, unit: str, half_width: float | None = None, di
         For instance ``9.58 Mbit/s`` or ``38.2 ± 0.4 ms``.
     """
     known = value is not None and not math.isnan(value)
-    return scaled(value, scale([value], unit) if known else Scale(1.0, ""), half_width, digits)
+    return scaled(value, scale([value], unit) if known else UNSCALED, half_width, digits)
 
 
 def scaled(value: float | None, unit: Scale, half_width: float | None = None, digits: int = 3) -> str:
-    """Write one value in a given unit; the parameters are those of `quantity`."""
+    """Return one value in a given unit; the parameters are those of `quantity`."""
     if value is None or math.isnan(value):
         return MISSING
     half = None if half_width is None else half_width * unit.factor
@@ -251,7 +254,7 @@ def capitalized(text: str) -> str:
 
 
 def _exponent(value: float, digits: int) -> int:
-    """Find the power of ten of `value` after rounding to `digits` significant digits."""
+    """Return the power of ten of `value` after rounding to `digits` significant digits."""
     return int(f"{abs(value):.{max(0, digits - 1)}e}".split("e")[1])
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.errors import InputError
+from sojourn.metrics import find
 from sojourn.record import Record, array
 from sojourn.runner.execute import Outcome
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store
+from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
+from sojourn.stats.batch_means import batch_means
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.spec.scenario import Scenario
 
 MANIFEST = "manifest.json"
 
@@ -77,10 +82,6 @@ class Results:
         InputError
             If it is no results folder, or its runs are not all there.
         """
-        from sojourn.runner.point import Point
-        from sojourn.runner.store import Store
-        from sojourn.spec.scenario import load
-
         folder = Path(directory)
         try:
             manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -152,8 +153,6 @@ class Results:
 
         For metrics whose mean a few seeds decide, like completion times of files with heavy tails.
         """
-        import statistics
-
         known = [value for value in self.values(aqm, metric) if value is not None]
         return (statistics.median(known), bootstrap(known)) if known else None
 
@@ -163,8 +162,6 @@ class Results:
         `ci95` is None if the run is too short for batches that do not depend on each other; `n` is the number
         of batches. See `sojourn.stats.batch_means`.
         """
-        from sojourn.stats.batch_means import batch_means
-
         start, _ = self.scenario.seconds
         frame = self.trace(column, aqm, seed)
         return batch_means(frame.filter(frame["time_s"] > start)[column].to_numpy())
@@ -172,8 +169,6 @@ class Results:
     def summary(self) -> pl.DataFrame:
         """Return mean and 95 % half-width over the seeds: aqm, metric, unit, mean, ci95, n."""
         import polars as pl
-
-        from sojourn.metrics import find
 
         rows = []
         for aqm in self.aqms:

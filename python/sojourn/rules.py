@@ -13,6 +13,7 @@ from typing import Any, Self
 
 from sojourn import _core
 from sojourn.errors import InputError
+from sojourn.spec.units import HINTS
 
 
 class Rule(str):
@@ -247,7 +248,6 @@ def _bytes(word: str) -> float:
 
 
 def _read(key: str, kind: str, word: str) -> Any:
-    from sojourn.spec.units import HINTS
 
     try:
         value = _core.parse_unit(kind, word)

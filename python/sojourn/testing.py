@@ -15,6 +15,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.algorithms import Aqm
+from sojourn.algorithms import spec_of as canonical
 from sojourn.spec.scenario import Scenario
 
 WEEK = 7 * 24 * 3600 * 10**9
@@ -128,8 +129,6 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
     >>> print(report.lines[0])
     ok      schema: every parameter has meaning, unit, range and source
     """
-    from sojourn.api import canonical
-
     spec = canonical(aqm)
     report = Report(spec)
     exams = _Exams(spec)

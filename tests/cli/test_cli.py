@@ -4,7 +4,7 @@ Most commands run in the process of the tests. A few start the program: those ab
 streams and limits of the system, and those that compare both ways.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
-of a file left out; polars imported before it is needed.
+of a file left out; polars imported before it is needed; a manifest without arguments.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def test_one_seed_has_no_interval(cli: Cli, small_file: Path) -> None:
 def test_the_results_folder_explains_itself(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     done = cli("run", small_file, "--seeds", 2)
     assert done.returncode == 0, done.stderr
-    assert "utilization %" in done.stdout
+    assert "utilization (%)" in done.stdout
     assert "\x1b" not in done.stdout
     (folder,) = (tmp_path / "results").iterdir()
     assert folder.name.startswith("small-")
@@ -127,7 +127,7 @@ def test_compare_prints_differences_and_draws_its_report_again(
     assert "Against the baseline" in before
     assert cli("report", "out").returncode == 0
     assert (tmp_path / "out/report.html").read_text() == before
-    assert "minus droptail" in cli(*words).stdout
+    assert "Difference from droptail (baseline)" in cli(*words).stdout
 
 
 def test_compare_what_is_chosen(cli: Cli, small_file: Path, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_the_commands_of_how_sure_run(tmp_path: Path):
         words = [program, *line.split()[1:]]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        assert "minus droptail, paired by seed" in done.stdout
+        assert "Difference from droptail (baseline), paired by seed" in done.stdout
     assert "narrow enough" in done.stderr
 
 
@@ -145,8 +145,8 @@ def typed(page: str, folder: Path) -> list[str]:
     (folder / "examples").mkdir()
     (folder / "examples/rank").symlink_to(ROOT / "examples/rank")
     text = (ROOT / "examples/red40.toml").read_text()
-    short = text.replace('duration = "200s"', 'duration = "8s"').replace('warmup = "100s"', 'warmup = "4s"')
-    assert short.count('"8s"') == short.count('"4s"') == 1
+    short = text.replace('duration = "200s"', 'duration = "4s"').replace('warmup = "100s"', 'warmup = "2s"')
+    assert short.count('"4s"') == short.count('"2s"') == 1
     (folder / "examples/red40.toml").write_text(short)
     said = []
     for line in (line for code in blocks(ROOT / "docs" / page, "sh") for line in code.splitlines()):
@@ -155,6 +155,14 @@ def typed(page: str, folder: Path) -> list[str]:
         assert done.returncode == 0, f"{line}\n{done.stderr}"
         said.append(done.stdout)
     return said
+
+
+def test_the_commands_of_export_run(tmp_path: Path):
+    typed("export.md", tmp_path)
+    names = {path.name for path in tmp_path.glob("table*")}
+    assert names == {f"table{end}.csv" for end in ("", "-differences")} | {
+        "table.tex", *(f"table{end}.parquet" for end in ("", "-differences"))
+    }  # fmt: skip
 
 
 def test_the_commands_of_cluster_run(tmp_path: Path):

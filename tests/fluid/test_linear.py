@@ -167,7 +167,7 @@ def test_the_command_shows_margins(cli: Cli):
     assert found["stable"] is True
     assert found["queue p"] == pytest.approx(200)
     assert found["phase margin"] == pytest.approx(75, abs=1)
-    assert "phase margin degrees" in cli("stability", "pi q_ref 200").stdout
+    assert "phase margin (degrees)" in cli("stability", "pi q_ref 200").stdout
 
 
 def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""A scenario in the fluid world: what it becomes, what comes out, what is null, what is refused.
+"""A scenario in the fluid world: its equations, its results, null metrics, refusals.
 
 Mutants (each was seen to fail here): an access delay counted one way; drops counted that were marks;
 flows of a class that share one row; a null metric left at 0; the id of a fluid run equal to that of a
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.cli.table import show
+from sojourn.cli.summaries import of_results
 from sojourn.errors import InputError
 from sojourn.runner.point import Point
 from sojourn.worlds.fluid.system import setting
@@ -90,7 +90,7 @@ def test_seeds_do_not_matter_and_ids_differ_from_packets(
     small: sojourn.Scenario, capsys: pytest.CaptureFixture[str]
 ):
     results = sojourn.run(small, seeds=3, world="fluid")
-    show(results)
+    of_results(results).print()
     assert "fluid equations, which have no seeds" in capsys.readouterr().out
     assert len(results.runs) == 1
     assert Point(small, "red", 1, "fluid").run_id != Point(small, "red", 1).run_id

@@ -23,7 +23,8 @@ from sojourn.papers.experiment import Arm, Experiment, Observations
 from sojourn.papers.judge import touches
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Cell, Counterpart, beside
-from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.reproduction import reproduce
+from sojourn.papers.result import Reproduction
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
@@ -95,7 +96,7 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
     return Paper(
         id="x",
         title="A paper",
-        citation="Nobody, 2000",
+        citation="Author, 2000",
         data=data,
         experiments=[
             Experiment(
@@ -227,18 +228,16 @@ def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert answer(R, R) == "Yes."
     assert answer(N) == "No."
     assert answer(R, N) == "In part: 1 of 2 claims hold."
-    assert answer(R, U) == "As far as it is decided (1 of 2 claims are not): Yes."
-    assert answer(U) == "Not decided."
+    assert answer(R, U) == "From the decided claims (1 of 2 are undecided): Yes."
+    assert answer(U) == "Undecided."
     more = dataclasses.replace(question, holds="Yes: by far, at all loads.", mixed="One of the two.")
     rows = [ClaimResult(first.claim, Finding(verdict), "simulated") for verdict in (R, U, N)]
     assert more.answer(rows[:1]) == "Yes: by far, at all loads."
-    assert more.answer(rows[:2]) == "As far as it is decided (1 of 2 claims are not): Yes."
+    assert more.answer(rows[:2]) == "From the decided claims (1 of 2 are undecided): Yes."
     assert more.answer(rows[::2]) == "One of the two."
-    assert (
-        more.answer(rows) == "As far as it is decided (1 of 3 claims are not): In part: 1 of 2 claims hold."
-    )
+    assert more.answer(rows) == "From the decided claims (1 of 3 are undecided): In part: 1 of 2 claims hold."
     few = ClaimResult(first.claim, Finding(U, leans=R), "simulated")
-    assert more.answer([few, rows[1]]) == "Not decided; few seeds say: Yes."
+    assert more.answer([few, rows[1]]) == "Undecided; the few seeds tend to: Yes."
 
 
 def test_the_summary_has_a_row_a_claim_and_world(result: Reproduction):
@@ -276,7 +275,7 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_claim_that_rests_on_an_assumption_is_judged_under_another_reading(name: str):
-    """Without runs: what each reading repeats, renames or calculates otherwise, and who looks at it."""
+    """Without runs: what each reading repeats, renames or calculates otherwise, and which checks use it."""
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
@@ -306,18 +305,14 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
             assert (arm.spec, arm.scenario) != primary[experiment, arm.name], (reading.id, arm.name)
 
 
-def test_other_algorithms_run_beside_the_papers_own(tmp_path):
-    """In the same scenarios, under the same seeds; no claim hears of them."""
-    options = {"experiment": "ldc-tab5-ftp-weights", "quick": True}
-    alone = reproduce(find("ldc2002"), out=tmp_path / "alone", **options)
-    joined = reproduce(
-        find("ldc2002"), out=tmp_path / "joined", aqms=["codel", "examples/own/red.py:RED"], **options
-    )
-    assert joined.claims.equals(alone.claims)
-    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "ldc-tab5-ftp-weights+")
+def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
+    """In the same scenarios, under the same seeds; no claim uses them."""
+    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
+    assert joined.claims.equals(result.claims)
+    extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")
     assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}
     assert extra_aqms["drop_ratio"].min() > 0
-    assert "other algorithms in the scenarios of ldc-tab5-ftp-weights" in joined.report.read_text()
+    assert "other algorithms in the scenarios of testbed" in joined.report.read_text()
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
 
 

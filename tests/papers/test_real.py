@@ -1,6 +1,6 @@
 """Papers in the real world: what is run, what is refused, and that only runs that were made give verdicts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ from sojourn.papers import find, reproduce
 from sojourn.papers.real import jobs
 from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
+from sojourn.worlds import Case, Made, News, Reduce
 from sojourn.worlds.real.jobs import layout
+from sojourn.worlds.real.world import Real
 
 WITH_TESTBEDS = ("taildrop2001", "avqred2007")
 
@@ -57,16 +59,25 @@ def test_what_has_no_sense_is_refused(name: str, options: dict[str, Any], words:
 def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulated runs stand for real ones here."""
 
-    def run_points(points: Sequence[Point], _store: Any, _progress: Any, reduce: Any) -> Iterator[Any]:
-        assert {point.world for point in points} <= {"real"}
-        for point in points:
-            short = point.scenario.with_(duration="25s", warmup="10s")
-            (outcome,) = execute([Point(short, point.spec, point.seed)], None, 1, None, reduce)
-            late = ["the host could not keep up: late", "the machine stood still: the gateway"]
-            doubts = ["a doubt", *(late if point.seed == 2 else ())]
-            yield type(outcome)(point, outcome.metrics, outcome.record, True), doubts
+    class Twins:
+        def __init__(self, cases: Sequence[Case], reduce: Reduce | None) -> None:
+            self.cases, self.reduce, self.done = cases, reduce, 0
 
-    monkeypatch.setattr("sojourn.worlds.real.world.run_points", run_points)
+        def poll(self, _timeout: float) -> News:
+            case = self.cases[self.done]
+            self.done += 1
+            short = case.scenario.with_(duration="25s", warmup="10s")
+            (outcome,) = execute([Point(short, case.spec, case.seed)], None, 1, None, self.reduce)
+            late = ["the host could not keep up: late", "the machine stalled: the gateway"]
+            doubts = ["a doubt", *(late if case.seed == 2 else ())]
+            return [(self.done - 1, Made(outcome.record.data, outcome.metrics, doubts))]
+
+        def progress(self) -> float:
+            return self.done / len(self.cases)
+
+    monkeypatch.setattr(Real, "supports", lambda *_: None)
+    monkeypatch.setattr(Real, "warnings", lambda *_: [])
+    monkeypatch.setattr(Real, "run", lambda _, cases, reduce, *__: Twins(cases, reduce))
     arms = [f"{name} 16" for name in ("TD", "REDstd", "GREDstd", "REDopt")]
     found = reproduce("taildrop2001", world="real", arms=arms, out=tmp_path)
     assert found.command.endswith("--world real " + " ".join(f"--arm '{name}'" for name in arms))

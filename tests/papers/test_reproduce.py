@@ -17,7 +17,8 @@ from sojourn.errors import InputError
 from sojourn.papers import find, required_runs
 from sojourn.papers.claims import CLAIM_COLUMNS, Finding, Verdict
 from sojourn.papers.paper import Paper
-from sojourn.papers.reproduction import Reproduction, reproduce
+from sojourn.papers.reproduction import reproduce
+from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, chosen
 
 EXPERIMENT = "raqm-fig5a"

@@ -1,13 +1,15 @@
-"""The table of looks: complete, unambiguous, readable by everybody."""
+"""The table of looks: complete, unambiguous, readable with any colour vision."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
+from sojourn import _core
 from sojourn.plots.theme import ALGORITHMS, algorithm, label, labels, pale, strong, style, styles
 
 NAMES = [
@@ -103,7 +105,7 @@ def test_no_two_algorithms_share_a_look() -> None:
 
 @pytest.mark.parametrize("company", COMPANY)
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_neighbours_are_told_apart(company: str, sight: str) -> None:
+def test_neighbours_can_be_distinguished(company: str, sight: str) -> None:
     for one, other in itertools.combinations(company.split(), 2):
         colours = [oklab(SIGHTS[sight] @ linear(ALGORITHMS[name].colour)) for name in (one, other)]
         distance = float(np.linalg.norm(colours[0] - colours[1]))
@@ -128,7 +130,12 @@ def test_contrast_on_paper(name: str) -> None:
         ("red max_p 0.1 gentle", "gentle RED max_p 0.1"),
         ("droptail limit 50p", "DropTail limit 50p"),
         ("red gentle", "gentle RED"),
-        ("red ecn min_th 15p", "RED ecn min_th 15p"),
+        ("red ecn min_th 15p", "RED min_th 15p ecn"),
+        ("pie jump ecn", "PIE jump ecn"),
+        ("pie ecn jump off", "PIE jump off ecn"),
+        ("prio aqm_0 (red gentle) aqm_1 pie", "PRIO aqm_0 (red gentle) aqm_1 pie"),
+        ("red overflow head limit 50p", "RED limit 50p overflow head"),
+        ("raqm static", "RAQM static"),
         ("mine.py:MyAqm target 5ms", "MyAqm target 5ms"),
         ("", ""),
     ],
@@ -137,12 +144,33 @@ def test_label(spec: str, short: str) -> None:
     assert label(spec) == short
 
 
-def test_labels_say_only_what_tells_apart() -> None:
-    found = labels(["pi q_ref 50p a 1e-5", "raqm T 1s q_0 50p", "raqm T 2s q_0 50p", "raqm q_0 50p"])
-    assert list(found.values()) == ["PI", "RAQM T 1s", "RAQM T 2s", "RAQM (default)"]
+def test_labels_contain_only_what_differs() -> None:
+    found = labels(
+        ["pi q_ref 50p a 1e-5", "raqm period 1s q_0 50p", "raqm period 2s q_0 50p", "raqm q_0 50p"]
+    )
+    assert list(found.values()) == ["PI", "RAQM period 1s", "RAQM period 2s", "RAQM (default)"]
+    assert list(labels(["pie jump ecn", "pie ecn"]).values()) == ["PIE jump", "PIE (default)"]
+    assert list(labels(["red wait ecn", "red ecn"]).values()) == ["RED wait", "RED (default)"]
 
 
-def test_long_labels_are_cut_where_the_rest_tells_all_apart() -> None:
+@pytest.mark.parametrize("entry", [*_core.algorithms(), *_core.schedulers()], ids=lambda entry: entry["name"])
+def test_every_flag_of_the_registry_is_one_word_of_a_label(entry: dict[str, Any]) -> None:
+    """Mutant seen to fail: a flag that takes the next word as its value."""
+    flags = [p["name"] for p in entry["params"] if p["allowed"].startswith("on or off")]
+    name = str(entry["name"])
+    for flag in flags:
+        if (name, flag) == ("red", "gentle"):
+            continue
+        title = ALGORITHMS[name].title
+        assert label(f"{name} {flag}") == f"{title} {flag}"
+        assert label(f"{name} {flag} off limit 50p") == f"{title} {flag} off limit 50p"
+        others = [other for other in flags if other not in (flag, "gentle")]
+        for other in others:
+            found = labels([f"{name} {flag} {other}", f"{name} {other}"])
+            assert list(found.values()) == [f"{title} {flag}", f"{title} (default)"]
+
+
+def test_long_labels_are_cut_where_the_rest_still_differs() -> None:
     specs = [
         "pie target 5ms alpha 1 beta 2",
         "pie target 5ms alpha 2 beta 3",
@@ -162,7 +190,7 @@ def test_gentle_red_is_one_algorithm_however_written() -> None:
 
 
 def test_variants_keep_the_family_and_differ() -> None:
-    specs = [f"raqm T {i}s" for i in range(1, 6)]
+    specs = [f"raqm period {i}s" for i in range(1, 6)]
     looks = styles(specs)
     assert looks[specs[0]].colour == ALGORITHMS["raqm"].colour
     assert len({(one.colour, one.dash) for one in looks.values()}) == len(specs)

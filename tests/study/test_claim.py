@@ -17,10 +17,10 @@ from sojourn.cli import call
 from sojourn.runner.ownership import claim
 from sojourn.study.axes import Axis
 from sojourn.study.sweep import folder
-from sojourn.study.sweep.run import Sweep
+from sojourn.study.sweep.model import Sweep
 from sojourn.study.tune import folder as tune_folder
+from sojourn.study.tune.model import Tune
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.run import Tune
 from sojourn.study.tune.search_space import knobs
 from support import SMALL
 

@@ -30,11 +30,13 @@ from sojourn.runner.point import points
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import listed
 from sojourn.study.sweep.folder import status
-from sojourn.study.sweep.run import Shard, Sweep, sweep
+from sojourn.study.sweep.model import Shard, Sweep
+from sojourn.study.sweep.run import sweep
 from sojourn.study.sweep.slurm import write_script
+from sojourn.worlds import Executor
 from sojourn.worlds.simulated import dask as cluster
 from sojourn.worlds.simulated.dask import Dask
-from sojourn.worlds.simulated.executors import Executor, Local, Serial
+from sojourn.worlds.simulated.executors import Local, Serial
 
 distributed = pytest.importorskip("distributed")
 

@@ -15,14 +15,15 @@ import polars as pl
 import pytest
 
 from sojourn.algorithms.tc import Place, burst_for, tc_line
-from sojourn.api import aqm
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007 import arithmetic
+from sojourn.spec.aqm_spec import aqm
 from sojourn.spec.scenario import Scenario
 from sojourn.study.tune.advice import findings, place, sentences
 from sojourn.study.tune.folder import reopen
+from sojourn.study.tune.model import Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, Tie, read_table, read_ties
-from sojourn.study.tune.run import Tune, Tuned, tune
+from sojourn.study.tune.run import tune
 from sojourn.study.tune.search import Trial, beats, front
 from sojourn.study.tune.search_space import knobs
 from sojourn.worlds.simulated.executors import Serial

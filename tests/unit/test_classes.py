@@ -81,10 +81,10 @@ def test_one_class_alone_has_no_metrics_of_its_own(small: sojourn.Scenario) -> N
 
 
 def test_the_table_has_classes() -> None:
-    from sojourn.cli.table import show
+    from sojourn.cli.summaries import of_results
 
     with redirect_stdout(io.StringIO()) as out:
-        show(results())
+        of_results(results()).print()
     assert "class 0: throughput (Mbit/s)" in out.getvalue()
     assert "class 1: drop ratio (%)" in out.getvalue()
     assert set(per_class()) <= set(METRICS)

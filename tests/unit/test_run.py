@@ -26,7 +26,8 @@ from sojourn.runner.execute import execute
 from sojourn.runner.point import Point, points
 from sojourn.runner.store import Store
 from sojourn.study.axes import Axis
-from sojourn.study.sweep.run import Sweep, sweep
+from sojourn.study.sweep.model import Sweep
+from sojourn.study.sweep.run import sweep
 from support import SMALL
 
 SPECS = ["droptail", "red min_th 5p max_th 15p", "pi q_ref 10p"]
@@ -133,7 +134,7 @@ def test_metrics_of_another_version_are_computed_again(
     point = Point(small, "red", 1)
     (first,) = execute([point], store)
     monkeypatch.setattr("sojourn.runner.execute.metrics_version", lambda: "another")
-    monkeypatch.setattr("sojourn.metrics.compute", lambda record: {"arrivals": record.seconds})
+    monkeypatch.setattr("sojourn.worlds.base.compute", lambda record: {"arrivals": record.seconds})
     (second,) = execute([point], store)
     assert not second.fresh
     assert second.metrics == {"arrivals": 4.0}
@@ -243,14 +244,14 @@ def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
 def test_seeds_that_all_give_the_same_are_told() -> None:
     """Mutants seen to fail: one seed told, too; random seeds told, too; no word in a run, or in a sweep."""
     fixed = sojourn.Scenario.from_toml(SMALL.replace('"uniform 0s 1s"', '"0s"'), "small.toml")
-    told = "all 3 seeds gave the same result: nothing random had an effect"
+    told = "all 3 seeds gave identical results, so ± 0 is not an uncertainty"
     results = sojourn.run(fixed, ["droptail", "red"], seeds=3)
-    assert [one.partition(", and")[0] for one in results.warnings if "same" in one] == [f"droptail: {told}"]
+    assert [one.partition(";")[0] for one in results.warnings if "identical" in one] == [f"droptail: {told}"]
     assert results.estimate("droptail", "mean_delay_s").ci95 == pytest.approx(0, abs=1e-12)
-    assert not any("same" in one for one in sojourn.run(fixed, ["droptail"], seeds=1).warnings)
+    assert not any("identical" in one for one in sojourn.run(fixed, ["droptail"], seeds=1).warnings)
     plan = Sweep(fixed, ["droptail", "red"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
     (warning,) = sweep(plan).warnings
-    assert warning.startswith("in 2 of 4 combinations all seeds gave the same result: ")
+    assert warning.startswith("in 2 of 4 combinations all seeds gave identical results, ")
     assert not sweep(replace(plan, seeds=1)).warnings
     assert not sweep(replace(plan, aqms=["red"])).warnings
 

@@ -16,8 +16,9 @@ from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import Axis, cells, listed, magnitudes, spaced, with_parameter
 from sojourn.study.sweep.folder import done, status
 from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.model import Sweep
 from sojourn.study.sweep.plan_file import read
-from sojourn.study.sweep.run import Sweep, sweep
+from sojourn.study.sweep.run import sweep
 
 
 def test_ranges_keep_their_unit_and_reach_both_ends() -> None:

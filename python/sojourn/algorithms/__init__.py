@@ -5,7 +5,7 @@ core knows it like a built-in algorithm. What they cost and what they may do: ``
 """
 
 from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, drop_both
-from sojourn.algorithms.loader import adopt, digests, find, located, names_in, shipped, spec_of, within_load
+from sojourn.algorithms.loader import adopt, digests, find, names_in, shipped, spec_of, within_load
 from sojourn.algorithms.param import Param
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "digests",
     "drop_both",
     "find",
-    "located",
     "names_in",
     "shipped",
     "spec_of",

@@ -5,11 +5,12 @@ The meaning and the order of the calls are those of ``crates/aqm/src/aqm.rs``. T
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from sojourn import _core
 from sojourn._core import DROP, MARK, PASS, drop_both
+from sojourn.spec.aqm_spec import aqm
 
 __all__ = ["CE", "DROP", "ECT0", "ECT1", "HANDLERS", "MARK", "NOT_ECT", "PASS", "Aqm", "drop_both"]
 
@@ -68,11 +69,11 @@ class Aqm:
     ecn: bool
     link: _core.Link
 
-    def __init__(self, **parameters: object) -> None:
-        from sojourn.algorithms.loader import name_of
-        from sojourn.api import aqm
+    #: Registers a class and returns its name in specs; set by `loader`.
+    _name_of: ClassVar[Callable[[type[Aqm]], str]]
 
-        self._spec = aqm(name_of(type(self)), **parameters)
+    def __init__(self, **parameters: object) -> None:
+        self._spec = aqm(type(self)._name_of(type(self)), **parameters)
 
     @property
     def spec(self) -> str:

@@ -22,7 +22,8 @@ from typing import Any
 from sojourn import _core
 from sojourn.algorithms.base import HANDLERS, Aqm
 from sojourn.algorithms.param import Param
-from sojourn.errors import InputError
+from sojourn.errors import from_core
+from sojourn.spec.aqm_spec import canonical, short_path
 
 HERE = "python"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
@@ -235,7 +236,7 @@ def _file_name(cls: type[Aqm]) -> str | None:
         or not Path(file).is_file()
     ):
         return None
-    path = _short(file)
+    path = short_path(file)
     return None if any(c.isspace() for c in path) else f"{path}:{cls.__name__}"
 
 
@@ -247,37 +248,22 @@ def _code(cls: type) -> bytes | None:
         return None
 
 
-def _short(path: str) -> str:
-    """Return `path` from the working directory, if it lies below."""
-    relative = os.path.relpath(path)
-    return os.path.abspath(path) if relative.startswith("..") else relative  # noqa: PTH100
+def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
+    """Return the canonical spec of a text, an `Aqm` class, or an object of one.
 
-
-def spec_of(aqm: object) -> str:
-    """Return the canonical spec of a text, an `Aqm` class, or an object of one."""
+    Raises
+    ------
+    InputError
+        If there is no such algorithm, or a parameter is refused.
+    """
     if isinstance(aqm, Aqm):
         return aqm.spec
-    if isinstance(aqm, type) and issubclass(aqm, Aqm):
-        return _core.canonical(name_of(aqm))
-    text = str(aqm)
-    if (name := text.partition(" ")[0]).endswith(".py"):
-        raise InputError(name, "names a file and no class in it", f"{name}:CLASS")
-    return _core.canonical(text)
-
-
-def located(spec: str, folder: str) -> str:
-    """Return a spec of a scenario file with the path that it means: beside the file, else as it stands.
-
-    Examples
-    --------
-    >>> located("red min_th 5", "somewhere")
-    'red min_th 5'
-    """
-    name, space, rest = spec.strip().partition(" ")
-    path, colon, cls = name.rpartition(":")
-    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
-        return spec
-    return f"{_short(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+    try:
+        if isinstance(aqm, type) and issubclass(aqm, Aqm):
+            return _core.canonical(name_of(aqm))
+        return canonical(str(aqm))
+    except _core.SpecError as error:
+        raise from_core(error) from None
 
 
 def names_in(plan_json: str) -> list[str]:
@@ -306,3 +292,6 @@ def _refusal(
     error.key, error.problem, error.allowed = key, problem, allowed
     error.nearest = _core.nearest(word, list(candidates)) if word else None
     return error
+
+
+Aqm._name_of = staticmethod(name_of)

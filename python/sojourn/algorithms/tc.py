@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn import _core
-from sojourn.study.tune.search_space import schema
+from sojourn.algorithms.builtin import parameters
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class _Setting:
     def __init__(self, info: dict[str, Any], place: Place) -> None:
         self.name, self.given, self.place = info["name"], info["values"], place
         self.limit = info["limit"] or place.limit
-        self.schema = {one["name"]: one for one in schema(self.name)}
+        self.schema = {one["name"]: one for one in parameters(self.name)}
         self.told: set[str] = set()
 
     def word(self, name: str) -> str | None:

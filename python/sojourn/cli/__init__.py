@@ -1,13 +1,14 @@
 """The command line: one command a file, imported when it is called; errors become exit codes.
 
-Standard output is the result, standard error the rest. 0: done; 1: a run failed; 2: bad usage or input;
-130: interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to see where it came from.
+The result goes to standard output, all else to standard error. Exit codes: 0 success, 1 a run failed, 2 bad
+usage or input, 130 interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to get the traceback.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +16,11 @@ from typing import Annotated
 
 import typer
 
+from sojourn import _core
+from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
 
-#: Where each command is, in the order of the help: module of this package, function.
+#: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
     "run": ("run", "run"),
     "compare": ("compare", "compare"),
@@ -35,15 +38,13 @@ COMMANDS = {
     "bench": ("bench", "bench"),
 }
 
-#: Exit code of what was interrupted: 128 and the number of the signal.
+#: Exit code after an interruption: 128 and the number of the signal.
 INTERRUPTED = 130
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from sojourn import CORE_VERSION
-
-        print(f"sojourn {CORE_VERSION}")
+        print(f"sojourn {_core.CORE_VERSION}")
         raise typer.Exit
 
 
@@ -56,10 +57,10 @@ def _root(
 
 
 def _app(words: Sequence[str]) -> typer.Typer:
-    """Put together the command that `words` begin with; all of them if they begin with none."""
+    """Return the application with the command that `words` begin with, none for the version, else all."""
     app = typer.Typer(
         name="sojourn",
-        help="A laboratory for active queue management: which queue is better for whom?",
+        help="A laboratory for active queue management (AQM).",
         epilog="First steps: sojourn list; sojourn explain red; sojourn run examples/red40.toml",
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -67,58 +68,55 @@ def _app(words: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_root)
-    for name in words[:1] if words and words[0] in COMMANDS else COMMANDS:
+    first = words[0] if words else ""
+    for name in [first] if first in COMMANDS else [] if first == "--version" else COMMANDS:
         module, function = COMMANDS[name]
         app.command(name)(getattr(import_module(f"sojourn.cli.{module}"), function))
     return app
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its code."""
     sys.exit(call(sys.argv[1:] if arguments is None else arguments))
 
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever called: nobody wants to hear it
+        if getattr(sys, name) is None:  # closed by the calling process
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
     words = list(arguments)
     if words and words[0] in ("sweep", "tune"):
-        from sojourn.cli.sweep import joined
-
         words = joined(words)
     try:
         command = typer.main.get_command(_app(words))
         code = command.main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
-        if code == INTERRUPTED:  # what typer makes of Ctrl-C, without a word
-            return _say("interrupted", INTERRUPTED)
+        if code == INTERRUPTED:  # typer's code for Ctrl-C, without a message
+            return _fail("interrupted", INTERRUPTED)
         return code if isinstance(code, int) else 0
-    except SystemExit as end:  # a command that has said why
+    except SystemExit as end:  # of a command that has printed the reason
         return end.code if isinstance(end.code, int) else 0
     except SojournError as error:
-        return _say(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code)
     except typer.TyperException as error:
-        return _say(_usage(error), 2)
+        return _fail(_usage(error), 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _say("interrupted", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has gone; there is nobody to tell.
+        # The process that reads the output has exited.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _say(str(disk(error, error.filename or "the output")), 1)
+        return _fail(str(disk(error, error.filename or "the output")), 1)
     except MemoryError:
-        return _say("not enough memory for what was asked", 1)
+        return _fail("not enough memory", 1)
     except Exception as error:  # noqa: BLE001 - the last resort: one line, not a traceback
-        return _say(f"internal error, please report it: {type(error).__name__}: {error}", 1)
+        return _fail(f"internal error, please report it: {type(error).__name__}: {error}", 1)
 
 
-def _say(message: str, code: int) -> int:
+def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
-        import traceback
-
         traceback.print_exc()
     print(f"sojourn: {' '.join(message.split())}", file=sys.stderr)
     return code

@@ -1,21 +1,27 @@
-"""``sojourn bench``: bottleneck packets per CPU second of this build on this machine; ``sojourn bench aqm``:
-what a decision of each algorithm costs.
+"""``sojourn bench``: bottleneck packets per CPU second; ``sojourn bench aqm``: the cost of a decision.
 
-Every counter is on, as in any run; one thread; the best of three, because a busy machine only ever makes
-it slower. ``make bench`` in a clone also counts instructions and compares with ns-2.
+All statistics are recorded, as in any run. One thread; the best of three, since other load only makes a run
+slower. ``make bench`` in a clone also counts instructions and compares with ns-2.
 """
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import Json, print_json, scenario_file
-
-if TYPE_CHECKING:
-    from sojourn.spec.scenario import Scenario
+from sojourn import _core
+from sojourn.api import plan
+from sojourn.cli.bench_aqm import bench_aqm
+from sojourn.cli.common import print_json
+from sojourn.cli.emit import write_exports
+from sojourn.cli.options import Aqm, Export, Json, scenario_file
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import RunFailed
+from sojourn.runner.execute import check
+from sojourn.spec.scenario import Scenario, load
 
 DUMBBELL40 = """
 name = "dumbbell40"
@@ -47,21 +53,14 @@ def bench(
             parser=scenario_file,
         ),
     ] = None,
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option("--aqm", metavar="SPEC", help="As in 'sojourn run'.", show_default=False),
-    ] = None,
+    aqm: Aqm = None,
     json: Json = False,
+    export: Export = None,
 ) -> None:
-    """Measure bottleneck packets per CPU second, or with 'aqm' what each algorithm and scheduler costs."""
+    """Measure bottleneck packets per CPU second, or with 'aqm' the cost of each algorithm and scheduler."""
     if file == Path("aqm"):
-        from sojourn.cli.bench_aqm import bench_aqm
-
-        bench_aqm(aqm, json)
+        bench_aqm(aqm, json, export)
         return
-    from sojourn.api import plan
-    from sojourn.runner.execute import check
-    from sojourn.spec.scenario import Scenario, load
 
     scenario = load(file) if file is not None else Scenario.from_toml(DUMBBELL40)
     whole = scenario.with_(warmup="0s")
@@ -74,24 +73,27 @@ def bench(
         if not json:
             name = f"{scenario.name}-{point.spec.split()[0]}"
             print(f"{name} packets_per_cpu_s={speed:.0f} instructions_per_packet=- ratio_ns2=-", flush=True)
+    columns = [
+        Column("scenario", "scenario"),
+        Column("aqm", "algorithm"),
+        Column("packets_per_cpu_s", "packets per CPU second"),
+    ]
+    rows = [tuple(one.values()) for one in found]
+    output = Output("Speed", [Table("speed", "Speed", columns, rows, keys=2)], {"cases": found})
     if json:
-        print_json({"cases": found})
+        print_json(output.data)
+    write_exports(output, export)
 
 
 def _speed(scenario: Scenario, spec: str) -> float:
     """Return packets offered to the measured queue per second of CPU time."""
-    import time
-
-    from sojourn import _core
-    from sojourn.errors import RunFailed
-
     begun = time.process_time()
     batch = _core.Batch([(scenario.plan_json(spec), 1)], 1)
-    news: list[tuple[int, object]] = []
-    while not news:
-        news = batch.poll(0.5)
+    finished: list[tuple[int, object]] = []
+    while not finished:
+        finished = batch.poll(0.5)
     spent = time.process_time() - begun
-    record = news[0][1]
+    record = finished[0][1]
     if not isinstance(record, dict):
         raise RunFailed(f"{scenario.name}, {spec}: {record}")
     return float(record["queues"][0]["arrivals"]) / max(spent, 1e-9)

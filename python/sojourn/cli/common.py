@@ -1,4 +1,4 @@
-"""What several commands share: options, a bar of progress, the word about an interruption."""
+"""What several commands share: the executor, JSON, the progress bar, the message after an interruption."""
 
 from __future__ import annotations
 
@@ -6,91 +6,42 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-if TYPE_CHECKING:
-    from sojourn.worlds.simulated.executors import Executor
-
-
-def path_of(where: str, allowed: str) -> Callable[[str], Path]:
-    """Return what reads the path given as `where`; an empty one, to Python the working folder, is refused."""
-
-    def read(text: str) -> Path:
-        from sojourn.errors import place
-
-        return place(text, where, allowed)
-
-    return read
-
-
-scenario_file = path_of("FILE", "a scenario file")
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR",
-        help="Folder of the results [default: results/NAME-ID].",
-        show_default=False,
-        parser=path_of("--out", "a folder"),
-    ),
-]
-File = Annotated[
-    Path,
-    typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
-]
-Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Runs on a Dask cluster: tcp://HOST:PORT, or local.",
-        show_default=False,
-    ),
-]
+from sojourn.errors import InputError
+from sojourn.runner.manifest import command_line
+from sojourn.worlds import Executor
+from sojourn.worlds.simulated.dask import Dask
+from sojourn.worlds.simulated.executors import Local, Serial
 
 
 @contextlib.contextmanager
 def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Executor]:
-    """Yield who makes the runs."""
-    from sojourn.errors import InputError
-    from sojourn.worlds.simulated.executors import Local
-    from sojourn.worlds.simulated.executors import Serial as InTurn
-
+    """Yield the executor that the options choose."""
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     if serial and (dask is not None or workers is not None):
         raise InputError("serial", "has no workers", "either --serial, or --dask and --workers")
-    chosen: Executor = InTurn() if serial else Local(workers)
+    chosen: Executor = Serial() if serial else Local(workers)
     if dask is not None:
-        from sojourn.worlds.simulated.dask import Dask as Cluster
-
-        chosen = Cluster(dask, workers)
+        chosen = Dask(dask, workers)
     with contextlib.closing(chosen):
         yield chosen
 
 
 def note(text: str) -> None:
-    """Say something that is not the result."""
+    """Print a message that is not part of the result."""
     print(text, file=sys.stderr)
 
 
 def print_json(value: Any) -> None:
-    """Print the result as JSON; what is not a finite number is null."""
+    """Print the result as JSON; numbers must be finite or null."""
     print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
 
 
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
-    """Show a bar on a terminal; yield what moves it, or None where nobody would see it."""
+    """Show a progress bar; yield the function that updates it, or None if standard error is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -114,12 +65,10 @@ def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Turn Ctrl-C into exit code 130 and the command that goes on from here."""
+    """Turn Ctrl-C into exit code 130 and print the command that resumes the work."""
     try:
         yield
     except KeyboardInterrupt:
-        from sojourn.api import command_line
-
-        note("sojourn: interrupted; what is done is kept. Go on with:")
+        note("sojourn: interrupted; finished runs are kept. Continue with:")
         note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
         raise SystemExit(130) from None

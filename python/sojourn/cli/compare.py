@@ -1,4 +1,4 @@
-"""``sojourn compare``: which algorithm is better on a scenario, and how sure is that."""
+"""``sojourn compare``: differences between algorithms on a scenario, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -7,65 +7,52 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import (
+from sojourn.api import default_directory, plan
+from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.options import (
+    Aqms,
+    Baseline,
     Dask,
+    Export,
     File,
     Json,
+    Metric,
     Out,
+    SeedFrom,
+    Seeds,
     Serial,
     Workers,
-    executor,
-    note,
-    print_json,
-    progress,
-    resumable,
 )
+from sojourn.cli.run import write_report
+from sojourn.cli.summaries import of_comparison
+from sojourn.errors import InputError
+from sojourn.spec.scenario import load
+from sojourn.study.compare import compare as compare_algorithms
 
 
 def compare(
     file: File,
-    aqm: Annotated[
-        list[str],
-        typer.Option(
-            "--aqm", metavar="SPEC", help="Algorithm at the measured queue; two or more.", show_default=False
-        ),
-    ],
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="SPEC",
-            help="What the others are compared with [default: the first].",
-            show_default=False,
-        ),
-    ] = None,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="METRIC",
-            help="What is compared, with that of --sort; several [default: utilization, goodput, queue, "
-            "delay and its p99, drops, marks, fairness].",
-            show_default=False,
-        ),
-    ] = None,
+    aqm: Aqms,
+    baseline: Baseline = None,
+    metric: Metric = None,
     sort: Annotated[
         str | None,
         typer.Option(
             "--sort",
             metavar="METRIC",
-            help="Order of the table, best first [default: the first --metric, or mean_delay_s].",
+            help="Metric that orders the table, best first [default: the first --metric, or mean_delay_s].",
             show_default=False,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 10,
-    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    seeds: Seeds = 10,
+    seed_from: SeedFrom = 1,
     until_ci: Annotated[
         str | None,
         typer.Option(
             "--until-ci",
             metavar="SHARE",
-            help="Add seeds until each interval is this narrow, like 5%.",
+            help="Add seeds until the half-width of each interval is this share of the mean, like 5%.",
             show_default=False,
         ),
     ] = None,
@@ -74,24 +61,19 @@ def compare(
         typer.Option(
             "--on",
             metavar="METRIC",
-            help="What --until-ci watches; several [default: that of --sort].",
+            help="Metric that --until-ci applies to; repeatable [default: that of --sort].",
             show_default=False,
         ),
     ] = None,
     most_seeds: Annotated[int, typer.Option("--most-seeds", metavar="N", help="Limit of --until-ci.")] = 200,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
 ) -> None:
-    """Compare algorithms on a scenario, paired by seed; say what is better, worse, or not shown to differ."""
-    from sojourn.api import default_directory, plan
-    from sojourn.cli.run import write_report
-    from sojourn.cli.table import show_comparison
-    from sojourn.spec.scenario import load
-    from sojourn.study.compare import compare as compare_algorithms
-
+    """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
@@ -114,18 +96,13 @@ def compare(
         )
     for warning in comparison.results.warnings:
         note(f"sojourn: warning: {warning}")
-    if json:
-        print_json(comparison.to_json())
-    else:
-        show_comparison(comparison)
+    emit(of_comparison(comparison), json, export)
     if comparison.looks:
-        note(_took(comparison.looks, most_seeds, comparison.level))
+        note(_seeds_used(comparison.looks, most_seeds, comparison.level))
     note(f"report: {write_report(comparison.results)}")
 
 
 def _share(text: str) -> float:
-    from sojourn.errors import InputError
-
     number, percent, rest = text.partition("%")
     try:
         value = float(number)
@@ -136,10 +113,10 @@ def _share(text: str) -> float:
     return value / 100 if percent else value
 
 
-def _took(looks: tuple[int, ...], most: int, level: float) -> str:
+def _seeds_used(looks: tuple[int, ...], most: int, level: float) -> str:
     after = ", ".join(map(str, looks))
-    why = "the limit" if looks[-1] == most else "narrow enough"
+    why = "the limit" if looks[-1] == most else "intervals are narrow enough"
     return (
-        f"seeds: {looks[-1]} ({why}); looked after {after}; "
-        f"intervals of {100 * level:.2f} % keep 95 % over all looks"
+        f"seeds: {looks[-1]} ({why}); interim analyses after {after}; "
+        f"each uses {100 * level:.2f} % intervals, so that all of them together keep 95 %"
     )

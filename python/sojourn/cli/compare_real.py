@@ -5,13 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.cli.common import note, print_json, progress, resumable
+from sojourn import _core
+from sojourn.api import default_directory, plan, run
+from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
+from sojourn.cli.run import note_duration
+from sojourn.errors import disk
+from sojourn.metrics import PERCENT
+from sojourn.results import Results
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.real import Row
-
-HEADS = ("metric", "simulated", "spread", "real", "%", "")
 
 
 def compare_real(
@@ -21,12 +28,10 @@ def compare_real(
     *,
     out: Path | None,
     json: bool,
+    export: list[Path] | None,
     workers: int | None,
 ) -> None:
-    """Run a scenario in simulated and in real packets, `counts` times each; show both and the targets."""
-    from sojourn.api import default_directory, plan, run
-    from sojourn.cli.run import say_how_long
-    from sojourn.spec.scenario import load
+    """Run a scenario in simulated and in real packets, `counts` times each; show both and the verdicts."""
     from sojourn.study.compare_worlds.real import rows, simulate
 
     scenario = load(file)
@@ -34,44 +39,50 @@ def compare_real(
     plan(scenario, aqms, seeds)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqms, repeats, world="real")))
     directory = out if out is not None else default_directory(scenario, specs, "beside real")
-    say_how_long(scenario, len(specs) * repeats, "real")
+    note_duration(scenario, len(specs) * repeats, "real")
     with resumable(), progress(scenario.name) as move:
         real = run(scenario, specs, repeats, world="real", out=directory, progress=move)
         simulated = simulate(scenario, specs, repeats, seeds, workers, move)
     for warning in real.warnings:
         note(f"sojourn: warning: real: {warning}")
     found = rows(simulated, real)
-    path = _write(directory, simulated[0], real, found)
-    if json:
-        print_json({"metrics": [row.data() for row in found], "report": str(path)})
-    else:
-        _show(found)
+    tables = _of(found)
+    path = _write(directory, simulated[0], real, tables)
+    data = {"metrics": [row.data() for row in found], "report": str(path)}
+    emit(Output(scenario.name, tables, data), json, export)
     note(f"report: {path}")
 
 
-def _words(row: Row) -> list[str]:
-    def text(value: float | None) -> str:
-        return "-" if value is None else f"{value:.4g}"
+def _of(found: list[Row]) -> list[Table]:
+    """Return a table for each algorithm, with a metric in each row."""
+    columns = [
+        Metrics("metric", ""),
+        OfMetrics("simulated", "simulated"),
+        OfMetrics("spread", "std. dev. of single runs", digits=2),
+        OfMetrics("real", "real"),
+        Column("difference", "difference", PERCENT, 3),
+        Column("verdict", "verdict"),
+    ]
+    tables = []
+    for number, aqm in enumerate(dict.fromkeys(row.aqm for row in found), 1):
+        rows = [
+            (
+                row.metric,
+                *(Measured(row.metric, value) for value in (row.simulated, row.spread, row.real)),
+                row.difference,
+                row.verdict,
+            )
+            for row in found
+            if row.aqm == aqm
+        ]
+        tables.append(Table(f"{number}", aqm, columns, rows))
+    return tables
 
-    away = "-" if row.difference is None else f"{100 * row.difference:+.1f}"
-    return [row.metric, text(row.simulated), f"{row.spread:.2g}", text(row.real), away, row.verdict]
 
-
-def _show(found: list[Row]) -> None:
-    for aqm in dict.fromkeys(row.aqm for row in found):
-        print(aqm)
-        for words in (HEADS, *(_words(row) for row in found if row.aqm == aqm)):
-            print(f"  {words[0]:<16}" + "".join(f"{word:>12}" for word in words[1:5]) + f"  {words[5]}")
-
-
-def _write(directory: Path, simulated: Results, real: Results, found: list[Row]) -> Path:
+def _write(directory: Path, simulated: Results, real: Results, tables: list[Table]) -> Path:
     """Write the report of both worlds."""
-    import polars as pl
-
-    from sojourn import _core, plots
-    from sojourn.errors import disk
-    from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.runner.store import write_whole
+    from sojourn import plots
+    from sojourn.report import Document, Figure, Section, Text, render
     from sojourn.study.compare_worlds.real import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
@@ -84,12 +95,10 @@ def _write(directory: Path, simulated: Results, real: Results, found: list[Row])
             "queue; what the hosts draw differs."
         )
     ]
-    sections = [Section("How near is near", blocks)]
-    for aqm in simulated.aqms:
-        rows = [_words(row) for row in found if row.aqm == aqm]
-        heads = [*HEADS[:5], "verdict"]
-        table = pl.DataFrame([dict(zip(heads, words, strict=True)) for words in rows])
-        parts: list[Any] = [Table(table, "Means over simulated runs, and over real ones")]
+    sections = [Section("When the worlds agree", blocks)]
+    for table in tables:
+        aqm = table.title
+        parts: list[Any] = [written(table, "Means over simulated runs, and over real ones")]
         traces = [
             one.trace("queue", aqm=aqm, seed=one.seeds[0]).select("time_s", "queue_mean")
             for one in (simulated, real)

@@ -1,4 +1,4 @@
-"""``sojourn compare-worlds``: another world beside simulated packets, and when to trust it."""
+"""``sojourn compare-worlds``: simulated packets and another world, and where the other can be trusted."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress
-from sojourn.metrics import shown
+from sojourn import _core
+from sojourn.api import default_directory, plan
+from sojourn.api import run as run_scenario
+from sojourn.cli.common import note, progress
+from sojourn.cli.compare_real import compare_real
+from sojourn.cli.emit import emit
+from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
+from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
+from sojourn.errors import InputError, disk, unknown
+from sojourn.format import Scale
+from sojourn.metrics import PERCENT, display, shown
+from sojourn.results import Results
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import write_whole
+from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
-    from sojourn.results import Results
     from sojourn.study.compare_worlds.fluid import Cell
-
-HEADS = ("flows", "rtt ms", "buffer", "q fluid", "packets", "p fluid %", "packets", "util fl %", "packets")
-TAIL = ("window", "trust")
 
 
 def compare_worlds(
     file: File,
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--aqm",
-            metavar="SPEC",
-            help="Algorithm; several beside the real world [default: the scenario's].",
-            show_default=False,
-        ),
-    ] = None,
+    aqm: Aqm = None,
     world: Annotated[
-        str, typer.Option("--world", metavar="W", help="What stands beside simulated packets: fluid or real.")
+        str,
+        typer.Option("--world", metavar="W", help="World to compare with simulated packets: fluid or real."),
     ] = "fluid",
     seeds: Annotated[
         int | None,
@@ -42,26 +44,23 @@ def compare_worlds(
         ),
     ] = None,
     repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", help="With --world real: real runs, in real time.")
+        int, typer.Option("--repeats", metavar="N", help="With --world real: number of runs, in real time.")
     ] = 1,
     grid: Annotated[
-        bool, typer.Option("--grid/--no-grid", help="Also over half to twice the flows, delays and buffer.")
+        bool, typer.Option("--grid/--no-grid", help="Also vary flows, delays and buffer from 0.5x to 2x.")
     ] = True,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
 ) -> None:
-    """Run a scenario in simulated packets and in another world; draw both queues, say how near they are."""
-    from sojourn.errors import unknown
-
+    """Run a scenario in simulated packets and in another world; report how well they agree."""
     if world not in ("fluid", "real"):
         raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
     if world == "real":
-        from sojourn.cli.compare_real import compare_real
-
-        compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, workers=workers)
+        compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, export=export, workers=workers)
     else:
-        _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, workers=workers)
+        _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, export=export, workers=workers)
 
 
 def _compare_fluid(
@@ -72,13 +71,9 @@ def _compare_fluid(
     grid: bool,
     out: Path | None,
     json: bool,
+    export: list[Path] | None,
     workers: int | None,
 ) -> None:
-    from sojourn.api import default_directory, plan
-    from sojourn.api import run as run_scenario
-    from sojourn.errors import InputError
-    from sojourn.runner.ownership import claim
-    from sojourn.spec.scenario import load
     from sojourn.study.compare_worlds.fluid import grid as over_grid
 
     scenario = load(file)
@@ -87,7 +82,7 @@ def _compare_fluid(
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], "both")
-    claim(directory, "compare-worlds", scenario.name)  # its report would take the place of another's
+    claim(directory, "compare-worlds", scenario.name)  # its report would overwrite that of another command
     fluid = run_scenario(scenario, [spec], 1, world="fluid")
     with progress(scenario.name) as move:
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)
@@ -95,19 +90,25 @@ def _compare_fluid(
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
     for warning in fluid.warnings:
         note(f"sojourn: warning: fluid: {warning}")
+    tables = _of(spec, fluid, packets, cells)
+    path = _write(directory, spec, fluid, packets, tables)
     rows = [_row(name, fluid, packets, spec) for name in shown("worlds")]
-    path = _write(directory, spec, fluid, packets, rows, cells)
-    if json:
-        print_json({"aqm": spec, "metrics": rows, "grid": [_cell(one) for one in cells], "report": str(path)})
-    else:
-        _show(rows, cells)
+    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one) for one in cells], "report": str(path)}
+    trusted = sum(one.trusted for one in cells)
+    notes = [f"trusted at {trusted} of {len(cells)} points"] if cells else []
+    emit(Output(tables[0].title, tables, data, notes), json, export)
     note(f"report: {path}")
 
 
 def _row(name: str, fluid: Results, packets: Results, spec: str) -> dict[str, Any]:
     ours, theirs = fluid.estimate(spec, name).mean, packets.estimate(spec, name)
-    share = None if ours is None or not theirs.mean else ours / theirs.mean - 1
-    return {"metric": name, "fluid": ours, "packets": theirs.mean, "ci95": theirs.ci95, "error": share}
+    error = _error(ours, theirs.mean)
+    return {"metric": name, "fluid": ours, "packets": theirs.mean, "ci95": theirs.ci95, "error": error}
+
+
+def _error(fluid: float | None, packets: float | None) -> float | None:
+    """Return the relative error of the fluid model, None where either is unknown or packets have 0."""
+    return None if fluid is None or not packets else fluid / packets - 1
 
 
 def _cell(one: Cell) -> dict[str, Any]:
@@ -124,45 +125,46 @@ def _cell(one: Cell) -> dict[str, Any]:
     }
 
 
-def _words(one: Cell) -> list[str]:
-    def both(name: str, factor: float = 1.0) -> list[str]:
-        return [f"{factor * (values.get(name) or 0.0):.3g}" for values in (one.fluid, one.packets)]
-
-    signal = (
-        "drop_ratio"
-        if (one.packets.get("drop_ratio") or 0) >= (one.packets.get("mark_ratio") or 0)
-        else "mark_ratio"
-    )
-    return [
-        str(one.flows),
-        f"{1e3 * one.rtt:.0f}",
-        f"{one.limit:.0f}",
-        *both("mean_queue_packets"),
-        *both(signal, 100),
-        *both("utilization", 100),
-        f"{one.window:.1f}",
-        "yes" if one.trusted else f"no: {one.reason}",
+def _of(spec: str, fluid: Results, packets: Results, cells: list[Cell]) -> list[Table]:
+    """Return the metrics in both worlds, and the grid over flows, delays and buffer."""
+    rows = []
+    for name in shown("worlds"):
+        ours, theirs = fluid.estimate(spec, name).mean, packets.estimate(spec, name)
+        rows.append((name, Measured(name, ours), Measured(name, theirs), _error(ours, theirs.mean)))
+    columns = [
+        Metrics("metric", ""),
+        OfMetrics("fluid", "fluid"),
+        OfMetrics("packets", "packets"),
+        Column("error", "error", PERCENT, 2),
     ]
-
-
-def _show(rows: list[dict[str, Any]], cells: list[Cell]) -> None:
-    print(f"{'metric':<20}{'fluid':>12}{'packets':>12}{'error %':>10}")
-    for row in rows:
-        ours, theirs, share = (row[name] for name in ("fluid", "packets", "error"))
-        texts = ["-" if x is None else f"{x:.4g}" for x in (ours, theirs)]
-        away = "-" if share is None else f"{100 * share:.0f}"
-        print(f"{row['metric']:<20}{texts[0]:>12}{texts[1]:>12}{away:>10}")
-    if cells:
-        print()
-        print("  ".join(f"{head:>8}" for head in (*HEADS, *TAIL)))
-        for one in cells:
-            print(
-                "  ".join(
-                    f"{word:>{max(8, len(head))}}"
-                    for word, head in zip(_words(one), (*HEADS, *TAIL), strict=True)
-                )
-            )
-        print(f"trusted at {sum(one.trusted for one in cells)} of {len(cells)} points")
+    tables = [Table("metrics", f"{spec}: fluid equations and packets", columns, rows)]
+    if not cells:
+        return tables
+    queue, used, share = (display(name) for name in ("mean_queue_packets", "utilization", "drop_ratio"))
+    columns = [
+        Column("flows", "flows"),
+        Column("rtt_s", "RTT", Scale(1e3, "ms"), 3),
+        Column("limit_packets", "buffer", Scale(1.0, "packets"), 3),
+    ]
+    quantities = (("mean_queue_packets", "queue", queue), ("signal_ratio", "signals", share))
+    for key, label, unit in (*quantities, ("utilization", "utilization", used)):
+        columns += [Column(f"{key}_{world}", f"{label}, {world}", unit, 3) for world in ("fluid", "packets")]
+    columns += [
+        Column("window_packets", "window", Scale(1.0, "packets"), 2),
+        Column("trusted", "trusted"),
+        Column("reason", "reason"),
+    ]
+    grid = []
+    for one in cells:
+        signal = max(("mark_ratio", "drop_ratio"), key=lambda name: one.packets.get(name) or 0)
+        values = [
+            world.get(name) or 0.0
+            for name in ("mean_queue_packets", signal, "utilization")
+            for world in (one.fluid, one.packets)
+        ]
+        grid.append((one.flows, one.rtt, one.limit, *values, one.window, one.trusted, one.reason))
+    tables.append(Table("grid", f"{spec} over flows, delays and buffer", columns, grid, keys=3))
+    return tables
 
 
 def _write(
@@ -170,16 +172,11 @@ def _write(
     spec: str,
     fluid: Results,
     packets: Results,
-    rows: list[dict[str, Any]],
-    cells: list[Cell],
+    tables: list[Table],
 ) -> Path:
-    """Write the report of both worlds."""
-    import polars as pl
-
-    from sojourn import _core, plots
-    from sojourn.errors import disk
-    from sojourn.report import Document, Figure, Section, Table, Text, render
-    from sojourn.runner.store import write_whole
+    """Write the report of both worlds; return its path."""
+    from sojourn import plots
+    from sojourn.report import Document, Figure, Section, Text, render
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]
@@ -188,22 +185,17 @@ def _write(
     if traces[0].height and traces[1].height:
         svg = plots.overlay(*traces, aqm=spec)
         blocks.append(Figure(svg, "The queue in both worlds", f"{spec}, seed {seed}"))
-    blocks.append(
-        Table(pl.DataFrame(rows), "Metrics: fluid, and packets with the 95 % half-width over seeds")
-    )
+    blocks.append(written(tables[0], "Metrics: fluid, and packets with the 95 % half-width over seeds"))
     sections = [Section("The scenario", blocks)]
-    if cells:
-        heads = ["flows", "rtt ms", "buffer"]
-        for name in ("queue", "signals %", "utilization %"):
-            heads += [f"{name}, fluid", f"{name}, packets"]
-        heads += ["window", "trust"]
-        table = pl.DataFrame([dict(zip(heads, _words(one), strict=True)) for one in cells])
+    if len(tables) > 1:
         words = (
             f"A point is trusted where the fluid queue is within {NEAR['queue']:.0%} of the buffer, the "
             f"signalled share within {100 * NEAR['signals']:g} points and the utilization within "
             f"{100 * NEAR['utilization']:g} points of the packets'."
         )
-        sections.append(Section("Over flows, delays and buffer", [Text(words), Table(table, "Both worlds")]))
+        sections.append(
+            Section("Over flows, delays and buffer", [Text(words), written(tables[1], "Both worlds")])
+        )
     blind = "\n".join(f"- **{name}**: {words}." for name, words in BLIND.items())
     sections.append(Section("What the fluid model cannot know", [Text(blind)]))
     page = Document(

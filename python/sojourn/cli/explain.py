@@ -1,19 +1,20 @@
-"""``sojourn explain NAME``: the head of an algorithm's file and its parameters, in the terminal."""
+"""``sojourn explain NAME``: an algorithm, a metric or the options of TCP, from the registries."""
 
 from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from sojourn.cli.common import Json, print_json
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from sojourn.metrics import Metric
+from sojourn import _core
+from sojourn.cli.common import print_json
+from sojourn.cli.emit import write_exports
+from sojourn.cli.options import Export, Json
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import from_core, unknown
+from sojourn.metrics import METRICS, WORLDS, Metric, find
 
 
 def explain(
@@ -26,12 +27,9 @@ def explain(
         ),
     ],
     json: Json = False,
+    export: Export = None,
 ) -> None:
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
-    from sojourn import _core
-    from sojourn.errors import from_core, unknown
-    from sojourn.metrics import METRICS, find
-
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         try:
@@ -41,58 +39,103 @@ def explain(
     metric = find(name)
     if name not in algorithms and name != "tcp" and metric is None:
         raise unknown(name, "an algorithm or a metric", [*algorithms, "tcp", *METRICS])
-    if json:
-        value: Any = algorithms.get(name)
-        if name == "tcp":
-            value = _core.tcp_schema()
-        elif metric is not None:
-            value = {key: getattr(metric, key) for key in ("name", "unit", "formula", "source", "better")}
-        print_json(value)
-        return
-    from rich.console import Console
-
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 110)
-    if name in algorithms:
-        _algorithm(console, algorithms[name])
+    if metric is not None:
+        output = _of_metric(metric)
     elif name == "tcp":
-        _tcp(console, _core.tcp_schema())
-    elif metric is not None:
-        _metric(console, metric)
+        output = _of_tcp(_core.tcp_schema())
+    else:
+        output = _of_algorithm(algorithms[name])
+    if json:
+        print_json(output.data)
+    else:
+        if output.title:
+            _print_head(output.title)
+        output.print()
+    write_exports(output, export)
 
 
-def _algorithm(console: Console, one: dict[str, Any]) -> None:
+def _print_head(text: str) -> None:
+    """Print a text in Markdown."""
+    from rich.console import Console
     from rich.markdown import Markdown
 
-    console.print(f"[bold]{one['name']}[/bold]: {one['title']} ({one['source']})")
-    if one["alias_of"]:
-        console.print(f"Short for: {one['alias_of']}")
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 110)
+    console.print(Markdown(text))
     console.print()
-    console.print(Markdown(readable(one["doc"])))
-    console.print()
-    _parameters(console, one["params"])
-    if one["probes"]:
-        from rich import box
-        from rich.table import Table
 
-        table = Table(title="Traces", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        for head in ("name", "unit", "meaning"):
-            table.add_column(head, overflow="fold", no_wrap=head == "name")
-        for probe in one["probes"]:
-            table.add_row(probe["name"], probe["unit"] or "-", probe["doc"])
-        console.print(table)
-    console.print(_use(one["name"]), markup=False)
+
+def _of_algorithm(one: dict[str, Any]) -> Output:
+    """Return the description of an algorithm with its parameters and traces."""
+    head = f"**{one['name']}**: {one['title']} ({one['source']})\n\n"
+    if one["alias_of"]:
+        head += f"Short for: {one['alias_of']}\n\n"
+    columns = [
+        Column("name", "name"),
+        Column("default", "default", prose=True),
+        Column("unit", "unit", prose=True),
+        Column("allowed", "allowed", prose=True),
+        Column("meaning", "meaning", prose=True),
+    ]
+    tables = []
+    if one["params"]:
+        tables.append(Table("parameters", "Parameters", columns, [_parameter(p) for p in one["params"]]))
+    if one["probes"]:
+        rows = [(probe["name"], probe["unit"] or "-", probe["doc"]) for probe in one["probes"]]
+        tables.append(Table("traces", "Traces", [columns[0], columns[2], columns[4]], rows))
+    notes = [] if one["params"] else ["It has no parameters of its own."]
+    return Output(head + readable(one["doc"]), tables, one, [*notes, _use(one["name"])])
+
+
+def _parameter(p: dict[str, Any]) -> tuple[str, ...]:
+    also = [f"source: {p['source']}"] if p["source"] else []
+    also += [f"{word}: {p[key]}" for key, word in (("ns2", "ns-2"), ("linux", "Linux")) if p[key] is not None]
+    also += [f"tc: {p['tc']}"] if p["tc"] else []
+    default = f"({p['default']})" if p["derived"] else p["default"]
+    return p["name"], default, p["unit"] or "-", p["allowed"], f"{p['doc']}\n[{'; '.join(also)}]"
+
+
+def _of_tcp(options: list[dict[str, Any]]) -> Output:
+    """Return the options of TCP with their presets."""
+    columns = [Column("name", "name")]
+    columns += [Column(key, key, prose=True) for key in ("allowed", "meaning", "source", *_core.CONVENTIONS)]
+    rows = [
+        (
+            one["name"],
+            *(one[key] for key in ("allowed", "doc", "source")),
+            *(one["presets"][preset] for preset in _core.CONVENTIONS),
+        )
+        for one in options
+    ]
+    title = "Options of TCP, in [tcp] or in the tcp table of a traffic, and their presets"
+    return Output("", [Table("tcp", title, columns, rows)], options)
+
+
+def _of_metric(metric: Metric) -> Output:
+    """Return the entry of a metric in the registry."""
+    facts = {
+        "metric": metric.name,
+        "label": metric.label,
+        "unit": metric.unit or "pure number",
+        "displayed in": metric.display.unit or "pure number",
+        "formula": metric.formula,
+        "source": metric.source,
+        "better": metric.better or "neither",
+        "worlds": ", ".join(world for world in WORLDS if world in metric.worlds),
+    }
+    columns = [Column(name.replace(" ", "_"), name) for name in facts]
+    table = Table("metric", metric.label, columns, [tuple(facts.values())], keys=0, turned=True)
+    data = {key: getattr(metric, key) for key in ("name", "unit", "formula", "source", "better")}
+    return Output("", [table], data)
 
 
 def _use(name: str) -> str:
-    """Say where its spec is written."""
-    from sojourn import _core
-
+    """Return where the spec of an algorithm, scheduler or marker is written."""
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     use = f'Use it: sojourn run FILE --aqm "{name}"'
     if name in [one["name"] for one in _core.schedulers()]:
-        return f"{use}; limit is the one that its queues share."
-    return f"{use}; limit and overflow are the queue's."
+        return f"{use}; its queues share the limit."
+    return f"{use}; limit and overflow belong to the queue."
 
 
 def readable(doc: str) -> str:
@@ -105,53 +148,3 @@ def readable(doc: str) -> str:
     """
     doc = re.sub(r"\[(`[^`]+`)\](?!\()", r"\1", doc)
     return re.sub(r"\[([^\]]+)\]\((?:crate|super)[^)]*\)", r"\1", doc)
-
-
-def _parameters(console: Console, params: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    if not params:
-        console.print("No parameters of its own.")
-        return
-    table = Table(title="Parameters", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("name", "default", "unit", "allowed", "meaning"):
-        table.add_column(head, overflow="fold", no_wrap=head == "name")
-    for p in params:
-        also = [f"source: {p['source']}"] if p["source"] else []
-        also += [f"ns-2: {p['ns2']}"] if p["ns2"] is not None else []
-        also += [f"Linux: {p['linux']}"] if p["linux"] is not None else []
-        also += [f"tc: {p['tc']}"] if p["tc"] else []
-        default = f"({p['default']})" if p["derived"] else p["default"]
-        meaning = f"{p['doc']}\n[{'; '.join(also)}]"
-        table.add_row(
-            *(escape(text) for text in (p["name"], default, p["unit"] or "-", p["allowed"], meaning))
-        )
-    console.print(table)
-
-
-def _tcp(console: Console, options: list[dict[str, Any]]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    from sojourn import _core
-
-    console.print(
-        "[bold]tcp[/bold]: options of TCP, in \\[tcp] or in a traffic's tcp table, and their presets"
-    )
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("name", "allowed", "meaning", "source", *_core.CONVENTIONS):
-        table.add_column(head, overflow="fold", no_wrap=head == "name")
-    for one in options:
-        presets = [one["presets"][preset] for preset in _core.CONVENTIONS]
-        table.add_row(one["name"], one["allowed"], one["doc"], one["source"], *presets)
-    console.print(table)
-
-
-def _metric(console: Console, metric: Metric) -> None:
-    console.print(f"[bold]{metric.name}[/bold] ({metric.unit or 'pure number'})", highlight=False)
-    console.print(f"Formula: {metric.formula}", markup=False)
-    console.print(f"Source: {metric.source}", markup=False)
-    if metric.better:
-        console.print(f"{metric.better.capitalize()} is better.")

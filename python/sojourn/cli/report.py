@@ -1,4 +1,4 @@
-"""``sojourn report``: draw the report of finished results again."""
+"""``sojourn report``: write the report of finished results again, or export their tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import path_of
+from sojourn.cli.emit import write_exports
+from sojourn.cli.options import Export, path_of
+from sojourn.cli.run import write_report
+from sojourn.cli.shell import of_session
+from sojourn.cli.summaries import of_comparison, of_results, of_sweep
+from sojourn.cli.sweep import write_swept
+from sojourn.cli.tune import of_tuned, write_tuned
+from sojourn.results import Results
+from sojourn.study import shell_session
+from sojourn.study.compare import Comparison
+from sojourn.study.sweep import folder
+from sojourn.study.tune import folder as tune_folder
 
 
 def report(
@@ -20,23 +31,24 @@ def report(
             parser=path_of("DIR", "a folder of results"),
         ),
     ],
+    export: Export = None,
 ) -> None:
-    """Write report.html of a folder again, from what is stored; nothing is run."""
-    from sojourn.cli.run import write_report
-    from sojourn.results import Results
-    from sojourn.study.sweep import folder
-    from sojourn.study.tune import folder as tune_folder
-    from sojourn.worlds.real import session
-
+    """Write report.html of a folder again, and export its tables, from stored results."""
     if (directory / tune_folder.MANIFEST).exists():
-        from sojourn.cli.tune import write_tuned
-
-        print(write_tuned(tune_folder.reopen(directory)))
+        tuned = tune_folder.reopen(directory)
+        print(write_tuned(tuned))
+        output = of_tuned(tuned)
     elif (directory / folder.PLAN).exists():
-        from sojourn.cli.sweep import write_swept
-
-        print(write_swept(folder.reopen(directory)))
-    elif (directory / session.LINK).exists():
-        print(session.redraw(directory))
+        swept = folder.reopen(directory)
+        print(write_swept(swept))
+        output = of_sweep(swept)
+    elif (directory / shell_session.LINK).exists():
+        session, results = shell_session.reopen(directory)
+        print(write_report(results))
+        output = of_session(session)
     else:
-        print(write_report(Results.open(directory)))
+        results = Results.open(directory)
+        print(write_report(results))
+        comparison = Comparison.of(results)
+        output = of_comparison(comparison) if comparison else of_results(results)
+    write_exports(output, export)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import Json, Out, Workers, note, print_json, progress, resumable
+from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.options import Export, Json, Out, Workers
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import disk, unknown
 
 if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
 
 REASON = 90
+#: Columns of a claim in the text of exported tables.
+SHOWN = ("claim_id", "world", "verdict", "reason")
 
 
 def reproduce(
@@ -27,7 +34,10 @@ def reproduce(
     world: Annotated[
         str | None,
         typer.Option(
-            "--world", metavar="W", help="Only this world; 'real' is run only so.", show_default=False
+            "--world",
+            metavar="W",
+            help="Run only this world ('real' runs only if you ask for it).",
+            show_default=False,
         ),
     ] = None,
     aqm: Annotated[
@@ -35,22 +45,22 @@ def reproduce(
         typer.Option(
             "--aqm",
             metavar="SPEC",
-            help="Run this algorithm beside the paper's, file.py:Class too; several.",
+            help="Also run this algorithm, or file.py:Class; repeatable.",
             show_default=False,
         ),
     ] = None,
     arm: Annotated[
         list[str] | None,
         typer.Option(
-            "--arm", metavar="NAME", help="With --world real: only this arm; several.", show_default=False
+            "--arm", metavar="NAME", help="With --world real: only this arm; repeatable.", show_default=False
         ),
     ] = None,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
-    from sojourn.errors import unknown
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
@@ -78,18 +88,16 @@ def reproduce(
             )
     index = str(_index(results, out or Path("results"))) if several else None
     found = [_data(result) for result in results]
-    if json:
-        print_json({"papers": found, "index": index} if several else found[0])
-        return
-    for one in found:
-        _show(one)
+    notes = [line for one in found for line in _lines(one)]
     if index:
-        print(f"index: {index}")
+        notes.append(f"index: {index}")
+    data = {"papers": found, "index": index} if several else found[0]
+    tables = [_claims(result) for result in results]
+    emit(Output(", ".join(names), tables, data, notes, with_tables=False), json, export)
 
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:
-    """Return the papers that have an experiment and claims of a world; all of them if neither is given."""
-    from sojourn.errors import unknown
+    """Return the papers that have the experiment and claims of the world; all if neither is given."""
     from sojourn.papers import PAPERS, find
 
     papers = {name: find(name) for name in PAPERS}
@@ -111,7 +119,6 @@ def _holding(experiment: str | None, world: str | None) -> list[str]:
 
 def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
-    from sojourn.errors import disk
     from sojourn.papers.index import write
 
     try:
@@ -122,7 +129,7 @@ def _index(results: list[Reproduction], directory: Path) -> Path:
 
 
 def _data(result: Reproduction) -> dict[str, object]:
-    """Return what came of a paper as data."""
+    """Return the claims of a paper as the object of ``--json``."""
     from sojourn.papers.claims import Verdict
 
     return {
@@ -134,16 +141,26 @@ def _data(result: Reproduction) -> dict[str, object]:
     }
 
 
-def _show(found: dict[str, object]) -> None:
-    """Print the verdicts and where the report is."""
+def _claims(result: Reproduction) -> Table:
+    """Return the claims of a paper with their verdicts; files have every column of ``claims.csv``."""
+    frame = result.claims
+    columns = [
+        Column(name, name.replace("_", " "), data_only=name not in SHOWN, prose=name == "reason")
+        for name in frame.columns
+    ]
+    return Table(result.paper.id, f"Claims of {result.paper.title}", columns, frame.rows())
+
+
+def _lines(found: dict[str, object]) -> Iterator[str]:
+    """Yield a line for each verdict, the counts, and the path of the report."""
     claims = found["claims"]
     assert isinstance(claims, list)
     width = max((len(one["claim_id"]) for one in claims), default=0)
     for one in claims:
         reason = one["reason"] or ""
         reason = reason if len(reason) <= REASON else reason[: REASON - 3] + "..."
-        print(f"{one['claim_id']:<{width}}  {one['world']:<9}  {one['verdict']:<14}  {reason}".rstrip())
+        yield f"{one['claim_id']:<{width}}  {one['world']:<9}  {one['verdict']:<14}  {reason}".rstrip()
     counts = found["counts"]
     assert isinstance(counts, dict)
-    print(f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
-    print(f"report: {found['report']}")
+    yield f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+    yield f"report: {found['report']}"

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import File, Json, Out, Workers, note, print_json, progress, resumable
-
-if TYPE_CHECKING:
-    from sojourn.results import Results
-    from sojourn.spec.scenario import Scenario
+from sojourn import worlds
+from sojourn.api import default_directory, plan
+from sojourn.api import run as run_scenario
+from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Workers
+from sojourn.cli.summaries import of_results
+from sojourn.errors import disk
+from sojourn.results import Results
+from sojourn.spec.scenario import Scenario, load
+from sojourn.spec.units import number
+from sojourn.study.compare import Comparison
 
 
 def run(
     file: File,
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--aqm",
-            metavar="SPEC",
-            help='Algorithm at the measured queue, like "red min_th 15 max_th 45"; several to compare. '
-            "[default: the scenario's own]",
-            show_default=False,
-        ),
-    ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")] = 5,
-    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    aqm: Aqm = None,
+    seeds: Seeds = 5,
+    seed_from: SeedFrom = 1,
     world: Annotated[
         str,
         typer.Option(
@@ -37,16 +35,13 @@ def run(
     ] = "simulated",
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
-    from sojourn.api import default_directory, plan
-    from sojourn.api import run as run_scenario
-    from sojourn.spec.scenario import load
-
     scenario = load(file)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
-    say_how_long(scenario, len(specs) * seeds, world)
+    note_duration(scenario, len(specs) * seeds, world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     with resumable():
         with progress(scenario.name) as move:
@@ -64,20 +59,13 @@ def run(
         written = write_report(results)
     for warning in results.warnings:
         note(f"sojourn: warning: {warning}")
-    if json:
-        print_json(results.to_json())
-    else:
-        from sojourn.cli.table import show
-
-        show(results)
+    emit(of_results(results), json, export)
     note(f"report: {written}")
 
 
-def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
-    """Tell how long runs in real time take at least."""
-    if world == "real":
-        from sojourn.spec.units import number
-
+def note_duration(scenario: Scenario, runs: int, world: str) -> None:
+    """Print the least duration of runs in real time."""
+    if worlds.find(world).real_time:
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")
 
@@ -85,8 +73,6 @@ def say_how_long(scenario: Scenario, runs: int, world: str) -> None:
 def write_report(results: Results) -> Path:
     """Write ``report.html`` into the folder of the results."""
     from sojourn import report
-    from sojourn.errors import disk
-    from sojourn.study.compare import Comparison
 
     assert results.directory is not None
     path = results.directory / "report.html"

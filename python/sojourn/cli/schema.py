@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sojourn.cli.common import print_json
+from sojourn.spec.scenario import json_schema
 
 
 def schema() -> None:
     """Print the JSON Schema of scenario files (editors check and complete with it)."""
-    from sojourn.spec.scenario import json_schema
-
     print_json(json_schema())

@@ -1,12 +1,25 @@
-"""``sojourn shell``: a program, or a prompt, behind a queue."""
+"""``sojourn shell``: a program, or an interactive shell, behind an emulated link."""
 
 from __future__ import annotations
 
+import sys
+import time
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import Json, Out, note, print_json
+from sojourn.cli.common import note, print_json
+from sojourn.cli.emit import write_exports
+from sojourn.cli.options import Export, Json, Out
+from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.run import write_report
+from sojourn.metrics import METRICS, shown
+from sojourn.runner.ownership import claim
+from sojourn.runner.store import Store
+from sojourn.spec.toml import dumps
+from sojourn.study.shell_session import Session
+from sojourn.worlds.real.shell import Request, run
 
 
 def shell(
@@ -14,14 +27,14 @@ def shell(
         list[str] | None,
         typer.Argument(
             metavar="-- COMMAND",
-            help="What to run behind the link. [default: your shell]",
+            help="Program to run behind the link [default: your shell].",
             show_default=False,
         ),
     ] = None,
     rate: Annotated[
         str,
         typer.Option(
-            "--rate", metavar="RATE|FILE", help="Of the link: 20mbit, or a trace in mahimahi's format."
+            "--rate", metavar="RATE|FILE", help="Rate of the link: 20mbit, or a trace in mahimahi's format."
         ),
     ] = "",
     delay: Annotated[str, typer.Option("--delay", metavar="TIME", help="Propagation delay, one way.")] = "0s",
@@ -30,52 +43,63 @@ def shell(
         typer.Option("--aqm", metavar="SPEC", help='Algorithm of both queues, like "pie target 15ms".'),
     ] = "droptail",
     limit: Annotated[
-        str, typer.Option("--limit", metavar="SIZE", help="Of each queue: 100p, 120kB; a limit in SPEC wins.")
+        str,
+        typer.Option(
+            "--limit", metavar="SIZE", help="Buffer of each queue: 100p, 120kB; a limit in SPEC overrides it."
+        ),
     ] = "1000p",
     ecn: Annotated[
-        bool, typer.Option("--ecn", help="Mark packets that can be marked, instead of dropping.")
+        bool, typer.Option("--ecn", help="Mark ECN-capable packets instead of dropping them.")
     ] = False,
     up_rate: Annotated[
         str | None,
         typer.Option(
-            "--up-rate", metavar="RATE|FILE", help="From COMMAND outwards, if it differs.", show_default=False
+            "--up-rate",
+            metavar="RATE|FILE",
+            help="Rate from COMMAND outwards [default: that of --rate].",
+            show_default=False,
         ),
     ] = None,
     up_aqm: Annotated[
         str | None,
         typer.Option(
-            "--up-aqm", metavar="SPEC", help="From COMMAND outwards, if it differs.", show_default=False
+            "--up-aqm",
+            metavar="SPEC",
+            help="Algorithm from COMMAND outwards [default: that of --aqm].",
+            show_default=False,
         ),
     ] = None,
     loss: Annotated[
-        float, typer.Option("--loss", metavar="SHARE", help="Of packets lost at random, each way: 0.01.")
+        float,
+        typer.Option(
+            "--loss", metavar="SHARE", help="Fraction of packets lost at random in each direction, like 0.01."
+        ),
     ] = 0.0,
     peer: Annotated[
         str | None,
         typer.Option(
-            "--peer", metavar="COMMAND", help='Run at the outside end, too: "iperf3 -s".', show_default=False
+            "--peer",
+            metavar="COMMAND",
+            help='Also run this at the outside end: "iperf3 -s".',
+            show_default=False,
         ),
     ] = None,
     mtu: Annotated[int, typer.Option("--mtu", metavar="BYTES", help="Largest packet.")] = 1500,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the algorithms' random numbers.")] = 1,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No line about the link while it runs.")] = False,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the algorithms' random numbers.")
+    ] = 1,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print no status line while it runs.")] = False,
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Keep the record, but draw nothing of it.")
+        bool, typer.Option("--no-report", help="Keep the record, but write no report.")
     ] = False,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
 ) -> None:
-    """Run a program, or a prompt, in a network of its own behind an emulated link.
+    """Run a program, or an interactive shell, in a network namespace behind an emulated link.
 
-    The variable SOJOURN_OUTSIDE has the address of the link's outside end. The exit code is COMMAND's.
+    The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
-    from dataclasses import asdict
-
-    from sojourn.runner.ownership import claim
-    from sojourn.runner.store import Store
-    from sojourn.spec.toml import dumps
-    from sojourn.worlds.real.shell import Request, run
-
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -90,15 +114,32 @@ def shell(
     ).checked()
     if out is not None:
         claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
-        Store(out)  # refused before the program runs, not when its record is to be written
-    code, session = run(request, command or [], peer, quiet, note)
-    if session is not None:
-        path = session.write(out, not no_report)
+        Store(out)  # an error here comes before the program runs
+    started = time.time()
+    code, record = run(request, command or [], peer, quiet, note)
+    if record is not None:
+        session = Session(request, record, command or [], started)
+        results = session.write(out)
+        path = results.directory if no_report else write_report(results)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
-        for line in session.table():
-            note(line)
+        output = of_session(session)
+        output.print(sys.stderr)
         note(f"{'record' if no_report else 'report'}: {path}")
         if json:
-            print_json(session.to_json())
+            print_json(output.data)
+        write_exports(output, export)
     raise SystemExit(code)
+
+
+def of_session(session: Session) -> Output:
+    """Return the metrics of both queues of the link."""
+    found = session.by_queue()
+    columns = [Column("queue", "")]
+    columns += [
+        Column(one.name, one.label, one.display, one.digits)
+        for one in map(METRICS.__getitem__, shown("link"))
+    ]
+    rows = [(name.replace("-", " to "), *values.values()) for name, values in found.items()]
+    table = Table("queues", "Queues of the link", columns, rows, turned=True)
+    return Output(f"Link of {session.note}", [table], session.to_json())

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from sojourn.cli.common import Json, note, path_of, print_json
+from sojourn.cli.common import note
+from sojourn.cli.emit import emit
+from sojourn.cli.options import Export, Json, path_of
+from sojourn.cli.output import Column, Output, Table
+from sojourn.errors import InputError, disk, unknown
+from sojourn.format import Scale
+from sojourn.rules import Rule, pi
+from sojourn.spec.units import Wrong, number
 
 Flows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, or a range 10:1000.")]
-Capacity = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link, or 1Mbit/s:1Gbit/s.")]
-Rtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, or 10ms:500ms.")]
-Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="A packet on the wire.")]
-OneFlows = Annotated[str, typer.Option("--flows", metavar="N", help="Long TCP flows, the fewest.")]
-OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Of the link.")]
-OneRtt = Annotated[str, typer.Option("--rtt", metavar="TIME", help="Without queueing, the longest.")]
-#: Units of the axes of a map: name to kind, factor to the model's unit, heading.
+Capacity = Annotated[
+    str, typer.Option("--rate", metavar="RATE", help="Rate of the link, or a range 1Mbit/s:1Gbit/s.")
+]
+Rtt = Annotated[
+    str,
+    typer.Option("--rtt", metavar="TIME", help="Round-trip time without queueing, or a range 10ms:500ms."),
+]
+Packet = Annotated[str, typer.Option("--packet", metavar="SIZE", help="Size of a packet on the wire.")]
+OneFlows = Annotated[str, typer.Option("--flows", metavar="N", help="Least number of long TCP flows.")]
+OneRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the link.")]
+OneRtt = Annotated[
+    str, typer.Option("--rtt", metavar="TIME", help="Longest round-trip time without queueing.")
+]
+#: Labels of the axes of a map.
 AXES = {"flows": "Flows", "rate": "Link rate (Mbit/s)", "rtt": "Round-trip time without queueing (ms)"}
-#: What keys of the JSON are called where a person reads them.
-IN_WORDS = {
-    "queue p": "queue packets",
-    "p": "probability p",
-    "window p": "window packets",
-    "phase margin": "phase margin degrees",
-}
+#: Points of a map at which the loop has no equilibrium, by the key of the JSON.
+NO_POINT = "no rest"  # words: quoted
 
 
 def _packets(name: str, words: str) -> Any:
@@ -46,23 +57,22 @@ def stability(
     ] = None,
     ecn: Annotated[bool, typer.Option("--ecn", help="Signals are marks, not drops.")] = False,
     points: Annotated[
-        int, typer.Option("--points", metavar="K", help="Points of a map along each axis.")
+        int, typer.Option("--points", metavar="K", help="Points of the map along each axis.")
     ] = 100,
     out: Annotated[
         Path | None,
         typer.Option(
             "--out",
             metavar="FILE",
-            help="The map, as SVG; of two ranges [default: stability.svg].",
+            help="File of the map, as SVG [default: stability.svg].",
             show_default=False,
             parser=path_of("--out", "an SVG file"),
         ),
     ] = None,
     json: Json = False,
+    export: Export = None,
 ) -> None:
     """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
-    from sojourn.errors import InputError
-
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
     if len(ranges) not in (0, 2):
@@ -84,22 +94,30 @@ def stability(
         found = _map(spec, values, ranges, points, size, limit, ecn, out)
     else:
         found = _point(spec, values, size, limit, ecn)
-    if json:
-        print_json(found)
-        return
-    _say(found, 4)
+    _emit(f"Stability of {spec}", found, json, export)
 
 
-def _say(found: dict[str, Any], digits: int) -> None:
-    for name, value in found.items():
-        shown = f"{value:.{digits}g}" if isinstance(value, float) else value
-        print(f"{IN_WORDS.get(name, name):<22}{shown}")
+def _emit(title: str, found: dict[str, Any], json: bool, export: list[Path] | None) -> None:
+    facts = {
+        "queue p": ("queue_packets", "queue", "packets"),
+        "p": ("probability", "probability", ""),
+        "window p": ("window_packets", "window", "packets"),
+        "rtt s": ("rtt_s", "round-trip time", "s"),
+        "gain margin": ("gain_margin", "gain margin", ""),
+        "phase margin": ("phase_margin_degrees", "phase margin", "degrees"),
+        "delay margin s": ("delay_margin_s", "delay margin", "s"),
+        "crossover rad/s": ("crossover_rad_per_s", "crossover", "rad/s"),
+        NO_POINT: ("no_operating_point", "no operating point", ""),
+    }
+    columns = []
+    for name in found:
+        key, label, unit = facts.get(name, (name.replace(" ", "_"), name, ""))
+        columns.append(Column(key, label, Scale(1.0, unit), 6 if "spec" in found else 4))
+    table = Table("margins", title, columns, [tuple(found.values())], keys=0, turned=True)
+    emit(Output(title, [table], found), json, export)
 
 
 def _number(kind: str, word: str, option: str) -> float:
-    from sojourn.errors import InputError
-    from sojourn.spec.units import Wrong, number
-
     try:
         value = float(word) if kind == "count" else float(number(kind, word))
     except Wrong as error:
@@ -113,8 +131,6 @@ def _number(kind: str, word: str, option: str) -> float:
 
 def _ends(name: str, word: str, packet: float) -> list[float]:
     """Return one value or the two ends of a range, in flows, packets/s or seconds."""
-    from sojourn.errors import InputError
-
     kind, factor = {"flows": ("count", 1.0), "rate": ("rate", 8 * packet), "rtt": ("span", 1e9)}[name]
     ends = [_number(kind, part, f"--{name}") / factor for part in word.split(":")]
     if len(ends) > 2 or (len(ends) == 2 and ends[0] >= ends[1]):
@@ -123,11 +139,7 @@ def _ends(name: str, word: str, packet: float) -> list[float]:
 
 
 def _can_be_written(file: Path) -> None:
-    """Refuse, before a map is calculated, a file that cannot be written; leaves everything as it is."""
-    import tempfile
-
-    from sojourn.errors import InputError
-
+    """Refuse, before a map is computed, a file that cannot be written; create no file."""
     try:
         if file.is_file():
             file.open("ab").close()
@@ -145,8 +157,6 @@ def _can_be_written(file: Path) -> None:
 def _point(
     spec: str, values: dict[str, list[float]], packet: float, limit: float | None, ecn: bool
 ) -> dict[str, Any]:
-    import math
-
     from sojourn.worlds.fluid.linear import loop, margins
 
     found = loop(
@@ -183,7 +193,6 @@ def _map(
     import numpy as np
 
     from sojourn import plots
-    from sojourn.errors import disk
     from sojourn.worlds.fluid.linear import loop, margins
 
     across, up = (np.geomspace(values[name][0], values[name][1], points) for name in ranges)
@@ -212,7 +221,7 @@ def _map(
     return {
         "points": points * points,
         "stable": int(near.stable.sum()),
-        "no rest": int(np.isnan(found.q).sum()),
+        NO_POINT: int(np.isnan(found.q).sum()),
         "map": str(out),
     }
 
@@ -224,16 +233,19 @@ def design(
     rtt: OneRtt = "100ms",
     packet: Packet = "500B",
     target: Annotated[
-        float | None, _packets("--target", "Of pi: queue to be held, packets [default: 50].")
+        float | None, _packets("--target", "With pi: target queue in packets [default: 50].")
     ] = None,
-    min_th: Annotated[float | None, _packets("--min-th", "Of red, packets [default: 20].")] = None,
-    max_th: Annotated[float | None, _packets("--max-th", "Of red, packets [default: 80].")] = None,
+    min_th: Annotated[
+        float | None, _packets("--min-th", "With red: min_th in packets [default: 20].")
+    ] = None,
+    max_th: Annotated[
+        float | None, _packets("--max-th", "With red: max_th in packets [default: 80].")
+    ] = None,
     ecn: Annotated[bool, typer.Option("--ecn", help="Signals are marks, not drops.")] = False,
     json: Json = False,
+    export: Export = None,
 ) -> None:
     """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
-    from sojourn.errors import InputError, unknown
-    from sojourn.rules import Rule, pi
     from sojourn.worlds.fluid import design as rules
 
     size = _number("bytes", packet, "--packet")
@@ -263,7 +275,4 @@ def design(
     made = makers[rule]()
     found: dict[str, Any] = {"spec": str(made), "source": made.source, **made.values}
     found |= _point(str(made), ends, size, None, ecn)
-    if json:
-        print_json(found)
-        return
-    _say(found, 6)
+    _emit(f"Design of {rule}", found, json, export)

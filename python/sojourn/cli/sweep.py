@@ -1,33 +1,49 @@
-"""``sojourn sweep``: keys of a scenario over many values; how far it is; what it will take."""
+"""``sojourn sweep``: keys of a scenario over many values, with status and cost estimate."""
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
-from collections import deque
+import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import (
+from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.options import (
+    Aqm,
     Dask,
+    Export,
     Json,
+    Lists,
+    Metric,
     Out,
+    Ranges,
+    SeedFrom,
     Serial,
     Workers,
-    executor,
-    note,
     path_of,
-    print_json,
-    progress,
-    resumable,
     scenario_file,
 )
-
-if TYPE_CHECKING:
-    from sojourn.study.sweep.run import Sweep, Swept
+from sojourn.cli.output import Column, Output, Table
+from sojourn.cli.summaries import of_sweep
+from sojourn.errors import InputError, disk
+from sojourn.format import Scale
+from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.plan import measured, queues
+from sojourn.spec.scenario import load
+from sojourn.study.axes import listed, spaced
+from sojourn.study.compare import check_metric
+from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.forecast import estimate
+from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
+from sojourn.study.sweep.plan_file import read
+from sojourn.study.sweep.run import sweep as run_sweep
+from sojourn.study.sweep.slurm import write_script
+from sojourn.worlds.simulated.executors import cores as all_cores
 
 
 def sweep(
@@ -49,42 +65,17 @@ def sweep(
             parser=path_of("DIR", "a folder of results"),
         ),
     ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-P",
-            metavar="KEY RANGE",
-            help="A key over a range, like: dumbbell.rate 1Mbit/s:100Mbit/s:log5.",
-            show_default=False,
-        ),
-    ] = None,
-    lists: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-L",
-            metavar="KEY VALUES",
-            help="A key over a list, like: queue.limit 50p,100p; aqm.target 5ms,20ms; aqm red,pie.",
-            show_default=False,
-        ),
-    ] = None,
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option("--aqm", metavar="SPEC", help="Algorithm; several to compare.", show_default=False),
-    ] = None,
+    ranges: Ranges = None,
+    lists: Lists = None,
+    aqm: Aqm = None,
     seeds: Annotated[
         int | None, typer.Option("--seeds", metavar="N", help="Seeds each [default: 5].", show_default=False)
     ] = None,
-    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            metavar="METRIC",
-            help="Column of the table; several [default: the main ones].",
-            show_default=False,
-        ),
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    seed_from: SeedFrom = 1,
+    metric: Metric = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only estimate runs, time and disk space.")
+    ] = False,
     shard: Annotated[
         str | None,
         typer.Option(
@@ -105,18 +96,16 @@ def sweep(
     ] = None,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
 ) -> None:
-    """Run a scenario over values of its keys, every algorithm and seed; go on where it was interrupted."""
-    from sojourn.errors import InputError
-    from sojourn.study.compare import check_metric
-
+    """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
     if str(file) == "status":
         if directory is None:
             raise InputError("sweep status", "needs the folder of a sweep")
-        _status(directory, json)
+        _status(directory, json, export)
         return
     if directory is not None:
         raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
@@ -127,28 +116,20 @@ def sweep(
         raise InputError("sbatch", "writes the jobs of all shards, and --shard is one", "one of the two")
     folder = out if out is not None else plan.default_directory
     if dry_run:
-        _estimate(plan, folder, json, workers)
+        _estimate(plan, folder, json, export, workers)
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        from sojourn.study.sweep.slurm import write_script
-
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
-    from sojourn.study.sweep.run import WHOLE, Shard
-    from sojourn.study.sweep.run import sweep as run_sweep
 
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
         swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)
     if not swept.complete:
         note(f"sojourn: shard {shard}: {len(swept.metrics)} runs are done, others are missing in {folder}")
-    if json:
-        print_json({"runs": swept.runs().to_dicts(), "summary": swept.summary().to_dicts()})
-    elif swept.complete:
-        from sojourn.cli.table import show_sweep
-
-        show_sweep(swept, metric)
+    if swept.complete or json or export:
+        emit(of_sweep(swept, metric or ()), json, export)
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
     note(f"folder: {folder}")
@@ -162,21 +143,11 @@ def _plan(
     seeds: int | None,
     seed_from: int,
 ) -> Sweep:
-    """Read a plan, or make one of a scenario and the options; options win over the plan's seeds and aqms."""
-    import tomllib
-    from dataclasses import replace
-
-    from sojourn.api import canonical
-    from sojourn.spec.plan import measured, queues
-    from sojourn.spec.scenario import load
-    from sojourn.study.axes import listed, spaced
-    from sojourn.study.sweep.plan_file import read
-    from sojourn.study.sweep.run import Sweep
-
+    """Read a plan, or make one of a scenario and the options, which override the plan's seeds and aqms."""
     try:
         is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
     except (OSError, ValueError):
-        is_plan = False  # load() says what is wrong with it
+        is_plan = False  # load() reports the error
     plan = read(file) if is_plan else Sweep(load(file), [], [])
     axes = [*plan.axes, *(spaced(*pair(one)) for one in ranges), *(listed(*pair(one)) for one in lists)]
     specs = [canonical(one) for one in aqm or plan.aqms]
@@ -186,30 +157,8 @@ def _plan(
     return replace(plan, aqms=specs, axes=axes, **changes)  # type: ignore[arg-type]
 
 
-def joined(arguments: list[str]) -> list[str]:
-    """Make one word of what follows -P and -L, which are the only options with two.
-
-    Examples
-    --------
-    >>> joined(["sweep", "a.toml", "-L", "queue.limit", "50p,100p", "--json"])
-    ['sweep', 'a.toml', '-L', 'queue.limit 50p,100p', '--json']
-    >>> joined(["tune", "a.toml", "-P", "target", "--json"])
-    ['tune', 'a.toml', '-P', 'target', '--json']
-    """
-    words = deque(arguments)
-    found = []
-    while words:
-        found.append(words.popleft())
-        if found[-1] in ("-P", "-L") and words:
-            found.append(words.popleft())
-            alone = "=" in found[-1] or " " in found[-1]
-            if words and not alone and not re.match(r"--|-[A-Za-z]", words[0]):
-                found[-1] += f" {words.popleft()}"
-    return found
-
-
 def whole(arguments: list[str]) -> list[str]:
-    """Return the words of a command without those that ask for a part of the work.
+    """Return the words of a command without the options that select a part of the work.
 
     Examples
     --------
@@ -229,8 +178,6 @@ def whole(arguments: list[str]) -> list[str]:
 def write_swept(swept: Swept) -> Path:
     """Write ``report.html`` into the folder of a sweep."""
     from sojourn import report
-    from sojourn.errors import disk
-    from sojourn.study.sweep.folder import status
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
@@ -242,44 +189,45 @@ def write_swept(swept: Swept) -> Path:
 
 
 def pair(text: str) -> tuple[str, str]:
-    """Return key and values of what followed -P or -L."""
-    from sojourn.errors import InputError
-
+    """Return key and values of an argument of -P or -L."""
     key, _, values = text.strip().replace("=", " ", 1).partition(" ")
     if not values.strip():
         raise InputError(key, "has no values", "-P KEY LOW:HIGH:N, or -L KEY a,b,c")
     return key, values.strip()
 
 
-def _status(directory: Path, json: bool) -> None:
-    from sojourn.study.sweep.folder import status
-
+def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
     found = status(directory)
-    if json:
-        print_json(found)
-        return
-    print(f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed")
+    notes = [f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed"]
     for one in found["failed"]:
-        print(f"failed: {one['aqm']}, seed {one['seed']}: {one['reason']}\n  {one['repeat']}")
+        notes.append(f"failed: {one['aqm']}, seed {one['seed']}: {one['reason']}\n  {one['repeat']}")
     if found["done"] < found["runs"]:
-        print(f"go on with:\n  {found['command']}")
+        notes.append(f"continue with:\n  {found['command']}")
+    columns = [Column("runs", "runs"), Column("done", "done"), Column("failed", "failed")]
+    rows = [(found["runs"], found["done"], len(found["failed"]))]
+    table = Table("status", f"Status of {directory}", columns, rows, keys=0, turned=True)
+    emit(Output(table.title, [table], found, notes, with_tables=False), json, export)
 
 
-def _estimate(plan: Sweep, folder: Path, json: bool, workers: int | None) -> None:
-    from sojourn.study.sweep.forecast import estimate
-    from sojourn.worlds.simulated.executors import cores as all_cores
-
+def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, workers: int | None) -> None:
     cores = workers or all_cores()
     found = estimate(plan, folder, cores)
-    if json:
-        print_json(found._asdict())
-        return
-    print(f"combinations  {len(plan.cells)}")
-    print(f"runs          {found.runs}, of which {found.done} are done in {folder}")
-    print(
-        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)"
-    )
-    print(f"disk          about {found.bytes / 1e6:.3g} MB")
+    columns = [
+        Column("combinations", "combinations"),
+        Column("runs", "runs"),
+        Column("done", "done"),
+        Column("seconds", "time", Scale(1.0, "s"), 2),
+        Column("bytes", "disk", Scale(1e-6, "MB"), 3),
+    ]
+    rows = [(len(plan.cells), found.runs, found.done, found.seconds, found.bytes)]
+    table = Table("estimate", f"Estimate of {plan.scenario.name}", columns, rows, keys=0, turned=True)
+    notes = [
+        f"combinations  {len(plan.cells)}",
+        f"runs          {found.runs}, of which {found.done} are done in {folder}",
+        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)",
+        f"disk          about {found.bytes / 1e6:.3g} MB",
+    ]
+    emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
 
 
 def _duration(seconds: float) -> str:

@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import (
+from sojourn import _core
+from sojourn.algorithms.builtin import parameters
+from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.emit import emit
+from sojourn.cli.options import (
+    Aqm,
+    Baseline,
     Dask,
+    Export,
     Json,
+    Lists,
     Out,
+    Ranges,
+    SeedFrom,
+    Seeds,
     Serial,
     Workers,
-    executor,
-    note,
     path_of,
-    print_json,
-    progress,
-    resumable,
     scenario_file,
 )
-
-if TYPE_CHECKING:
-    from sojourn.spec.scenario import Scenario
-    from sojourn.study.tune.ranking import Objective
-    from sojourn.study.tune.run import Tune, Tuned
+from sojourn.cli.output import Output
+from sojourn.cli.rank_table import notes, ranking_json, ranking_table
+from sojourn.cli.run import write_report
+from sojourn.cli.sweep import pair
+from sojourn.errors import InputError, disk
+from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.plan import measured, queues
+from sojourn.spec.scenario import Scenario, load
+from sojourn.study.axes import cells, listed, spaced
+from sojourn.study.compare import check_metric
+from sojourn.study.tune.advice import findings, line, sentences
+from sojourn.study.tune.model import AIMS, Tune, Tuned
+from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
+from sojourn.study.tune.run import tune as run_tune
+from sojourn.study.tune.search_space import knobs
 
 TABLES = (".csv", ".parquet")
 
@@ -41,70 +58,42 @@ def tune(
             parser=scenario_file,
         ),
     ],
-    aqm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--aqm",
-            metavar="SPEC",
-            help="Algorithm to tune; several [default: the scenario's own].",
-            show_default=False,
-        ),
-    ] = None,
+    aqm: Aqm = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             "--metric",
             metavar="NAME[:higher|lower]",
-            help="What counts; several [default: mean_delay_s, drop_ratio, utilization].",
+            help="Objective; repeatable [default: mean_delay_s, drop_ratio, utilization].",
             show_default=False,
         ),
     ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-P",
-            metavar="PARAMETER [RANGE]",
-            help="What to search, like: target 1ms:50ms:log; without a range that of the schema. "
-            "With --by rank a grid: target 1ms:50ms:log5. [default: all with a default of their own]",
-            show_default=False,
-        ),
-    ] = None,
-    lists: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-L",
-            metavar="PARAMETER VALUES",
-            help="A parameter over a list, like: gentle on,off.",
-            show_default=False,
-        ),
-    ] = None,
+    ranges: Ranges = None,
+    lists: Lists = None,
     by: Annotated[
-        str, typer.Option("--by", metavar="RULE", help="search (Optuna), or rank (all of a grid or list).")
+        str,
+        typer.Option(
+            "--by", metavar="RULE", help="search (Optuna), or rank (every setting of a grid or list)."
+        ),
     ] = "search",
     trials: Annotated[
-        int, typer.Option("--trials", metavar="N", help="Settings to try of each algorithm.")
+        int, typer.Option("--trials", metavar="N", help="Settings to try for each algorithm.")
     ] = 40,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Seeds of each setting.")] = 6,
-    seed_from: Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")] = 1,
+    seeds: Seeds = 6,
+    seed_from: SeedFrom = 1,
     confirm: Annotated[
-        int, typer.Option("--confirm", metavar="N", help="Fresh seeds to confirm the best with.")
+        int, typer.Option("--confirm", metavar="N", help="Held-out seeds that validate the best.")
     ] = 20,
-    best: Annotated[int, typer.Option("--best", metavar="N", help="How many of the best.")] = 1,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="SPEC",
-            help="What the best are compared with [default: the first algorithm as given].",
-            show_default=False,
-        ),
-    ] = None,
+    best: Annotated[
+        int, typer.Option("--best", metavar="N", help="Number of best settings to validate.")
+    ] = 1,
+    baseline: Baseline = None,
     weight: Annotated[
         str,
         typer.Option(
             "--weight",
             metavar="W",
-            help="Of a rank: literal (2^rank), or printed (0, 2, 4, 6, 8, 2^(rank - 2)).",
+            help="Weight of a rank: literal (2^rank), or printed (0, 2, 4, 6, 8, 2^(rank - 2)).",
         ),
     ] = "literal",
     ties: Annotated[
@@ -112,7 +101,7 @@ def tune(
         typer.Option(
             "--ties",
             metavar="FILE",
-            help="With a table: the order of settings that tie, as TOML.",
+            help="With a table: the order of tied settings, as TOML.",
             show_default=False,
             parser=path_of("--ties", "a TOML file"),
         ),
@@ -120,13 +109,19 @@ def tune(
     sums: Annotated[
         str | None,
         typer.Option(
-            "--sums", metavar="COLUMN", help="With a table: compare the sums with it.", show_default=False
+            "--sums",
+            metavar="COLUMN",
+            help="With a table: compare the rank sums with this column.",
+            show_default=False,
         ),
     ] = None,
     places: Annotated[
         str | None,
         typer.Option(
-            "--places", metavar="COLUMN", help="With a table: compare the places with it.", show_default=False
+            "--places",
+            metavar="COLUMN",
+            help="With a table: compare the places with this column.",
+            show_default=False,
         ),
     ] = None,
     sampler_seed: Annotated[
@@ -134,27 +129,24 @@ def tune(
     ] = 1,
     out: Out = None,
     json: Json = False,
+    export: Export = None,
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
 ) -> None:
-    """Find parameters for a link: try settings, confirm the best on fresh seeds, say what to set."""
-    from sojourn.errors import InputError
-    from sojourn.study.tune.ranking import Objective
-
+    """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
     if file.suffix in TABLES:
         for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
             if given:
-                raise InputError(str(file), f"is a table: nothing is run, {name} means nothing", "a scenario")
+                raise InputError(
+                    str(file), f"is a table: no simulation runs, so {name} has no effect", "a scenario"
+                )
         wanted = [Objective.parse(one) for one in metric or ()]
-        _rank_table(file, wanted, weight, ties, best, sums, places, json)
+        _rank_table(file, wanted, weight, ties, best, sums, places, json, export)
         return
     for option, value in (("ties", ties), ("sums", sums), ("places", places)):
         if value is not None:
             raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
-    from sojourn.spec.scenario import load
-    from sojourn.study.tune.run import AIMS
-    from sojourn.study.tune.run import tune as run_tune
 
     scenario = load(file)
     aims = [Objective.parse(one) for one in metric or AIMS]
@@ -166,22 +158,13 @@ def tune(
         tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
     for warning in tuned.comparison.results.warnings:
         note(f"sojourn: warning: {warning}")
-    _show(tuned, json)
+    emit(of_tuned(tuned), json, export)
     note(f"report: {write_tuned(tuned)}")
 
 
 def _plan(
     scenario: Scenario, aqms: list[str], aims: list[Objective], ranges: list[str], lists: list[str], by: str
 ) -> Tune:
-    from sojourn.api import canonical
-    from sojourn.cli.sweep import pair
-    from sojourn.errors import InputError
-    from sojourn.spec.plan import measured, queues
-    from sojourn.study.axes import cells, listed, spaced
-    from sojourn.study.compare import check_metric
-    from sojourn.study.tune.run import Tune
-    from sojourn.study.tune.search_space import knobs
-
     for aim in aims:
         check_metric(scenario, "metric", aim.metric)
     specs = list(dict.fromkeys(canonical(one) for one in aqms))
@@ -203,17 +186,10 @@ def _plan(
 
 
 def _parameters(specs: list[str]) -> set[str]:
-    from sojourn import _core
-    from sojourn.study.tune.search_space import schema
-
-    return {one["name"] for spec in specs for one in schema(_core.spec_info(spec)["name"])}
+    return {one["name"] for spec in specs for one in parameters(_core.spec_info(spec)["name"])}
 
 
 def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:
-    from dataclasses import replace
-
-    from sojourn.api import canonical
-
     if baseline is not None:
         changes["baseline"] = canonical(baseline)
     return replace(plan, **changes)  # type: ignore[arg-type]
@@ -228,66 +204,56 @@ def _rank_table(
     sums: str | None,
     places: str | None,
     json: bool,
+    export: list[Path] | None,
 ) -> None:
-    from sojourn.cli.rank_table import ranking_json, show_ranking
-    from sojourn.errors import InputError
-    from sojourn.study.tune.ranking import Ranking, read_table, read_ties
-
     values = read_table(file)
     if not wanted:
         columns = ", ".join(next(iter(values.values())))
         raise InputError("metric", "is missing: which columns count, and which way", f"of {columns}")
     ranking = Ranking(values, wanted, weight, () if ties is None else read_ties(ties))
-    if json:
-        print_json(ranking_json(ranking, best, sums, places))
-    else:
-        show_ranking(ranking, best, sums, places)
+    table = ranking_table(ranking, is_of_runs=False)
+    data = ranking_json(ranking, best, sums, places)
+    emit(Output(table.title, [table], data, notes(ranking, best, sums, places)), json, export)
 
 
-def _show(tuned: Tuned, json: bool) -> None:
-    from sojourn.cli.rank_table import ranking_json, show_ranking
-    from sojourn.study.tune.advice import findings, line, sentences
-
+def of_tuned(tuned: Tuned) -> Output:
+    """Return the ranking of the settings, and the recommendation for each algorithm."""
     results, baseline = tuned.comparison.results, tuned.comparison.baseline
-    if not json:
-        stopped = sum(trial.state == "stopped" for trial in tuned.trials)
-        what = "on the front" if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search" else "in all"
-        show_ranking(tuned.ranking, tuned.plan.best)
-        print(
-            f"settings: {len(tuned.trials)} tried, {stopped} stopped early, {len(tuned.ranking.sums)} {what}"
-        )
-        for spec in tuned.chosen:
-            print()
-            print("\n".join(sentences(tuned, spec)))
-        return
+    stopped = sum(trial.state == "stopped" for trial in tuned.trials)
+    what = (
+        "on the Pareto front" if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search" else "ranked"
+    )
+    said = notes(tuned.ranking, tuned.plan.best)
+    said.append(
+        f"settings: {len(tuned.trials)} tried, {stopped} stopped early, {len(tuned.ranking.sums)} {what}"
+    )
     recommended = []
     for spec in tuned.chosen:
         written = line(tuned, spec)
-        aims = findings(results, spec, baseline, tuned.plan.objectives)
+        words = sentences(tuned, spec)
+        said += ["", *words]
         recommended.append(
             {
                 "aqm": spec,
-                "aims": [one._asdict() for one in aims],
+                "aims": [one._asdict() for one in findings(results, spec, baseline, tuned.plan.objectives)],
                 "tc": None if written is None else str(written),
                 "tc_notes": [] if written is None else written.notes,
-                "words": sentences(tuned, spec),
+                "words": words,
             }
         )
-    print_json(
-        {
-            "plan": tuned.plan.facts(),
-            "trials": tuned.table().to_dicts(),
-            "ranking": ranking_json(tuned.ranking, tuned.plan.best, None, None),
-            "recommended": recommended,
-        }
-    )
+    data = {
+        "plan": tuned.plan.facts(),
+        "trials": tuned.table().to_dicts(),
+        "ranking": ranking_json(tuned.ranking, tuned.plan.best, None, None),
+        "recommended": recommended,
+    }
+    table = ranking_table(tuned.ranking, is_of_runs=True)
+    return Output(table.title, [table], data, said)
 
 
 def write_tuned(tuned: Tuned) -> Path:
     """Write the report of the search and that of the confirmation."""
     from sojourn import report
-    from sojourn.cli.run import write_report
-    from sojourn.errors import disk
 
     assert tuned.directory is not None
     write_report(tuned.comparison.results)

@@ -1,11 +1,13 @@
 """Metrics: formulas from a record to numbers, with label and unit of each, and diagnostics of a run."""
 
-from sojourn.metrics.compute import compute
+from sojourn.metrics.evaluation import compute, metrics_version
 from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
+    PERCENT,
     WORLDS,
     Metric,
+    Metrics,
     Value,
     View,
     display,
@@ -20,8 +22,10 @@ from sojourn.metrics.registry import (
 
 __all__ = [
     "METRICS",
+    "PERCENT",
     "WORLDS",
     "Metric",
+    "Metrics",
     "Value",
     "View",
     "compute",
@@ -30,6 +34,7 @@ __all__ = [
     "heading",
     "label",
     "metric",
+    "metrics_version",
     "per_class",
     "percentile",
     "shown",

@@ -1,7 +1,7 @@
-"""Doubts about a run: signs that its numbers do not mean what they seem to.
+"""Diagnostics of a run: reasons to doubt its results.
 
-Users lose days to an algorithm that was not in force: the bottleneck was elsewhere, the queue never
-filled, nothing was ever dropped or marked by it. A run says so on its own.
+They find runs in which the algorithm had no effect: the bottleneck was elsewhere, the queue never filled, or
+the algorithm dropped and marked nothing.
 """
 
 from __future__ import annotations
@@ -10,26 +10,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sojourn.record import Record
+from sojourn.stats.batch_means import heavy_tail
+from sojourn.stats.warmup import settled_after
 
 LEAST_UTILIZATION = 0.5
 FEW_PACKETS = 3
 FULLER = 2.0
-#: A mean queue that the beginning moves by less than this share is left alone.
+#: A change of the mean queue by the transient of less than this share is ignored.
 MATTERS = 0.1
-#: What is wrong with an interval that has no width.
-ALIKE = "gave the same result: nothing random had an effect, and ± 0 does not say how sure it is"
+#: Why an interval without width is not one.
+ALIKE = (
+    "gave identical results, so ± 0 is not an uncertainty; randomise the starts, "
+    'for example with start = "uniform 0s 1s"'
+)
 
 
 def cautions(record: Record) -> list[str]:
-    """Return what is suspicious about a record, one sentence each."""
+    """Return the warnings about a record, one sentence each."""
     queue = record.queues[0]
     name, seconds = queue["name"], record.seconds
     found = []
     utilization = _utilization(queue)
     if utilization is not None and utilization < LEAST_UTILIZATION:
         found.append(
-            f"the measured queue {name} is not the bottleneck: its link is used to "
-            f"{100 * utilization:.0f} % only"
+            f"the measured queue {name} is not the bottleneck: the utilization of its link is only "
+            f"{100 * utilization:.0f} %"
         )
     slower = _slower_link(record)
     if slower is not None and (utilization or 0) < 0.95:
@@ -54,10 +59,8 @@ def cautions(record: Record) -> list[str]:
 
 
 def _heavy(record: Record) -> list[str]:
-    """Return which traffic has sizes with so heavy a tail that means converge slowly."""
+    """Return a warning for each traffic whose sizes have a heavy tail, so that means converge slowly."""
     import numpy as np
-
-    from sojourn.stats.batch_means import heavy_tail
 
     found: list[str] = []
     if not record.data["objects"]["bytes"]:
@@ -67,17 +70,15 @@ def _heavy(record: Record) -> list[str]:
         if tail is not None:
             share = f"the largest 1 % are {100 * tail.top_share:.0f} % of the bytes"
             found.append(
-                f"sizes of {name} have a heavy tail (index {tail.exponent:.2f} by Hill's estimate; {share}): "
-                "means of its times converge slowly, look at medians"
+                f"object sizes of {name} are heavy-tailed (Hill index {tail.exponent:.2f}; {share}): "
+                "prefer medians and percentiles of completion times to means"
             )
     return found
 
 
 def _late(record: Record) -> str | None:
-    """Return that the queue was still settling after the warm-up, if it matters for its mean."""
+    """Return a warning if the queue settles after the warm-up and that changes its mean."""
     import numpy as np
-
-    from sojourn.stats.warmup import settled_after
 
     values = record.samples("mean_packets").astype(np.float64, copy=False)
     warmup, end = record.window
@@ -94,7 +95,7 @@ def _late(record: Record) -> str | None:
 
 
 def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
-    """Return the cautions of several runs, each with how many runs of an algorithm it is about.
+    """Return the warnings about several runs, each with the number of runs of an algorithm that have it.
 
     Examples
     --------
@@ -114,9 +115,9 @@ def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
 
 
 def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
-    """Return of which algorithms every seed gave the same metrics, so that their intervals have no width.
+    """Return a warning for each algorithm of which every seed gave the same metrics.
 
-    That is true, but of one course of events: other starting times may give another.
+    Its intervals have no width, but other starting times may give other results.
 
     Examples
     --------
@@ -131,12 +132,12 @@ def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
 
 
 def are_alike(group: Sequence[Mapping[str, float | None]]) -> bool:
-    """Tell whether there are several runs and no metric tells them apart."""
+    """Return whether there are several runs with the same metrics."""
     return len(group) > 1 and all(one == group[0] for one in group)
 
 
 def _kind(sentence: str) -> str:
-    """Return the sentence without its numbers: what it is about."""
+    """Return a warning without its numbers, to group equal ones."""
     return "".join(c for c in sentence if not c.isdigit())
 
 
@@ -145,7 +146,7 @@ def _utilization(queue: dict[str, Any]) -> float | None:
 
 
 def _slower_link(record: Record) -> str | None:
-    """Return why the hosts' own links cannot fill the bottleneck, if they cannot."""
+    """Return why the links of the hosts cannot fill the bottleneck, or None if they can."""
     dumbbell = record.plan["topology"].get("dumbbell")
     if dumbbell is None:
         return None
@@ -154,6 +155,7 @@ def _slower_link(record: Record) -> str | None:
         own = all(one["access"] is not None for one in record.plan["traffic"])
         if nodes is not None and nodes * rate < dumbbell["rate"] and not (side == "access" and own):
             return (
-                f"the {side} links carry {nodes * rate / 1e6:g} Mbit/s in all, it {dumbbell['rate'] / 1e6:g}"
+                f"the {side} links carry {nodes * rate / 1e6:g} Mbit/s together, "
+                f"the bottleneck {dumbbell['rate'] / 1e6:g} Mbit/s"
             )
     return None

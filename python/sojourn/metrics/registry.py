@@ -2,7 +2,7 @@
 
 An entry has the metric's name (a key in results and JSON), its label and unit, the unit it is displayed in,
 its formula and source, the worlds in which it exists, and the views that show it by default. The formulas
-are in `queue`, `flows` and `transfers`; `compute` evaluates them for a record. To add a metric, write one
+are in `queue`, `flows` and `transfers`; `evaluation` computes them for a record. To add a metric, write one
 function there and decorate it with `metric`.
 """
 
@@ -12,10 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from sojourn.format import Scale, scaled
+from sojourn.format import UNSCALED, Scale, scaled
 from sojourn.metrics.tables import Table
 
 Value: TypeAlias = float | None
+#: Values by full name.
+Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
 Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages"]
 View: TypeAlias = Literal[
@@ -180,7 +182,7 @@ def label(name: str) -> str:
 def display(name: str) -> Scale:
     """Return the displayed unit of a metric by its full name, and the factor to it."""
     known = find(name)
-    return known.display if known is not None else Scale(1.0, "")
+    return known.display if known is not None else UNSCALED
 
 
 def heading(name: str) -> str:

@@ -1,7 +1,7 @@
-"""What a metric reads: one queue's counters, and the rows of the flows and transfers that count.
+"""The input of a metric: the counters of one queue, and the rows of the selected flows and transfers.
 
-Metrics of a queue look at ``Table.queue``; metrics of flows at ``Table.flows`` (whose data crosses the
-measured queue, or one named group of them); metrics of transfers and pages at those that started in the
+Metrics of a queue read ``Table.queue``. Metrics of flows read ``Table.flows``: the flows whose data crosses
+the measured queue, or one group of them. Metrics of transfers and pages read those that started in the
 window.
 """
 
@@ -39,7 +39,7 @@ class Table:
 
 
 def whole(record: Record, traffic: Iterable[int] | None = None) -> Table:
-    """Return the table of some traffics (by number), or of all whose data crosses the measured queue."""
+    """Return the table of some traffics, by number, or of all whose data crosses the measured queue."""
     wanted = crossing(record) if traffic is None else set(traffic)
     here = [traffic is not None or crosses == 1 for crosses in record.column("flows", "crosses")]
     mine = [one in wanted for one in record.column("flows", "traffic")]
@@ -90,18 +90,18 @@ def groups(record: Record) -> dict[str, list[int]]:
 
 
 def spans(t: Table, table: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end in ns of every transfer or page of the traffics, also from before the window."""
+    """Yield start and end in ns of every transfer or page of the traffics, earlier ones included."""
     columns = (t.record.column(table, name) for name in ("traffic", "start_ns", "end_ns"))
     return ((start, end) for one, start, end in zip(*columns, strict=True) if one in t.traffic)
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Return a share, None of nothing."""
+    """Return part / whole, or None if the whole is zero."""
     return part / whole if whole > 0 else None
 
 
 def classes(queue: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Return a queue's counters for each class as if each had a queue; nothing for one class alone."""
+    """Return the counters of each traffic class as those of a queue; empty if there is only one class."""
     names = [name for name in TYPES["queue"] if name.startswith("class_")]
     columns = {name: numbers(queue.get(name, b""), TYPES["queue"][name]) for name in names}
     found = {}

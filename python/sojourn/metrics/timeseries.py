@@ -1,8 +1,8 @@
-"""Metrics of a queue over time, for claims about transients: formulas of pictures.
+"""Metrics of a queue over time, for claims about transients.
 
-They read the frame of ``Record.series``: exact means since the previous sample (10 ms), so a mean or a
-deviation over any window of samples is exact too. "1 s mean" is the trailing one: over the last second.
-A time that is never reached counts as the end of the run and is marked censored.
+They read the frame of ``Record.series``: exact means since the previous sample (10 ms), so that means and
+deviations over any window of samples are exact, too. The "1 s mean" is over the preceding second. If an event
+does not occur, its time is the end of the run, marked as censored.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _crossing(series: pl.DataFrame, q0: float, after: float) -> float | None:
 def overshoot(series: pl.DataFrame, q0: float, after: float = 0.0) -> float:
     """Return the largest queue between the first crossing of q0 and 20 s later, minus q0.
 
-    0 if the queue never reaches q0: there was none.
+    0 if the queue never reaches q0.
     """
     crossing = _crossing(series, q0, after)
     if crossing is None:

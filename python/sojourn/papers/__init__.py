@@ -18,7 +18,7 @@ from sojourn.errors import unknown
 
 if TYPE_CHECKING:
     from sojourn.papers.paper import Paper
-    from sojourn.papers.reproduction import Reproduction
+    from sojourn.papers.result import Reproduction
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,6 @@ def find(name: str) -> Paper:
 
 def reproduce(name: str, **options: Any) -> Reproduction:
     """Re-run the paper called `name`; see `sojourn.papers.reproduction.reproduce` for the options."""
-    from sojourn.papers.reproduction import reproduce as run
+    from sojourn.papers.reproduction import reproduce as run  # noqa: PLC0415 - the list alone is light
 
     return run(find(name), **options)

@@ -1,8 +1,8 @@
-"""Running what a paper needs: arms times seeds, each different run once, whatever it is used for.
+"""Runs of a paper: arms times seeds, each distinct run once, however many arms use it.
 
 Several arms may be the same run (the middle of a sweep is the standard case); a run is made once and its
-metrics go to all of them. What the store on disk has is not run again, so a campaign can be killed and
-started anew at any time.
+metrics go to all of them. Runs in the store on disk are not repeated, so a campaign can be killed and
+restarted at any time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.units import number
-from sojourn.worlds.simulated.executors import Reduce
+from sojourn.worlds import Reduce
 
 
 @dataclass(frozen=True)
@@ -149,13 +149,13 @@ class Campaign:
                     self._lengths[job.source] = number("span", job.arm.scenario.duration) / 1e9
 
     def _outcomes(self, points: list[Point], store: Store, on_progress: Progress | None) -> Iterator[Outcome]:
-        if not self.real:
-            yield from execute(points, store, self.workers, on_progress, self.measure)
-            return
-        from sojourn.worlds.real.world import run_points
-
-        for outcome, doubts in run_points(points, store, on_progress, self.measure):
-            self.doubts += [f"{outcome.point.spec}, repetition {outcome.point.seed}: {d}" for d in doubts]
+        for outcome in execute(points, store, self.workers, on_progress, self.measure):
+            if self.real:
+                warnings = [
+                    f"{outcome.point.spec}, repetition {outcome.point.seed}: " + one
+                    for one in outcome.warnings
+                ]
+                self.doubts += warnings
             yield outcome
 
 

@@ -10,23 +10,16 @@ import json
 import platform
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn import _core
+from sojourn.papers.campaign import Campaign
+from sojourn.papers.paper import Paper
+from sojourn.papers.result import Reproduction
+from sojourn.papers.selection import Selection, command
 from sojourn.runner.store import write_whole
 
-if TYPE_CHECKING:
-    from sojourn.papers.campaign import Campaign
-    from sojourn.papers.paper import Paper
-    from sojourn.papers.reproduction import Reproduction
-    from sojourn.papers.selection import Selection
-
 NAME = "manifest.json"
-
-
-def command(paper: Paper, selection: Selection) -> str:
-    """Return the command that makes or continues the same."""
-    return f"sojourn reproduce {paper.id} {selection.options}".strip()
 
 
 def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, Any]:

@@ -5,14 +5,10 @@ It is made of the same verdicts as the report, and small enough to be kept under
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sojourn import _core
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import ClaimResult
-
-if TYPE_CHECKING:
-    from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 
 
 def summary(result: Reproduction) -> str:
@@ -59,7 +55,7 @@ def _hosts(result: Reproduction) -> list[str]:
                 "",
             ]
     doubts = result.campaign.doubts
-    late = [doubt for doubt in doubts if "could not keep up" in doubt or "stood still" in doubt]
+    late = [doubt for doubt in doubts if "could not keep up" in doubt or "machine stalled" in doubt]
     others = [doubt for doubt in doubts if doubt not in late]
     runs = len(result.campaign.runs)
     held_up = len({doubt.split(": ")[0] for doubt in late})  # a run may have several doubts

@@ -11,116 +11,26 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
-import polars as pl
-
-from sojourn.algorithms import Aqm
-from sojourn.api import canonical
+from sojourn.algorithms import Aqm, spec_of
 from sojourn.errors import disk, place
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
-from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, claims_frame
+from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
-from sojourn.papers.manifest import begin, command, finish
+from sojourn.papers.manifest import begin, finish
+from sojourn.papers.markdown import summary
 from sojourn.papers.paper import Paper
-from sojourn.papers.published import beside
 from sojourn.papers.real import LEAST
+from sojourn.papers.report import page
+from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import claim
 from sojourn.runner.store import write_whole
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """What became of a paper.
-
-    Attributes
-    ----------
-    paper : Paper
-        The paper.
-    selection : Selection
-        What was asked for.
-    judged : sequence of ClaimResult
-        Every claim of the paper, in order, in every world that it stands in.
-    campaign : Campaign
-        The runs and their metrics.
-    directory : Path
-        Where everything is.
-    seconds : float
-        Wall time of this call.
-    cpu_seconds : float
-        Processor time of this call, all threads.
-    """
-
-    paper: Paper
-    selection: Selection
-    judged: Sequence[ClaimResult]
-    campaign: Campaign
-    directory: Path
-    seconds: float
-    cpu_seconds: float
-
-    @cached_property
-    def claims(self) -> pl.DataFrame:
-        """One row a claim, as in ``claims.csv``."""
-        return claims_frame(self.judged)
-
-    @cached_property
-    def published(self) -> pl.DataFrame:
-        """The numbers that the paper prints with ours beside them, as in ``published.csv``."""
-        samples = self.campaign.observations.under()
-        return beside(self.paper.table("published"), self.paper.cell, samples)
-
-    @cached_property
-    def metrics(self) -> pl.DataFrame:
-        """One row for each run and each use of it, as in ``metrics.parquet``."""
-        frame = pl.DataFrame(self.campaign.rows, infer_schema_length=None)
-        if not frame.height:
-            return frame
-        readings = ["", *(reading.id for reading in self.paper.readings)]
-        arms = [name for experiment in self.paper.experiments for name in experiment.names]
-        experiments = [experiment.id for experiment in self.paper.experiments]
-        ranks = {"experiment_id": experiments, "reading": readings, "arm": list(dict.fromkeys(arms))}
-        order = [
-            pl.col(name).replace_strict({key: place for place, key in enumerate(keys)}, return_dtype=pl.Int64)
-            for name, keys in ranks.items()
-        ]
-        return frame.sort(*order, "seed")
-
-    @property
-    def report(self) -> Path:
-        """The report."""
-        return self.directory / "report.html"
-
-    @property
-    def command(self) -> str:
-        """The command that repeats it."""
-        return command(self.paper, self.selection)
-
-    @cached_property
-    def counted(self) -> list[ClaimResult]:
-        """The rows of the worlds that were asked for: a claim has no more than one."""
-        return [item for item in self.judged if item.world in self.selection.worlds]
-
-    @cached_property
-    def elsewhere(self) -> list[ClaimResult]:
-        """The rows of other worlds: nothing was run for them."""
-        return [item for item in self.judged if item.world not in self.selection.worlds]
-
-    def count(self, verdict: Verdict) -> int:
-        """Return how many claims have a verdict, in the worlds that were asked for."""
-        return sum(item.finding.verdict is verdict for item in self.counted)
-
-    @cached_property
-    def counts(self) -> str:
-        """Verdicts and how many claims have each, in words."""
-        words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)
-        return f"Of {len(self.counted)} claims: {words}."
 
 
 def reproduce(
@@ -136,7 +46,7 @@ def reproduce(
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Reproduction:
-    """Re-run a paper and write what came of it.
+    """Re-run a paper and write the results.
 
     Parameters
     ----------
@@ -168,7 +78,7 @@ def reproduce(
         If runs failed or the results cannot be written.
     """
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
-    extra_aqms = tuple(dict.fromkeys(canonical(spec) for spec in aqms))
+    extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
     selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)))
     refuse(selection)
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
@@ -250,8 +160,6 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-    from sojourn.papers.markdown import summary
-    from sojourn.papers.report import page
 
     frame = result.metrics
     buffer = io.BytesIO()

@@ -1,7 +1,7 @@
-"""Figures: each function takes plain frames or arrays and returns SVG text, byte for byte the same.
+"""Figures: each function takes plain frames or arrays and returns SVG text, byte for byte reproducible.
 
-One figure kind a file; colours, dashes, markers and short names of algorithms come from one table
-(`sojourn.plots.theme`), so that an algorithm looks the same in every figure.
+One kind of figure a file. Colours, dashes, markers and short names of algorithms come from
+`sojourn.plots.theme`; labels and units of metrics come from `sojourn.metrics`.
 """
 
 from sojourn.plots._agreement import agreement

@@ -1,4 +1,4 @@
-"""Ours against theirs: every number that a paper prints, with the line on which both are equal."""
+"""Measured against published values: every number that a paper prints, with the line of equality."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def agreement(
     title: str = "Ours against published",
     columns: int = 4,
 ) -> str:
-    """Draw ours against published, one panel a metric, on logarithmic axes, without cells of 0.
+    """Draw our values against published ones, one panel a metric, on logarithmic axes; zeros are left out.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ def agreement(
     x, y
         The columns to draw.
     by
-        The column of specs, or of names that begin with an algorithm's.
+        The column of specs, or of names that begin with that of an algorithm.
     panel
-        The column that parts the panels.
+        The column that distinguishes the panels.
     margin
-        Half of the band around equality, as a share.
+        Half of the width of the band around equality, as a share.
     x_label, y_label
         Names of the axes.
     title
@@ -110,7 +110,7 @@ def agreement(
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Return about three round numbers between two ends, evenly apart on a logarithmic axis."""
+    """Return about three round numbers between two ends, evenly spaced on a logarithmic axis."""
     powers = range(floor(log10(low)), ceil(log10(high)) + 1)
     round_ = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
     inside = [value for value in round_ if low <= value <= high]

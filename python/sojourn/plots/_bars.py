@@ -1,4 +1,4 @@
-"""One number an algorithm, with its interval: small panels beside each other, the best of them readable."""
+"""Bars: one value per algorithm with its interval, one panel per metric."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def bars(
     summary
         Columns `by`, ``metric``, ``unit``, ``mean``, ``ci95``: what ``Results.summary()`` returns.
     metrics
-        Which metrics, in the order of the panels; those without a known value are left out.
+        The metrics, in the order of the panels; those without a known value are left out.
     by
         The column of specs.
     titles
-        Names of quantities that are no metrics; a metric has its label and unit from the registry.
+        Labels of quantities that are not metrics of the registry.
     sort
         Order of the bars by the first metric; the order of the frame if ``None``.
     columns

@@ -1,4 +1,4 @@
-"""Where something holds, over two quantities: a map with contours, a border, and points that were tried."""
+"""A property over two quantities: a map with contours, the border of the property, and tested points."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def contours(
     z
         The quantity, shape (B, A); NaN where there is none.
     holds
-        Where the ground is left white, shape (B, A); elsewhere it is shaded.
+        Where the property holds, shape (B, A); elsewhere the map is shaded.
     levels
-        Of the contours.
+        Levels of the contours.
     x_label, y_label, z_label
-        What the axes and the contours are.
+        Labels of the axes and of the contours.
     points
         (x, y, filled) of points to mark.
     points_labels
-        What hollow and filled points are.
+        Labels of hollow and of filled points.
     title
         For screen readers.
     width, height

@@ -1,4 +1,4 @@
-"""A function on paper: y(x) with its asymptotes, limits and the values that somebody tabulated."""
+"""The graph of a function: y(x) with asymptotes, limits and tabulated values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sojourn.plots.theme import INK, MUTED, strong
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point to notice, with what is to be said of it."""
+    """A highlighted point with a text."""
 
     x: float
     y: float
@@ -61,15 +61,15 @@ def curve(
     title
         For screen readers.
     colour
-        Of the curve.
+        Colour of the curve.
     vertical, horizontal
         Asymptotes and limits, dashed, each with a short text.
     marks
-        Points with a text; a hollow one for a value that is only a limit.
+        Points with a text; hollow where the value is only a limit.
     points
         Further points without text, such as published or tabulated values.
     points_label
-        What they are.
+        Label of these points.
     x_limits, y_limits
         Ends of the axes; needed where the curve goes to infinity.
     width, height

@@ -1,4 +1,4 @@
-"""Fewer samples, same picture: what the eye can see of a long series."""
+"""Decimation of long series without a visible change."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Floats: TypeAlias = NDArray[np.float64]
 def decimate(x: ArrayLike, y: ArrayLike, columns: int = COLUMNS) -> tuple[Floats, Floats]:
     """Keep the smallest and the largest sample of every pixel column.
 
-    A line through what is kept covers the same pixels as a line through everything: no spike is lost,
-    however short. Gaps (NaN) stay gaps.
+    A line through these samples covers the same pixels as a line through all: no spike is lost, however
+    short. Gaps (NaN) remain gaps.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def decimate(x: ArrayLike, y: ArrayLike, columns: int = COLUMNS) -> tuple[Floats
     y
         Values.
     columns
-        Into how many columns the range of `x` is divided.
+        Number of columns into which the range of `x` is divided.
 
     Returns
     -------
@@ -85,17 +85,17 @@ def block_means(x: ArrayLike, y: ArrayLike, width: float) -> tuple[Floats, Float
 
 
 def time_end(times: ArrayLike) -> float:
-    """Choose where a time axis ends: at the last sample, or at the full second that it nearly reaches.
+    """Return the end of a time axis: the last sample, or the full second shortly after it.
 
     Parameters
     ----------
     times
-        Of the samples, seconds.
+        Times of the samples in seconds.
 
     Returns
     -------
     float
-        So that 119.99 s is drawn as 120 s.
+        For 119.99 s, 120 s.
     """
     seconds = np.asarray(times, dtype=np.float64)
     last = float(seconds.max()) if len(seconds) else 0.0

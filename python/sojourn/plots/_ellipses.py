@@ -23,7 +23,7 @@ def ellipses(
     width: float = WIDTH,
     height: float = 3.2,
 ) -> str:
-    """Draw what each algorithm trades: upper left is better.
+    """Draw the trade-off of each algorithm; upper left is better.
 
     The ellipse is the contour at one standard deviation of the normal distribution that fits the points best
     (maximum likelihood: moments divided by n); it is left out for fewer than three points.

@@ -1,4 +1,4 @@
-"""What a search found: a point a setting, the front, what was chosen and what it is compared with."""
+"""The result of a search: one point per setting, the Pareto front, the chosen setting and the baseline."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def front(
     width: float = WIDTH,
     height: float = 3.0,
 ) -> str:
-    """Draw the first aim against each other one; one aim alone against the number of the trial.
+    """Draw the first objective against each other one; a single objective against the number of the trial.
 
     Parameters
     ----------
     frame
-        One row a setting: ``trial``, ``aqm``, ``state``, ``on_front`` and a column an aim.
+        One row a setting: ``trial``, ``aqm``, ``state``, ``on_front`` and a column for each objective.
     aims
-        Column, label and factor of each aim.
+        Column, label and factor of each objective.
     chosen, baseline
-        Specs to point out.
+        Specs to highlight.
     title
         For screen readers.
     width, height
@@ -56,16 +56,16 @@ def front(
                         rows.filter(~pl.col("on_front"), state="finished"),
                         {"marker": "o", "alpha": 0.35},
                     ),
-                    ("on the front", rows.filter(on_front=True), {"marker": "o"}),
+                    ("on the Pareto front", rows.filter(on_front=True), {"marker": "o"}),
                 )
                 for label, some, style in kinds:
                     axes.plot(
                         some[across[0]] * across[2], some[up[0]] * up[2], color=colour, linestyle="none",
                         markersize=4, label=f"{looks[name].title}, {label}" if some.height else None, **style,
                     )  # fmt: skip
-            for spec, text, offset in ((baseline, "as given", (7, -9)), (chosen, "chosen", (-34, 7))):
+            for spec, text, offset in ((baseline, "baseline", (7, -9)), (chosen, "chosen", (-34, 7))):
                 row = frame.filter(aqm=spec)
-                if not row.height or (spec == chosen == baseline and text == "as given"):
+                if not row.height or (spec == chosen == baseline and text == "baseline"):
                     continue
                 at = row[across[0]][0] * across[2], row[up[0]][0] * up[2]
                 axes.plot(*at, "o", markersize=9, markerfacecolor="none", color=INK, markeredgewidth=0.9)

@@ -1,4 +1,4 @@
-"""How a quantity is distributed: the share of packets that wait longer than x, or the share in each bin."""
+"""Distributions: the share of packets with a value of at least x, or the share in each bin."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def histogram(
     width: float = WIDTH,
     height: float = 2.8,
 ) -> str:
-    """Draw the distribution of a quantity that was counted in buckets.
+    """Draw the distribution of a quantity from the counts of its buckets.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def histogram(
     by
         The column of specs.
     kind
-        ``ccdf``: the share that is at least x, on a logarithmic axis: tails are what users feel.
+        ``ccdf``: the share of values of at least x, on a logarithmic axis, which shows the tail.
         ``density``: the share in each of `bins` equal bins.
     unit
-        Unit of the edges; seconds are shown as ms or µs where that reads better.
+        Unit of the edges; seconds are shown in ms or µs if all are small.
     x_label
         Name of the quantity.
     smallest
@@ -87,18 +87,18 @@ def histogram(
             axes.yaxis.set_major_locator(LogLocator(10))
             axes.yaxis.set_minor_locator(NullLocator())
             axes.yaxis.set_major_formatter(lambda share, _: _percent(share))
-            y_title(axes, "Share of packets that wait at least so long")
+            y_title(axes, "Fraction of packets with at least this delay")
         else:
             axes.set_ylim(bottom=0)
             axes.yaxis.set_major_formatter(lambda share, _: _percent(share))
-            y_title(axes, f"Share of packets (of {bins} equal bins)")
+            y_title(axes, f"Fraction of packets in each of {bins} bins")
         if len(specs) > 1:
             fig.legend(loc="outside upper right", ncols=min(len(specs), 5))
         return to_svg(fig, title or f"Distribution of {x_label.lower()}")
 
 
 def _at_least(edges: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Of each bucket the share of everything that fell into it or into a later one."""
+    """Return for each bucket the share of all counts that are in it or in a later one."""
     later = np.cumsum(counts[::-1])[::-1] / counts.sum()
     return decimate(edges, later)
 

@@ -1,4 +1,4 @@
-"""A model over what it models: packets as pale samples with their mean, equations as one dark line."""
+"""Simulated and modelled queue: packets as pale samples with their mean, the model as one dark line."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def overlay(
     y_label
         Its name and unit.
     smooth
-        Seconds over which the strong line of the packets is a mean.
+        Length in seconds of the blocks whose means the strong line of the packets shows.
     title
         For screen readers.
     labels
-        What the packets and the model are called.
+        Labels of the packets and of the model.
     width, height
         Inches.
 

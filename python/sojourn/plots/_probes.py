@@ -1,4 +1,4 @@
-"""What the algorithm was thinking: its state variables over time, beneath the queue."""
+"""State variables of an algorithm over time, below the queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOT_PROBES = frozenset({
 
 
 def probe_names(frame: pl.DataFrame) -> list[str]:
-    """List the columns of a trace that are an algorithm's probes and hold anything.
+    """List the columns of a trace that are an algorithm's probes and have a value.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def probes(
     title: str = "",
     panel_height: float = 0.85,
 ) -> str:
-    """Draw the queue and, beneath it on the same time axis, each probe of one run.
+    """Draw the queue and, below it on the same time axis, each probe of one run.
 
     Parameters
     ----------
@@ -61,17 +61,17 @@ def probes(
     spec
         The algorithm, for its colour and name.
     names
-        Which probes, from top to bottom; all that hold anything if ``None``.
+        The probes from top to bottom; all that have a value if ``None``.
     units
-        Unit of a probe by name, where it has one.
+        Units of the probes by name.
     queue, queue_label
-        The column of the queue and how to write it.
+        The column of the queue and its label.
     reference
-        Where the queue should be.
+        Reference of the queue; a dashed line.
     shaded
-        Intervals of time during which something disturbs.
+        Intervals of time with a disturbance.
     start
-        Where the axis of time begins, if not before.
+        Latest beginning of the time axis.
     title
         For screen readers.
     panel_height

@@ -1,4 +1,4 @@
-"""The queue over time: one panel an algorithm, on common axes, as the papers draw it."""
+"""The queue over time: one panel per algorithm, on common axes, as in the papers."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def queue_traces(
     by
         The column of specs.
     reference
-        Where the queue should be; a dashed line.
+        Reference of the queue; a dashed line.
     reference_label
         The name of that line.
     limit
         The size of the buffer; the axis ends there.
     shaded
-        Intervals of time during which something disturbs, drawn behind.
+        Intervals of time with a disturbance, shaded.
     shaded_label
-        What disturbs.
+        Label of the disturbance.
     smooth
-        The strong line is the mean over blocks of so many seconds, upon the pale samples; ``None`` draws
-        the samples alone.
+        Length in seconds of the blocks whose means the strong line shows, over the pale samples; ``None``
+        draws the samples alone.
     notes
         A short text for the right end of a panel's heading, by spec.
     start, end

@@ -1,4 +1,4 @@
-"""What a longer queue buys: a metric against the mean queue, with intervals both ways."""
+"""A metric against the mean queue, with intervals in both directions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def tradeoff(
     x, y
         The columns to draw.
     by
-        The column of specs, or of names that begin with an algorithm's: one line each. Pass a spec
+        The column of specs, or of names that begin with that of an algorithm: one line each. Pass a spec
         without the parameter that varies.
     along
         The parameter that varies along a line; its rows are joined in ascending order, and the ends of
         the line carry its value unless it is `x`.
     along_label
-        How to write that parameter, for instance ``q₀``; its name if empty.
+        Label of that parameter, for instance ``q₀``; its name if empty.
     x_label, y_label
         Names and units of the axes.
     title

@@ -22,10 +22,10 @@ from sojourn.plots.theme import GRID, INK, MUTED
 WIDTH = 7.2
 """Inches: the full width of a page."""
 HALF = 3.5
-"""Inches: two beside each other."""
+"""Inches: half of a page, for two figures side by side."""
 
 FONTS = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
-"""What a reader's machine has. Layout is computed with matplotlib's own (wider) font, so text fits."""
+"""Fonts of the reader's machine. The layout uses matplotlib's own, wider font, so that text fits."""
 
 RC: dict[str, Any] = {
     "svg.fonttype": "none",
@@ -80,12 +80,12 @@ RC: dict[str, Any] = {
     "figure.constrained_layout.h_pad": 0.03,
     "figure.constrained_layout.w_pad": 0.03,
 }
-"""Settings of matplotlib under which every figure of ours is drawn, whatever the user's own are."""
+"""Settings of matplotlib for every figure, independent of the user's."""
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Draw under our settings alone; the user's own matplotlib settings are put back afterwards."""
+    """Apply the settings `RC` alone; the user's settings of matplotlib are restored afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(cast(Any, RC))
@@ -93,7 +93,7 @@ def drawing() -> Iterator[None]:
 
 
 def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
-    """Make an empty figure that belongs to nobody (no pyplot, no global state).
+    """Return an empty figure without pyplot and without global state.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        To be filled within `drawing` and handed to `to_svg`.
+        To be filled within `drawing` and passed to `to_svg`.
     """
     made = Figure(figsize=(width, height))
     FigureCanvasSVG(made)
@@ -111,12 +111,12 @@ def figure(width: float = WIDTH, height: float = 3.0) -> Figure:
 
 
 def y_title(axes: Axes, text: str) -> None:
-    """Write the name of the y axis above it, upright, where it can be read without turning the head.
+    """Write the name of the y axis above it, horizontally.
 
     Parameters
     ----------
     axes
-        Whose axis.
+        The axes.
     text
         Name and unit.
     """
@@ -137,7 +137,7 @@ def side_title(drawn: Figure, text: str) -> None:
 
 
 def plain_ticks(axis: Axis) -> None:
-    """Write tick labels as numbers that can be read: no common exponent at the end of the axis.
+    """Write tick labels in full, without a common exponent at the end of the axis.
 
     Parameters
     ----------
@@ -157,20 +157,20 @@ def _tick(value: float) -> str:
 
 
 def to_svg(drawn: Figure, title: str, description: str = "") -> str:
-    """Turn a figure into SVG text: the same bytes for the same figure, today and tomorrow.
+    """Return a figure as SVG text; equal figures give equal bytes.
 
-    The text is a single ``<svg>`` element without XML header, ready to stand in HTML: text stays text,
-    coordinates have two decimals, only ids that are referred to are kept and carry a prefix made from the
-    content, so that figures do not disturb each other on one page.
+    The text is a single ``<svg>`` element without XML header, to be embedded in HTML. Text remains text and
+    coordinates have two decimals. Only ids that are referenced are kept; they have a prefix made from the
+    content, so that the ids of several figures on a page differ.
 
     Parameters
     ----------
     drawn
         A figure made by `figure`.
     title
-        What a screen reader says.
+        Title for screen readers.
     description
-        More of the same, optional.
+        Further text for screen readers, optional.
 
     Returns
     -------
@@ -185,7 +185,9 @@ def to_svg(drawn: Figure, title: str, description: str = "") -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
-    text = re.sub(r"\s*<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text)  # would reach the whole page
+    text = re.sub(
+        r"\s*<defs>\s*<style[^>]*>[^<]*</style>\s*</defs>", "", text
+    )  # would apply to the whole page
     text = _short_numbers(text)
     text = _inherit_font(text)
     text = _flat(_own_ids(text, title))
@@ -198,7 +200,7 @@ _GEOMETRY = re.compile(r'\b(d|transform|x|y|x1|y1|x2|y2|width|height|points|view
 
 
 def _short_numbers(text: str) -> str:
-    """Two decimals of a point are enough."""
+    """Round coordinates to two decimals of a point."""
 
     def shorter(match: re.Match[str]) -> str:
         rounded = f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
@@ -215,7 +217,7 @@ def _short_numbers(text: str) -> str:
 
 
 def _inherit_font(text: str) -> str:
-    """Name the fonts once, on the root, and only size and weight where they are used."""
+    """Set the fonts once, on the root, and only size and weight elsewhere."""
 
     def shorter(match: re.Match[str]) -> str:
         words = match[1].split()
@@ -232,7 +234,7 @@ def _inherit_font(text: str) -> str:
 
 
 def _own_ids(text: str, title: str) -> str:
-    """Drop ids that nothing refers to; make the others this figure's own."""
+    """Remove ids without a reference; give the others a prefix of this figure."""
     used = set(re.findall(r'(?:url\(#|xlink:href="#)([^)"]+)', text))
     prefix = "f" + hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:8]
     numbers = {name: f"{prefix}-{i}" for i, name in enumerate(sorted(used))}
@@ -249,15 +251,15 @@ def _own_ids(text: str, title: str) -> str:
 
 
 def _flat(text: str) -> str:
-    """Leave out groups that say nothing, and indentation."""
+    """Remove groups without attributes, and indentation."""
     kept: list[str] = []
     groups: list[bool] = []
     for part in re.split(r"(<g\b[^>]*>|</g>)", text):
         if part.startswith("<g"):
-            says = re.fullmatch(r"<g\s*/?>", part) is None
+            has_attributes = re.fullmatch(r"<g\s*/?>", part) is None
             if not part.endswith("/>"):
-                groups.append(says)
-            kept.append(part if says else "")
+                groups.append(has_attributes)
+            kept.append(part if has_attributes else "")
         elif part == "</g>":
             kept.append(part if groups.pop() else "")
         else:

@@ -1,4 +1,4 @@
-"""Where a map goes: its iterates, and where they end up for every value of a parameter."""
+"""Iterates of a map, and its bifurcation diagram."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def iterates(
     title
         For screen readers.
     colour
-        Of the orbits; RAQM's if empty.
+        Colour of the orbits; that of RAQM if empty.
     columns
         Panels a row.
     notes
@@ -95,7 +95,7 @@ def bifurcation(
     height: float = 3.0,
     resolution: tuple[int, int] = (480, 240),
 ) -> str:
-    """Draw every value that the map keeps returning to, over the map's parameter.
+    """Draw the values that the map visits in the long run, over its parameter.
 
     Parameters
     ----------
@@ -110,12 +110,12 @@ def bifurcation(
     title
         For screen readers.
     colour
-        Of the points; RAQM's if empty.
+        Colour of the points; that of RAQM if empty.
     width, height
         Inches.
     resolution
-        Cells across and down; a cell is inked if any value falls into it. All ink is one path, so even
-        chaos makes a small file.
+        Cells across and down; a cell is drawn if any value falls into it. All cells are one path, so that
+        even a chaotic orbit gives a small file.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def bifurcation(
 
 
 def _ink(values: NDArray[np.float64], ends: NDArray[np.float64], resolution: tuple[int, int]) -> Path:
-    """Upright strokes along runs of inked cells, column by column."""
+    """Return vertical strokes along runs of drawn cells, column by column."""
     across, down = resolution
     x0, x1 = values.min(), values.max()
     y0, y1 = np.nanmin(ends), np.nanmax(ends)

@@ -1,19 +1,20 @@
-"""How an algorithm looks, everywhere: one colour, one dash, one marker, one short name.
+"""Colour, dash, marker and short name of each algorithm, the same in every figure and table.
 
-Hue means family (red: RED and its kin; blue: BLUE; green: PI and PIE; cyan: CoDel; purple: REM; gold:
-virtual queues; orange: RAQM; grey: no control at all). Pairs that a figure is likely to hold side by side
-were chosen to stay apart for deuteranopes and protanopes; dash and marker together are unique, so that a
-grey print can be read too. Several specs of one algorithm share its hue and differ in shade and dash.
+The hue is the family (red: RED and its variants; blue: BLUE; green: PI and PIE; cyan: CoDel; purple: REM;
+gold: virtual queues; orange: RAQM; grey: no control). Algorithms that are often in one figure remain
+distinguishable for deuteranopes and protanopes. Dash and marker together are unique, so that a figure can
+be read in greyscale. Several specs of one algorithm share its hue and differ in shade and dash.
 """
 
 from __future__ import annotations
 
 import colorsys
-import re
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+
+from sojourn import _core
 
 Dash: TypeAlias = tuple[float, ...]
 """Lengths of ink and gap in line widths; empty: solid."""
@@ -38,7 +39,7 @@ SHADE: Final = "#eef1f4"
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The look of one algorithm or of one spec of it."""
+    """The style of one algorithm or of one spec of it."""
 
     title: str
     colour: str
@@ -78,50 +79,43 @@ ALGORITHMS: Final[Mapping[str, Style]] = {
     "drr": Style("DRR", "#74745c", DASHED, "v"),
     "prio": Style("PRIO", "#8a6a78", DASH_DOT, "*"),
 }
-"""The one table. A name that is not in it (somebody's own algorithm) gets one of `_SPARE`, by its name."""
+"""The style of each algorithm. Another name (a user's algorithm) gets one of `_SPARE`, by its hash."""
 
 _SPARE: Final = ("#b0307a", "#3f7f93", "#8a5a2b", "#4d5fb8", "#6a8a1f", "#99485a")
 _SPARE_MARKERS: Final = ("H", "8", "h", "P", "d", "X")
 
-_FLAGS: Final = frozenset({"gentle", "ecn", "wait", "adaptive", "bytes", "byte_mode", "count", "bytemode"})
-"""Words of a spec that stand alone even before another word."""
-
-
-_WORD: Final = re.compile(r"\((?:[^()]|\([^()]*\))*\)|[^\s()]+")
-"""A word of a spec, or a spec within it, in parentheses."""
-
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _Parsed:
+    """A spec: its algorithm, and each parameter that it sets, written out."""
+
     name: str
-    settings: tuple[tuple[str, str], ...]
+    settings: tuple[str, ...]
 
     @classmethod
-    def of(cls, spec: str) -> _Words:
-        head, *words = _WORD.findall(spec) or [""]
-        settings: list[tuple[str, str]] = []
-        position = 0
-        while position < len(words):
-            word = words[position]
-            following = words[position + 1] if position + 1 < len(words) else None
-            if following is None or (word in _FLAGS and not _is_value(following)):
-                settings.append((word, ""))
-                position += 1
-            else:
-                settings.append((word, following))
-                position += 2
-        if head == "red" and ("gentle", "") in settings:
-            settings.remove(("gentle", ""))
-            head = "gred"
-        return cls(head, tuple(settings))
-
-    def text(self, keep: Iterable[tuple[str, str]]) -> str:
-        wanted = set(keep)
-        return " ".join(f"{key} {value}".rstrip() for key, value in self.settings if (key, value) in wanted)
+    def of(cls, spec: str) -> _Parsed:
+        """Parse a spec; of another name, such as that of a curve, all but the first word is one setting."""
+        try:
+            info = _core.spec_info(spec)
+        except _core.SpecError:
+            name, _, rest = spec.partition(" ")
+            return cls(name, (rest,) if rest else ())
+        name, values = str(info["name"]), dict(info["values"])
+        if name == "red" and values.get("gentle") is True:
+            name = "gred"
+            del values["gentle"]
+        if info["limit"] is not None:
+            values["limit"] = info["limit"]
+        _, is_set, overflow = _core.canonical(spec).rpartition(" overflow ")
+        if is_set and ")" not in overflow:  # not that of a queue of a scheduler
+            values["overflow"] = overflow
+        return cls(name, tuple(_setting(key, value) for key, value in values.items()))
 
 
-def _is_value(word: str) -> bool:
-    return word[0].isdigit() or word[0] in "+-." or word in {"on", "off", "true", "false", "yes", "no"}
+def _setting(key: str, value: object) -> str:
+    if isinstance(value, bool):
+        return key if value else f"{key} off"
+    return f"{key} {value:g}" if isinstance(value, float) else f"{key} {value}"
 
 
 def algorithm(spec: str) -> str:
@@ -137,18 +131,18 @@ def algorithm(spec: str) -> str:
     str
         A name of `ALGORITHMS`, or the first word of the spec. ``red gentle`` is ``gred``.
     """
-    return _Words.of(spec).name
+    return _Parsed.of(spec).name
 
 
 def style(spec: str, variant: int = 0) -> Style:
-    """Look up the look of a spec.
+    """Return the style of a spec.
 
     Parameters
     ----------
     spec
         An algorithm spec.
     variant
-        0 for the algorithm's own look; 1, 2, ... for further specs of the same algorithm in one figure.
+        0 for the algorithm's own style; 1, 2, ... for further specs of the same algorithm in one figure.
 
     Returns
     -------
@@ -169,12 +163,12 @@ def style(spec: str, variant: int = 0) -> Style:
 
 
 def styles(specs: Sequence[str]) -> dict[str, Style]:
-    """Look up the looks of the specs of one figure, telling variants of one algorithm apart.
+    """Return the styles of the specs of one figure; variants of an algorithm differ in shade and dash.
 
     Parameters
     ----------
     specs
-        The specs in the order of the figure; the first of each algorithm gets the algorithm's own look.
+        The specs in the order of the figure; the first of each algorithm gets the algorithm's own style.
 
     Returns
     -------
@@ -193,7 +187,7 @@ def styles(specs: Sequence[str]) -> dict[str, Style]:
 
 
 def label(spec: str) -> str:
-    """Write a spec for people: ``RAQM``, ``PI``, ``RED max_p 0.1``.
+    """Return the label of a spec: ``RAQM``, ``PI``, ``RED max_p 0.1``.
 
     Parameters
     ----------
@@ -205,16 +199,15 @@ def label(spec: str) -> str:
     str
         The algorithm's usual spelling, followed by the parameters that the spec sets.
     """
-    words = _Words.of(spec)
-    return f"{style(spec).title} {words.text(words.settings)}".rstrip()
+    return " ".join((style(spec).title, *_Parsed.of(spec).settings))
 
 
-#: A label in a figure has room for so many parameters.
+#: Most parameters in a label of a figure.
 MANY = 2
 
 
 def labels(specs: Sequence[str]) -> dict[str, str]:
-    """Write several specs for people, each as short as telling them apart allows.
+    """Return labels of several specs, each as short as distinguishing them allows.
 
     Parameters
     ----------
@@ -224,28 +217,28 @@ def labels(specs: Sequence[str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Parameters that all specs of an algorithm share are left out, and of more than two the last ones
-        (for these an ellipsis), as long as the rest tells all apart; an algorithm that occurs once is shown
-        by its name alone.
+        Parameters that all specs of an algorithm share are left out. Of more than two parameters the last
+        are replaced by an ellipsis, as long as the others distinguish the specs. An algorithm that occurs
+        once has its name only.
     """
     groups: dict[str, list[str]] = {}
     for spec in dict.fromkeys(specs):
         groups.setdefault(algorithm(spec), []).append(spec)
     found: dict[str, str] = {}
     for group in groups.values():
-        words = {spec: _Words.of(spec) for spec in group}
-        shared = set.intersection(*(set(w.settings) for w in words.values()))
-        own = {spec: tuple(s for s in words[spec].settings if s not in shared) for spec in group}
+        settings = {spec: _Parsed.of(spec).settings for spec in group}
+        shared = set.intersection(*map(set, settings.values()))
+        own = {spec: tuple(s for s in settings[spec] if s not in shared) for spec in group}
         for spec in group:
-            told = words[spec].text(own[spec])
-            if not told and len(group) > 1:
-                told = "(default)"
+            text = " ".join(own[spec])
+            if not text and len(group) > 1:
+                text = "(default)"
             others = [own[other] for other in group if other != spec]
             for count in range(1, len(own[spec]) if len(own[spec]) > MANY else 0):
                 if all(other[:count] != own[spec][:count] for other in others):
-                    told = f"{words[spec].text(own[spec][:count])} …"
+                    text = f"{' '.join(own[spec][:count])} …"
                     break
-            found[spec] = f"{style(spec).title} {told}".rstrip()
+            found[spec] = f"{style(spec).title} {text}".rstrip()
     return {spec: found[spec] for spec in specs}
 
 

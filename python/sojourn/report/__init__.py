@@ -1,4 +1,4 @@
-"""Reports: what was run and what came of it, as one HTML file that works offline and prints well."""
+"""Reports: scenario, results and provenance as one HTML file that works offline and prints well."""
 
 from sojourn.format import estimate, interval, number, probability, quantity, with_interval
 from sojourn.report.comparison import for_comparison

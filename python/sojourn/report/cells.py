@@ -1,4 +1,4 @@
-"""From a frame to the cells of a table: text, alignment, units."""
+"""The cells of a table as text, from its frame: digits, alignment, units."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from sojourn.format import MISSING, PLUS_MINUS, Scale, estimate, number, probability, scale
 from sojourn.metrics import label
+from sojourn.plots.theme import styles
 from sojourn.report.document import Column, Table
 
 _INTERVAL = "_ci95"
@@ -17,7 +18,7 @@ _INTERVAL = "_ci95"
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The head of a column."""
+    """The heading of a column."""
 
     title: str
     unit: str
@@ -26,7 +27,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell: `margin` is the part after ±; `kind` says how to dress it."""
+    """The text of a cell: `margin` is the part from ± on; `kind` is its style."""
 
     text: str
     margin: str = ""
@@ -37,14 +38,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table ready for the page."""
+    """A table as text."""
 
     headings: list[Heading]
     rows: list[list[Cell]]
 
 
 def grid(table: Table) -> Grid:
-    """Write the cells of a table.
+    """Return the cells of a table.
 
     Parameters
     ----------
@@ -117,7 +118,7 @@ def _split(text: str) -> Cell:
 
 
 def _row_scale(frame: pl.DataFrame, columns: Mapping[str, Column], row: int, unit: str) -> tuple[float, str]:
-    """One unit for all the numbers of a row."""
+    """Return the common scale of the numbers of a row."""
     numeric = [n for n, c in columns.items() if (c.kind or _kind(n, frame.schema[n])) == "number"]
     chosen = scale([frame[name][row] for name in numeric], unit)
     return chosen.factor, chosen.unit
@@ -151,6 +152,5 @@ def _cell(value: object, kind: str, labels: Mapping[str, tuple[str, str]]) -> Ce
 
 
 def _spec_labels(specs: list[str]) -> dict[str, tuple[str, str]]:
-    from sojourn.plots.theme import styles
 
     return {spec: (look.title, look.colour) for spec, look in styles(specs).items()} if specs else {}

@@ -1,4 +1,4 @@
-"""From a frame of verdicts to claims as the page shows them."""
+"""The claims of a page as text, from a frame of verdicts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import polars as pl
 from sojourn.format import interval, probability, with_interval
 
 VERDICTS: Final = ("reproduced", "not reproduced", "undecided")
-"""Every verdict there is, in the order of summaries."""
+"""All verdicts, in the order of summaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The verdict under one reading of what the paper leaves open."""
+    """The verdict under one interpretation of a point that the paper leaves open."""
 
     reading: str
     verdict: str
@@ -25,7 +25,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim, every value written; `agreeing`: its readings by verdict, where no effects are known."""
+    """A claim as text; `agreeing`: its interpretations by verdict, where no effects are known."""
 
     anchor: str
     claim_id: str
@@ -50,7 +50,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How many claims have a verdict."""
+    """The number of claims with a verdict."""
 
     verdict: str
     count: int
@@ -58,7 +58,7 @@ class Tally:
 
 
 def claims(frame: pl.DataFrame) -> list[Claim]:
-    """Write the claims of a frame.
+    """Return the claims of a frame.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def tally(verdicts: list[str]) -> list[Tally]:
     Parameters
     ----------
     verdicts
-        One a claim.
+        The verdict of each claim.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def _claim(row: Mapping[str, Any], anchor: str) -> Claim:
     if isinstance(assumptions, str):
         assumptions = [word.strip() for word in assumptions.replace(",", ";").split(";")]
     sensitivity = row.get("sensitivity")
-    told = tuple(_reading(r) for r in (sensitivity if isinstance(sensitivity, list) else []))
+    readings = tuple(_reading(r) for r in (sensitivity if isinstance(sensitivity, list) else []))
     raw, corrected = row.get("p"), row.get("p_holm")
     shown_p = f"p = {probability(raw)}" if raw is not None else ""
     if corrected is not None:
@@ -131,8 +131,8 @@ def _claim(row: Mapping[str, Any], anchor: str) -> Claim:
         n="" if row.get("n") is None else str(row["n"]),
         assumptions=tuple(word for word in assumptions if word),
         reason=_text(row, "reason"),
-        sensitivity=told,
-        agreeing=_agreeing(told),
+        sensitivity=readings,
+        agreeing=_agreeing(readings),
         sensitivity_text=sensitivity if isinstance(sensitivity, str) else "",
         p=shown_p.replace("= <", "<"),
         holm_changes=bool(row.get("holm_changes")),
@@ -147,7 +147,7 @@ def _reading(row: Mapping[str, Any]) -> Reading:
 
 
 def _effect(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Write the effect and its interval; an effect may also be a text."""
+    """Return the effect and its interval as text; an effect may also be a text."""
     effect, low, high = row.get("effect"), row.get("ci_low"), row.get("ci_high")
     if isinstance(effect, str):
         return effect, "" if low is None and high is None else interval(low, high)
@@ -156,7 +156,7 @@ def _effect(row: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _agreeing(readings: tuple[Reading, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Gather readings by verdict where nothing but the verdict is known of them."""
+    """Group interpretations by verdict where only their verdicts are known."""
     if any(reading.effect for reading in readings):
         return ()
     groups = {v: tuple(r.reading for r in readings if r.verdict == v) for v in VERDICTS}

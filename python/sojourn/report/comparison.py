@@ -1,19 +1,17 @@
-"""The report of ``sojourn compare``: what is better than the baseline, then everything a run's report has."""
+"""The report of ``sojourn compare``: differences from the baseline, then the report of the runs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import label
 from sojourn.report.document import Block, Column, Document, Figure, Section, Table
 from sojourn.report.results import for_results, metric_column
-
-if TYPE_CHECKING:
-    from sojourn.study.compare import Comparison
+from sojourn.study.compare import Comparison
 
 
 def for_comparison(comparison: Comparison) -> Document:
@@ -39,21 +37,21 @@ def _lead(comparison: Comparison) -> str:
     level = comparison.level
     text = (
         f"Differences from `{comparison.baseline}`, paired by seed, with {100 * level:.4g} % intervals over "
-        f"{count} seeds. A difference counts if its p-value stays below {1 - level:.2g} after "
-        "Holm\u2019s correction for all comparisons here; otherwise no difference is shown, which does not "
-        "say that there is none."
+        f"{count} seeds. A difference is significant if its p-value is below {1 - level:.2g} after "
+        "Holm\u2019s correction for all comparisons here; otherwise no difference is shown, which is no "
+        "evidence that there is none."
     )
     if comparison.looks:
         after = ", ".join(map(str, comparison.looks))
         text += (
-            "\n\nSeeds were added until the intervals were narrow, or the limit was reached: a look after "
-            f"{after} seeds. The looks share one error of 5 %: the intervals hold wherever the study stopped."
+            "\n\nSeeds were added until the intervals were narrow or the limit was reached, with interim "
+            f"analyses after {after} seeds. Together they have an error of 5 %, so the intervals are valid "
+            "at any of these numbers of seeds."
         )
     return text
 
 
 def _blocks(comparison: Comparison) -> list[Block]:
-    from sojourn import plots
 
     found: list[Block] = []
     runs = comparison.results.runs
@@ -63,7 +61,7 @@ def _blocks(comparison: Comparison) -> list[Block]:
         found.append(
             Figure(
                 plots.ellipses(points),
-                "What each algorithm trades: a pale point a seed, the median (symbol), and the 1-sigma "
+                "Goodput/delay trade-off: one pale dot per seed, the median (symbol), and the 1-sigma "
                 "ellipse of RFC 7928, section 2.7. Upper left is better.",
             )
         )

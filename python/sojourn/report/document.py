@@ -1,4 +1,4 @@
-"""What a report consists of: plain data, no HTML. `sojourn.report.render` makes the page."""
+"""The parts of a report as plain data; `sojourn.report.render` makes the HTML page."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Fact: TypeAlias = str | int | float | bool | Path | Sequence["str | int"] | None
 class Text:
     """Prose.
 
-    Blank lines part paragraphs; lines that begin with ``-`` make a list; ``**strong**``, ``*emphasis*``,
-    ```code``` and ``[link](https://...)`` (or ``(./file)``) mean what they look
-    like. Everything else is shown as it is: no HTML passes through.
+    Blank lines separate paragraphs, lines that begin with ``-`` are a list, and ``**strong**``,
+    ``*emphasis*``, ```code``` and ``[link](https://...)`` (or ``(./file)``) are as in Markdown. All other
+    text is escaped.
     """
 
     text: str
@@ -27,7 +27,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark that must not be overlooked, such as a warning."""
+    """A highlighted remark, such as a warning."""
 
     text: str
     kind: Literal["note", "warning"] = "note"
@@ -35,10 +35,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Short facts with their names: what was run, where, with which versions.
+    """Names with short values, such as versions.
 
-    Whole numbers are written in full without grouping (seeds, counts); give a formatted string for
-    anything that has a unit.
+    Integers are written in full without grouping (seeds, counts); a quantity with a unit is passed as text.
     """
 
     items: Mapping[str, Fact]
@@ -47,7 +46,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text to copy: a command or a file."""
+    """A command or a file, to be copied."""
 
     text: str
     title: str = ""
@@ -55,7 +54,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """How one column of a table is written.
+    """The format of one column of a table.
 
     Attributes
     ----------
@@ -92,11 +91,11 @@ class Table:
     frame
         The rows.
     caption
-        What it shows.
+        Caption of the table.
     columns
-        The columns to show, in this order; ``None``: all, where ``<name>_ci95`` joins ``<name>``.
+        The columns to show, in this order; ``None``: all, with ``<name>_ci95`` as half-width of ``<name>``.
     source
-        Where the numbers come from.
+        Source of the numbers.
     row_unit
         The column that holds the unit of a row's numbers, for tables with one metric a row.
     """
@@ -112,7 +111,7 @@ class Table:
 class Figure:
     """A figure with its number, caption and source.
 
-    The SVG is put into the page as it is: pass only what `sojourn.plots` made.
+    The SVG is embedded as it is: pass only the output of `sojourn.plots`.
     """
 
     svg: str
@@ -122,7 +121,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Blocks beside each other where the window is wide enough."""
+    """Blocks side by side where the window is wide enough."""
 
     blocks: Sequence[Block]
 
@@ -137,7 +136,7 @@ class Verdicts:
         One row a claim. Needed: ``claim_id`` and ``verdict`` (``reproduced``, ``not reproduced`` or
         ``undecided``). Shown where present: ``statement``, ``section`` (where it is claimed),
         ``experiment_id``, ``world``, ``check``, ``effect``, ``measure``
-        (what the effect is of, with its unit), ``ci_low``, ``ci_high``, ``published``, ``n``,
+        (the quantity of the effect, with its unit), ``ci_low``, ``ci_high``, ``published``, ``n``,
         ``assumptions`` (text or a list), ``reason``, ``p``, ``p_holm``, ``holm_changes`` (true: with
         Holm's correction the verdict would be another) and ``sensitivity``: a text, or a list of structs
         with ``reading``, ``verdict`` and, if known, ``effect``, ``ci_low``, ``ci_high``.
@@ -151,16 +150,16 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what belongs to it; sections of a document make its contents list.
+    """A heading with its blocks; the sections of a document are its table of contents.
 
     Attributes
     ----------
     title
         The heading.
     blocks
-        What follows it; sections within are one level lower.
+        Its blocks; sections within are one level lower.
     lead
-        A sentence or two beneath the heading, as `Text`.
+        A sentence or two below the heading, as `Text`.
     """
 
     title: str
@@ -169,7 +168,7 @@ class Section:
 
 
 Block: TypeAlias = Text | Note | Facts | Code | Table | Figure | Columns | Verdicts | Section
-"""Anything that stands in a document."""
+"""A block of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +178,17 @@ class Document:
     Attributes
     ----------
     title, subtitle
-        At its head.
+        Its headings.
     command
-        The command that repeats it.
+        The command that reproduces it.
     blocks
-        The contents: normally sections.
+        The contents, usually sections.
     kind
         A word or two above the title.
     summary
-        A paragraph or two beneath the title, as `Text`.
+        A paragraph or two below the title, as `Text`.
     highlights
-        Large numbers with a short label each, such as ``("40", "runs")``.
+        Numbers in large type with a short label each, such as ``("40", "runs")``.
     footer
         A line at the end, such as the version.
     """

@@ -1,4 +1,4 @@
-"""From a document to one HTML file that needs nothing else: no network, no script to be read."""
+"""From a document to one self-contained HTML file, which needs neither a network nor scripts."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ from sojourn.report.document import (
 
 
 def render(document: Document) -> str:
-    """Make the page.
+    """Return a document as HTML.
 
     Parameters
     ----------
     document
-        What it shows.
+        The document.
 
     Returns
     -------
     str
-        One HTML document: styles, figures and the few lines of script are inside, a content security
-        policy forbids everything else. The same document gives the same bytes.
+        One page with its styles, figures and a short script; a content security policy forbids all else.
+        Equal documents give equal bytes.
 
     Raises
     ------
@@ -74,14 +74,14 @@ def render(document: Document) -> str:
 
 
 def write(document: Document, path: Path) -> Path:
-    """Make the page and put it on the disk, whole or not at all.
+    """Write a document as HTML; the file is replaced atomically.
 
     Parameters
     ----------
     document
-        What it shows.
+        The document.
     path
-        Where to; replaced if it exists.
+        The file; replaced if it exists.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def write(document: Document, path: Path) -> Path:
 
 @dataclass(slots=True)
 class _Item:
-    """A block as the template sees it."""
+    """A block as the template reads it."""
 
     kind: str
     level: int = 2
@@ -126,7 +126,7 @@ class _Entry:
 
 
 class _Builder:
-    """Numbers figures and tables, makes anchors, collects contents and verdicts."""
+    """Converts blocks to items: numbers figures and tables, makes anchors, collects contents and verdicts."""
 
     def __init__(self) -> None:
         self.contents: list[_Entry] = []
@@ -224,7 +224,7 @@ class _Builder:
 
 
 def _before_source(block: Table | Figure) -> str:
-    """Return the caption; as a sentence where its source follows."""
+    """Return the caption, with a full stop if a source follows."""
     stop = "." if block.source and block.caption[-1:].isalnum() else ""
     return block.caption + stop
 
@@ -266,10 +266,10 @@ _IDS = re.compile(r'(\bid="|\bhref="#|url\(#)')
 
 
 def _svg(text: str, number: int) -> Markup:
-    """Let a figure of ours through: it must be one svg element that runs nothing and fetches nothing.
+    """Return a figure for the page; it must be one svg element without scripts and external references.
 
-    Its ids get the figure's number, so that one figure may be shown twice. All figures of a page have one
-    scale; a narrow window scrolls rather than shrinking letters.
+    Its ids get the figure's number, so that a figure can occur twice. All figures of a page have the same
+    scale; a narrow window scrolls instead of shrinking the text.
     """
     text = text.strip()
     if not (text.startswith("<svg") and text.endswith("</svg>")):

@@ -1,4 +1,4 @@
-"""A little markup, safely: paragraphs, lists, emphasis, code and links; no HTML passes through."""
+"""A subset of Markdown as HTML: paragraphs, lists, emphasis, code and links; all other text is escaped."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LINK = re.compile(r"\[([^\]\n]+)\]\(((?:https?://|#|\.{1,2}/)[^\s()]*(?:\([^\s(
 
 
 def inline(text: str) -> Markup:
-    """Turn one run of text into HTML.
+    """Return text within a paragraph as HTML.
 
     Parameters
     ----------
     text
-        May hold emphasis, code and links.
+        With emphasis, code and links.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def inline(text: str) -> Markup:
 
 
 def blocks(text: str) -> Markup:
-    """Turn a text of several paragraphs into HTML.
+    """Return a text of several paragraphs as HTML.
 
     Parameters
     ----------

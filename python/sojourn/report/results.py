@@ -1,4 +1,4 @@
-"""The report of ``sojourn run``: what came out, how it looked over time, with which parameters."""
+"""The report of ``sojourn run``: metrics, traces over time, parameters, provenance."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import polars as pl
 
+from sojourn import _core, plots, worlds
 from sojourn.format import quantity
 from sojourn.metrics import display, label, shown
+from sojourn.plots.theme import labels
 from sojourn.report.document import (
     Block,
     Code,
@@ -29,19 +31,19 @@ Registry = Mapping[str, Mapping[str, Any]]
 
 
 class ResultsLike(Protocol):
-    """What a report needs of `sojourn.results.Results`.
+    """The part of `sojourn.results.Results` that a report reads.
 
-    Read if present, too: ``scenario`` (name, note, source, conventions, ``to_toml()``), ``manifest`` (a
+    Also read if present: ``scenario`` (name, note, source, conventions, ``to_toml()``), ``manifest`` (a
     mapping), and ``distribution("delay")`` (columns aqm, seed, delay_s, count: lower edges and counts).
     """
 
     @property
     def runs(self) -> pl.DataFrame:
-        """Columns aqm, seed, run_id and one a metric."""
+        """Columns aqm, seed, run_id and one per metric."""
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What looks wrong with the runs."""
+        """Warnings about the runs."""
 
     def summary(self) -> pl.DataFrame:
         """Columns aqm, metric, unit, mean, ci95, n."""
@@ -71,11 +73,12 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     seeds = results.runs["seed"].unique().sort().to_list()
     summary = results.summary()
     name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
+    world = worlds.find(manifest.get("world", "simulated"))
     sections = [
         Section("What was run", _what(scenario, specs, seeds)),
         Section("Results", [*_warnings(results), *_results(summary, specs)]),
         Section("Over time", _over_time(results, specs, seeds, registry)),
-        Section("How long packets wait", _waiting(results, seeds, manifest.get("world") == "real")),
+        Section("Queueing delay", _waiting(results, seeds, world.real_time)),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
@@ -101,7 +104,7 @@ def metric_table(
     caption: str = "",
     source: str = "",
 ) -> Table:
-    """Lay out a summary with one algorithm a row and one metric a column, each with its interval.
+    """Return a summary with one algorithm per row and one metric per column, each with its interval.
 
     Parameters
     ----------
@@ -110,7 +113,7 @@ def metric_table(
     metrics
         The columns; those that are unknown for every algorithm are left out.
     caption, source
-        Of the table.
+        Caption and source of the table.
 
     Returns
     -------
@@ -198,7 +201,6 @@ def _warnings(results: ResultsLike) -> list[Block]:
 
 
 def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
-    from sojourn import plots
 
     marked = summary.filter((pl.col("metric") == "mark_ratio") & (pl.col("mean") > 0)).height > 0
     metrics = [m for m in shown("summary") if m != "mark_ratio" or marked]
@@ -215,13 +217,12 @@ def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
 def _means(n: object) -> str:
     if isinstance(n, int) and n > 1:
         return f"Means over {n} seeds with 95 % intervals (Student’s t)."
-    return "One seed only: no intervals. Differences may be chance."
+    return "One seed only: no intervals. Differences may be due to chance."
 
 
 def _over_time(
     results: ResultsLike, specs: Sequence[str], seeds: Sequence[int], registry: Registry | None
 ) -> list[Block]:
-    from sojourn import plots
 
     if not seeds:
         return []
@@ -242,14 +243,11 @@ def _over_time(
         if names:
             figure = plots.probes(rows, spec, names=names, units=_probe_units(spec, registry))
             meaning = _probe_meaning(spec, names, registry)
-            found.append(
-                Figure(figure, f"What {title} computed, beneath its queue; seed {seeds[0]}. {meaning}")
-            )
+            found.append(Figure(figure, f"State of {title} below its queue; seed {seeds[0]}. {meaning}"))
     return found
 
 
 def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[Block]:
-    from sojourn import plots
 
     distribution = getattr(results, "distribution", None)
     if distribution is None:
@@ -261,15 +259,15 @@ def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[
     return [
         Figure(
             plots.histogram(frame),
-            "Queueing delay (start of service minus arrival): share of packets that wait at least so long, "
-            f"{over}.",
+            "Queueing delay (start of service minus arrival): fraction of packets with at least this delay "
+            f"(CCDF), {over}.",
         ),
         *(_late(distribution("lateness")) if is_real else ()),
     ]
 
 
 def _late(frame: pl.DataFrame) -> list[Block]:
-    """Say how late a gateway wrote real packets: delays hold that, too."""
+    """Return how late the gateway sent real packets, which is part of their delays."""
     if frame.height == 0:
         return []
     sums = frame.group_by("late_s").agg(pl.col("count").sum()).sort("late_s")
@@ -278,28 +276,24 @@ def _late(frame: pl.DataFrame) -> list[Block]:
         f"{1e6 * share.filter(pl.col('share') >= part)['late_s'][0]:.0f} µs ({name})"
         for part, name in ((0.5, "half of them"), (0.99, "99 of 100"), (0.999, "999 of 1000"))
     ]
-    return [Text(f"Real packets left the gateway later than they were due, by about {', '.join(words)}.")]
+    return [Text(f"The gateway sent real packets late, by about {', '.join(words)}.")]
 
 
 def _all_metrics(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:
     names = [m for m in dict.fromkeys(summary["metric"].to_list()) if _known(summary, m)]
     groups = {
-        "Every metric of the measured queue and all its traffic, by its exact name.": [
-            n for n in names if "." not in n
-        ],
+        "Every metric of the measured queue and all its traffic.": [n for n in names if "." not in n],
         "Metrics by traffic and by transport.": [
             n for n in names if "." in n and not n.startswith("queues.")
         ],
         "Metrics of the other queues.": [n for n in names if n.startswith("queues.")],
     }
-    dash = " A dash means: unknown, or does not apply."
+    dash = " A dash: unknown, or not applicable."
     return [_metric_rows(summary, specs, group, caption + dash) for caption, group in groups.items() if group]
 
 
 def _metric_rows(summary: pl.DataFrame, specs: Sequence[str], names: Sequence[str], caption: str) -> Table:
-    """Lay out one metric a row, one algorithm a column."""
-    from sojourn.plots.theme import labels
-
+    """Return one metric per row, one algorithm per column."""
     titles = labels(specs)
     frame = pl.DataFrame(
         {
@@ -327,7 +321,6 @@ def _known(summary: pl.DataFrame, metric: str) -> bool:
 
 
 def _parameters(specs: Sequence[str], registry: Registry | None, conventions: str) -> list[Block]:
-    from sojourn.plots.theme import labels
 
     registry = _registry(registry)
     found: list[Block] = []
@@ -388,10 +381,8 @@ def _setting(value: object) -> str:
 
 def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
     try:
-        from sojourn import _core
-
         info = _core.spec_info(spec)
-    except (ImportError, ValueError):
+    except ValueError:
         return (spec.split() or [""])[0], {}
     return str(info["name"]), info["values"]
 
@@ -399,10 +390,6 @@ def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
 def _registry(registry: Registry | None) -> Registry:
     if registry is not None:
         return registry
-    try:
-        from sojourn import _core
-    except ImportError:
-        return {}
     return {str(entry["name"]): entry for entry in (*_core.algorithms(), *_core.schedulers())}
 
 
@@ -434,6 +421,7 @@ def _repeat(
         if (
             key in {"command", "seeds", "name", "runs", "warnings", "aqms", "scenario", "status"}
             or value is None
+            or value == []
         ):
             continue
         target = where if key in {"host", "platform", "machine", "cpu", "cores", "python"} else facts

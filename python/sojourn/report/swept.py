@@ -1,34 +1,31 @@
-"""The report of a sweep: how far it is, how metrics depend on the first varied number, every combination."""
+"""The report of a sweep: status, metrics over the first varied number, every combination."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label, shown
 from sojourn.report.document import Block, Column, Document, Facts, Figure, Note, Section, Table
 from sojourn.report.results import metric_column
-from sojourn.study.axes import magnitudes
-
-if TYPE_CHECKING:
-    from sojourn.study.axes import Axis
-    from sojourn.study.sweep.run import Swept
+from sojourn.study.axes import Axis, magnitudes
+from sojourn.study.sweep.model import Swept
 
 MOST_LINES = 8
 
 
 def for_swept(swept: Swept, command: str = "") -> Document:
-    """Build the report of a sweep, or of the part of it that is done.
+    """Build the report of a sweep, or of its finished part.
 
     Parameters
     ----------
     swept
         What ``sojourn.study.sweep.run.sweep`` returned.
     command
-        The words that repeat it.
+        The command that reproduces it.
 
     Returns
     -------
@@ -48,7 +45,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     blocks: list[Block] = [Section("What was run", [facts])]
     if not swept.complete:
         missing = len(plan.points) - len(swept.metrics)
-        blocks.insert(0, Note(f"{missing} runs are missing: everything here may still change.", "warning"))
+        blocks.insert(0, Note(f"{missing} runs are missing: all results may still change.", "warning"))
     blocks[:0] = [Note(f"{one[0].upper()}{one[1:]}.", "warning") for one in swept.warnings]
     if swept.metrics:
         summary = swept.summary()
@@ -60,7 +57,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
 
 
 def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Return one row a combination; ``NAME`` and ``NAME_ci95`` of each metric that is shown."""
+    """Return one row per combination, with ``NAME`` and ``NAME_ci95`` of each metric of the views."""
     wanted = summary.filter(pl.col("metric").is_in([*shown("sweep"), *shown("lines")]))
     means = wanted.pivot("metric", index=keys, values="mean")
     halves = wanted.pivot("metric", index=keys, values="ci95")
@@ -69,7 +66,6 @@ def _wide(summary: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[Block]:
-    from sojourn import plots
 
     first = next((axis for axis in axes if len(axis.values) > 1 and magnitudes(axis) is not None), None)
     found = None if first is None else magnitudes(first)
@@ -99,6 +95,7 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
+
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
     columns |= {name: metric_column(name, f"{name}_ci95") for name in shown("sweep") if name in rows.columns}
     return Table(rows, "Means over the seeds", columns)

@@ -1,19 +1,17 @@
-"""The report of ``sojourn tune``: what to set, what was tried, how it was chosen, what fresh seeds say."""
+"""The report of ``sojourn tune``: the recommendation, the tried settings, and how one was chosen."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
+from sojourn import plots
 from sojourn.format import capitalized
 from sojourn.metrics import display, heading, label
 from sojourn.report.document import Block, Code, Column, Document, Facts, Figure, Section, Table, Text
 from sojourn.report.results import metric_column
+from sojourn.study.tune.advice import sentences
+from sojourn.study.tune.model import Tuned
 from sojourn.study.tune.ranking import WEIGHTS_IN_WORDS as WEIGHTS
-
-if TYPE_CHECKING:
-    from sojourn.study.tune.run import Tuned
 
 RULES = {"search": "search (Optuna, tree-structured Parzen estimator)", "rank": "rank of all"}
 
@@ -31,14 +29,12 @@ def for_tuned(tuned: Tuned) -> Document:
     Document
         To be passed to `sojourn.report.render` or `sojourn.report.write`.
     """
-    from sojourn.study.tune.advice import sentences
-
     advice: list[Block] = []
     for spec in tuned.chosen:
-        told = sentences(tuned, spec)
-        listed = [f"- {one.strip()}" for one in told[2:] if not one.startswith("In Linux:")]
-        advice.append(Text("\n".join([f"**{told[0]}**", "", told[1], "", *listed])))
-        (written,) = [one for one in told if one.startswith("In Linux: ")] or [""]
+        lines = sentences(tuned, spec)
+        listed = [f"- {one.strip()}" for one in lines[2:] if not one.startswith("In Linux:")]
+        advice.append(Text("\n".join([f"**{lines[0]}**", "", lines[1], "", *listed])))
+        (written,) = [one for one in lines if one.startswith("In Linux: ")] or [""]
         if written:
             advice.append(
                 Code(
@@ -55,16 +51,19 @@ def for_tuned(tuned: Tuned) -> Document:
             else "rank of all",
             "settings": f"{len(tuned.trials)}",
             "seeds of each": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
-            "fresh seeds": f"{fresh[0]} to {fresh[-1]}",
+            "held-out seeds": f"{fresh[0]} to {fresh[-1]}",
             "compared with": tuned.comparison.baseline,
         }
     )
     return Document(
-        title=f"{plan.scenario.name}: what to set",
+        title=f"{plan.scenario.name}: recommended parameters",
         kind="Tuning",
         command=tuned.comparison.results.manifest.get("command", ""),
         blocks=[
-            Section("Recommendation", [*advice, Text("[The fresh seeds in full](./confirm/report.html).")]),
+            Section(
+                "Recommendation",
+                [*advice, Text("[Validation on the held-out seeds](./confirm/report.html).")],
+            ),
             Section("What was tried", [facts, *_tried(tuned)]),
             Section("The choice", [_ranking(tuned)], _rule(tuned)),
         ],
@@ -72,7 +71,6 @@ def for_tuned(tuned: Tuned) -> Document:
 
 
 def _tried(tuned: Tuned) -> list[Block]:
-    from sojourn import plots
 
     frame = tuned.table()
     names = [aim.metric for aim in tuned.plan.objectives]
@@ -88,16 +86,17 @@ def _tried(tuned: Tuned) -> list[Block]:
     return [
         Figure(
             figure,
-            "Means over the seeds of the search. These figures choose; those above are of fresh seeds.",
+            "Means over the seeds of the search. They choose the setting; the results above are of held-out "
+            "seeds.",
         ),
         Table(frame, "Every setting", columns),
     ]
 
 
 def _rule(tuned: Tuned) -> str:
-    text = f"Ranks in each aim, 1 the best, weigh {WEIGHTS[tuned.ranking.weight]}; the smallest sum is best."
+    text = f"Ranked by the sum of {WEIGHTS[tuned.ranking.weight]} over the objectives; the lowest wins."
     if len(tuned.plan.objectives) > 1 and tuned.plan.rule == "search":
-        text += " Only settings on the front are ranked: of these none is better in every aim than another."
+        text += " Only settings on the Pareto front are ranked: none of them is better in every objective."
     for metric, group in tuned.ranking.open_ties:
         text += f" In {label(metric)} {', '.join(group)} tie and share the better rank."
     return text

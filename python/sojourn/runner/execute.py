@@ -8,27 +8,22 @@ at the end.
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from sojourn import _core
-from sojourn import algorithms as own
-from sojourn.errors import InputError, RunFailed, SojournError, from_core
+from sojourn import worlds
+from sojourn.algorithms import within_load
+from sojourn.errors import InputError, RunFailed, SojournError
+from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
 from sojourn.runner.point import Point
-from sojourn.runner.store import Finished, Metrics, Store, Stored
-from sojourn.spec.plan import measured, queues
-from sojourn.worlds.simulated.executors import Executor, Local, Made, Reduce, measure, parsed
+from sojourn.runner.store import Finished, Store, Stored
+from sojourn.worlds import Executor, Made, Reduce, parsed
 
 #: Share of all virtual time done (0..1), runs done, runs in all.
 Progress = Callable[[float, int, int], None]
 
-#: Modules of `sojourn.metrics` that determine the value of a metric.
-FORMULAS = ("registry", "queue", "flows", "transfers", "compute", "tables")
 PATIENCE = 0.1
 #: Runs that finish within so many seconds share a file: at most so much is lost when the process is killed.
 TOGETHER = 1.0
@@ -36,47 +31,33 @@ TOGETHER = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run: `fresh` if it was run now, not found in the store."""
+    """A finished run.
+
+    Attributes
+    ----------
+    fresh : bool
+        Whether it was run now, not found in the store.
+    noted : tuple of str
+        Warnings that only its world could give; `warnings` has those that follow from the record, too.
+    """
 
     point: Point
     metrics: Metrics
     record: Record
     fresh: bool
+    noted: tuple[str, ...] = ()
 
-
-@functools.cache
-def metrics_version() -> str:
-    """Return a hash of the formulas: stored metrics of others are computed again."""
-    folder = Path(__file__).parent.parent / "metrics"
-    content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
-    return hashlib.sha256(content).hexdigest()[:12]
+    @property
+    def warnings(self) -> list[str]:
+        """What makes the figures doubtful, one sentence each."""
+        return [*worlds.find(self.point.world).warnings(self.record), *self.noted]
 
 
 def check(points: Iterable[Point]) -> None:
-    """Refuse, before anything runs, what the core cannot run."""
-    seen = set()
-    for point in points:
-        plan = point.plan_json
-        if plan in seen:
-            continue
-        seen.add(plan)
-        try:
-            _core.check(plan)
-        except _core.PlanError as error:
-            raise _refused(point, error) from None
-        except _core.AlgorithmError as error:
-            raise InputError(f"aqm {point.spec!r}:", str(error)) from None
-        except ValueError as error:
-            raise InputError(point.scenario.where, str(error)) from None
-
-
-def _refused(point: Point, error: _core.PlanError) -> InputError:
-    """Return the core's refusal with the place where the offending words stand."""
-    scenario = point.scenario
-    own = _core.canonical(queues(scenario)[measured(scenario)].aqm)
-    if error.key == "queue.aqm" and point.spec != own:
-        return InputError(f"aqm {point.spec!r}:", error.problem, error.allowed, error.nearest)
-    return from_core(error).at(scenario.where)
+    """Refuse, before anything runs, what the world of `points` (all of one) does not support."""
+    wanted = list(points)
+    if wanted:
+        worlds.find(wanted[0].world).supports(wanted)
 
 
 def execute(
@@ -92,7 +73,7 @@ def execute(
     Parameters
     ----------
     points : iterable of Point
-        What to run; checked before the first starts.
+        What to run, all in one world; checked before the first starts.
     store : Store, optional
         Where finished runs are kept and found again; None keeps nothing.
     workers : int, optional
@@ -102,7 +83,7 @@ def execute(
     reduce : callable, optional
         Record to further metrics, which are merged into the outcome's and kept in the store.
     executor : Executor, optional
-        Who makes the runs; `Local` with `workers` if None. The results do not depend on it.
+        Who makes simulated runs; the cores of this machine if None. The results do not depend on it.
 
     Raises
     ------
@@ -111,7 +92,7 @@ def execute(
     RunFailed
         At the end, if runs failed.
     """
-    if own.within_load():
+    if within_load():
         raise InputError(
             "a file with an algorithm",
             "runs simulations when it is loaded",
@@ -130,8 +111,8 @@ def execute(
         return
     done = len(wanted) - len(missing)
     failures: dict[int, Exception] = {}
-    jobs = [(point.plan_json, point.seed) for point in missing]
-    running = (executor or Local(workers)).start(jobs, reduce, store is None or store.traces)
+    world = worlds.find(missing[0].world)
+    running = world.run(missing, reduce, store is None or store.traces, workers, executor)
     finished = 0
     waiting: list[Finished] = []
     kept = time.monotonic()
@@ -173,8 +154,10 @@ def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | Non
     elif store is not None and waiting:
         store.write(waiting, metrics_version(), _version(reduce))
     return [
-        Outcome(point, metrics, Record(data, parsed(point.plan_json)), True)
-        for point, data, metrics in waiting
+        Outcome(
+            one.point, one.metrics, Record(one.data, parsed(one.point.plan_json)), True, tuple(one.warnings)
+        )
+        for one in waiting
     ]
 
 
@@ -188,11 +171,11 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
     if store.traces and not whole:
         return None
     if _is_current(stored, reduce):
-        return Outcome(point, stored.metrics, stored.record, False)
+        return Outcome(point, stored.metrics, stored.record, False, stored.warnings)
     if reduce is not None and not whole:
         return None
-    values = measure(point.plan_json, stored.record.data, reduce)
-    return Outcome(point, values, stored.record, False)
+    values = worlds.find(point.world).metrics(stored.record, reduce)
+    return Outcome(point, values, stored.record, False, stored.warnings)
 
 
 def _is_current(stored: Stored, reduce: Reduce | None) -> bool:

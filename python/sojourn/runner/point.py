@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from sojourn import _core
-from sojourn import algorithms as own
+from sojourn import _core, worlds
+from sojourn.algorithms import digests
 from sojourn.spec.scenario import Scenario
 
 MOST_SEEDS = 1_000_000
@@ -27,7 +27,7 @@ class Point:
     seed : int
         Of every random number; the same seed gives every algorithm the same demand.
     world : str
-        ``simulated`` or ``real`` packets, or ``fluid`` equations.
+        Where it is run: a key of `sojourn.worlds.REGISTRY`.
     """
 
     scenario: Scenario
@@ -53,15 +53,9 @@ class Point:
         And of the file, where an algorithm is the user's own.
         """
         parts: tuple[str, ...] = (self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
-        parts += tuple(own.digests(self.plan_json))
-        if self.world == "fluid":
-            from sojourn.worlds.fluid.world import version
-
-            parts += ("fluid", version())
-        if self.world == "real":
-            from sojourn.worlds.real.world import version as hosts
-
-            parts += ("real", hosts())
+        parts += tuple(digests(self.plan_json))
+        if version := worlds.find(self.world).version():
+            parts += (self.world, version)
         return digest(*parts)
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
 from sojourn.errors import disk, place
+from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record
 from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
 from sojourn.runner.point import Point, digest
@@ -30,8 +31,6 @@ from sojourn.runner.run_index import Shelf
 if TYPE_CHECKING:
     import polars as pl
 
-Metrics = dict[str, float | None]
-
 #: What identifies a row; the rest are metrics and the columns of the record.
 FACTS = ("run_id", "aqm", "world", "core_version", "metrics_version", "reduced", "plan", "metrics")
 #: A temporary file of this age, in seconds, is nobody's.
@@ -39,11 +38,12 @@ LITTER = 3600.0
 
 
 class Finished(NamedTuple):
-    """A run that is to be kept: its record as the core gave it, and the metrics made of it."""
+    """A run that is to be kept: columns of its record, metrics, and warnings that only its world gives."""
 
     point: Point
     data: Mapping[str, Any]
     metrics: Metrics
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Stored:
     metrics: Metrics
     metrics_version: str
     reduced: str | None
+    warnings: tuple[str, ...]
     plan: str
     load: Callable[[], dict[str, Any]]
 
@@ -113,7 +114,7 @@ class Store:
             facts["seed"],
             {name: facts[name] for name in json.loads(facts["metrics"])},
             facts["metrics_version"],
-            facts["reduced"],
+            *_unpacked(facts["reduced"]),
             facts["plan"],
             lambda: _LazyData(self, run_id),
         )
@@ -153,7 +154,7 @@ class Store:
                 "world": one.point.world,
                 "core_version": _core.CORE_VERSION,
                 "metrics_version": version,
-                "reduced": reduced,
+                "reduced": _packed(reduced, one.warnings),
                 "plan": one.point.plan_json,
                 "metrics": json.dumps(list(one.metrics)),
             }
@@ -193,6 +194,18 @@ class Store:
         scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
         return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
+
+
+def _packed(reduced: str | None, warnings: Sequence[str]) -> str | None:
+    """Return version of further metrics and warnings as one text; without warnings the version alone."""
+    return json.dumps({"reduce": reduced, "warnings": list(warnings)}) if warnings else reduced
+
+
+def _unpacked(text: str | None) -> tuple[str | None, tuple[str, ...]]:
+    if text is None or not text.startswith("{"):
+        return text, ()
+    found = json.loads(text)
+    return found["reduce"], tuple(found.get("warnings", ()))
 
 
 class _LazyData(dict[str, Any]):

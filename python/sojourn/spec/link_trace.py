@@ -8,13 +8,11 @@ from __future__ import annotations
 import csv
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn.errors import InputError
+from sojourn.spec.schema import Varying
 from sojourn.spec.units import draw, number
-
-if TYPE_CHECKING:
-    from sojourn.spec.scenario import Varying
 
 MTU_BITS = 1504 * 8
 MS, SECOND = 1_000_000, 1_000_000_000

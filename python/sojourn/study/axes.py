@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _core
+from sojourn.algorithms import spec_of as canonical
 from sojourn.errors import InputError
 from sojourn.spec.scenario import Scenario
 
@@ -181,7 +182,6 @@ def with_parameter(spec: str, name: str, value: str) -> str:
 
 
 def _canonical(spec: str) -> str:
-    from sojourn.api import canonical
 
     return canonical(spec)
 

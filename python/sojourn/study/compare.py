@@ -13,20 +13,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
+from sojourn.algorithms import Aqm
+from sojourn.algorithms import spec_of as canonical
+from sojourn.api import plan
+from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
 from sojourn.metrics import METRICS, find, shown
 from sojourn.results import Results
+from sojourn.runner.execute import Progress
+from sojourn.runner.manifest import write_manifest
 from sojourn.runner.point import MOST_SEEDS
+from sojourn.runner.store import Store
+from sojourn.spec.scenario import Scenario
 from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
 from sojourn.stats.sequential import level, looks, narrow
+from sojourn.worlds import Executor
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from sojourn.algorithms import Aqm
-    from sojourn.runner.execute import Progress
-    from sojourn.spec.scenario import Scenario
-    from sojourn.worlds.simulated.executors import Executor
 
 SORT = "mean_delay_s"
 NO_DIFFERENCE = "no difference shown"
@@ -233,9 +238,6 @@ def compare(
     >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
     'better'
     """
-    from sojourn.api import plan
-    from sojourn.api import run as run_scenario
-
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
     if len(specs) < 2:
         raise InputError("aqms", "is one algorithm: nothing to compare", "two or more")
@@ -288,9 +290,6 @@ def compare(
 
 def keep(comparison: Comparison) -> Comparison:
     """Write into the folder what the comparison was about."""
-    from sojourn.api import write_manifest
-    from sojourn.runner.store import Store
-
     results = comparison.results
     if results.directory is not None:
         results.manifest["comparison"] = comparison.facts()
@@ -303,8 +302,6 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
         return specs[0]
     matches = [spec for spec in specs if wanted in (spec, spec.split()[0])]
     if not matches:
-        from sojourn.api import canonical
-
         matches = [spec for spec in specs if spec == canonical(wanted)]
     if len(matches) != 1:
         problem = "is not unambiguous" if matches else "is not one of the algorithms"

@@ -1,1 +1,48 @@
-"""Worlds: where a scenario can be run."""
+"""Worlds: where a scenario can be run. Other packages reach a world by its name, with `find`.
+
+A world is an object with the methods of `base.World`; `REGISTRY` names the module that has it as ``WORLD``.
+The module is imported when the world is first needed: each has libraries that the others do without.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+
+from sojourn.errors import unknown
+from sojourn.worlds.base import Case, Executor, Made, News, Reduce, Running, World, measure, parsed
+
+__all__ = [
+    "REGISTRY",
+    "Case",
+    "Executor",
+    "Made",
+    "News",
+    "Reduce",
+    "Running",
+    "World",
+    "find",
+    "measure",
+    "parsed",
+]
+
+REGISTRY = {
+    "simulated": "sojourn.worlds.simulated.world",
+    "real": "sojourn.worlds.real.world",
+    "fluid": "sojourn.worlds.fluid.world",
+}
+
+
+@functools.cache
+def find(name: str) -> World:
+    """Return the world called `name`.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if name not in REGISTRY:
+        raise unknown(name, "a world", REGISTRY, "world")
+    world: World = import_module(REGISTRY[name]).WORLD
+    return world

@@ -15,7 +15,7 @@ from sojourn.papers.avqred2007.ranking import WEIGHTS, Ranking
 from sojourn.papers.avqred2007.settings import BEST, OTHERS, SETTINGS
 from sojourn.papers.avqred2007.testbed import Testbed
 from sojourn.papers.published import Cell
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import estimate, number
 

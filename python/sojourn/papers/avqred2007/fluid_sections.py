@@ -8,7 +8,7 @@ import polars as pl
 
 from sojourn import plots
 from sojourn.papers.avqred2007.equations import traces
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Column, Figure, Section, Table
 from sojourn.worlds.fluid.avqred import ARED1, AVQRED3, RED2

@@ -11,7 +11,7 @@ from sojourn.papers.avqred2007 import figures, fluid_sections
 from sojourn.papers.avqred2007.experiments import SMALL, TUNING, TWIN
 from sojourn.papers.avqred2007.measures import TABLE2
 from sojourn.papers.avqred2007.settings import OTHERS
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.report import Block, Column, Columns, Figure, Section, Table
 
 TESTBED = """The paper's testbed, simulated: 4000 web connections through a gateway that carries 16.8 to

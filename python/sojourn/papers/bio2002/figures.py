@@ -11,7 +11,7 @@ import polars as pl
 from sojourn import plots
 from sojourn.papers.bio2002 import curves, diffserv
 from sojourn.papers.bio2002.experiments import TRACED
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 
 

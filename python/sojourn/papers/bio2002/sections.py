@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from sojourn.papers.bio2002 import diffserv, figures
 from sojourn.papers.bio2002.experiments import CASES, TRACED
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.report import Block, Figure, Section, Text
 
 #: Of each case: figure of the throughput, of the drop rate and of the queue, each with what the text says.

@@ -11,7 +11,7 @@ import polars as pl
 from sojourn import plots
 from sojourn.papers.ldc2002 import analytic
 from sojourn.papers.ldc2002.measures import FIG4, smoothed
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, long, select
 
 #: Panels of the tables: metric, heading, unit.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sojourn.papers.ldc2002 import complexity, figures
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.report import Block, Column, Columns, Figure, Section, Table, Text
 
 #: Metrics of the web configuration and of the FTP configuration, in panels.

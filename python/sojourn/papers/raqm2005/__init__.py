@@ -5,26 +5,3 @@ link rate, and scales it by queue / q_0 at each packet. ``theorems`` checks what
 of `sojourn.worlds.fluid.raqm`; ``experiments`` and ``readings`` are what is simulated; ``checks`` decides
 each claim.
 """
-
-from __future__ import annotations
-
-from typing import Any
-
-from sojourn.papers.reproduction import Reproduction
-
-
-def __getattr__(name: str) -> Any:
-    """Return ``PAPER``, made when it is first asked for."""
-    if name != "PAPER":
-        raise AttributeError(name)
-    from sojourn.papers.raqm2005.paper import paper
-
-    return paper()
-
-
-def reproduce(**options: Any) -> Reproduction:
-    """Re-run the paper; see `sojourn.papers.reproduction.reproduce` for the options."""
-    from sojourn.papers import reproduction
-    from sojourn.papers.raqm2005.paper import paper
-
-    return reproduction.reproduce(paper(), **options)

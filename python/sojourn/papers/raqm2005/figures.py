@@ -15,7 +15,7 @@ from sojourn import plots
 from sojourn.papers.experiment import Arm
 from sojourn.papers.raqm2005.experiments import PERIODS, TARGETS
 from sojourn.papers.raqm2005.theorems import table
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, long, select
 from sojourn.worlds.fluid import raqm as theory
 

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from sojourn import plots
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.papers.taildrop2001 import printed
 from sojourn.papers.taildrop2001.experiments import BUFFER, FTP, MECHANISMS, WEIGHT, WEIGHTS

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from sojourn import rules
-from sojourn.papers.reproduction import Reproduction
+from sojourn.papers.result import Reproduction
 from sojourn.papers.taildrop2001 import figures
 from sojourn.papers.taildrop2001.experiments import FLOWS, FTP, LIMITS, SESSIONS, TESTBED, WEB, printed
 from sojourn.papers.taildrop2001.measures import over
@@ -74,7 +74,7 @@ def _asked(result: Reproduction, experiment: str) -> bool:
 
 def _function(result: Reproduction) -> Iterator[Block]:
     if _asked(result, "td-fig1-dropfunc"):
-        caption = "Fig. 1, for (G)REDstd at 256 flows: RED jumps to 1 at max_th, gentle RED goes on linearly."
+        caption = "Fig. 1, (G)REDstd at 256 flows: RED jumps to 1 at max_th, gentle RED continues linearly."
         yield Figure(figures.function(), caption, "the library's algorithm, w_q = 1, asked at each average")
 
 

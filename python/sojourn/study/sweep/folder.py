@@ -14,11 +14,13 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError, disk
+from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import claim
 from sojourn.runner.point import digest
 from sojourn.runner.run_index import Shelf
 from sojourn.runner.store import Store, parquet, write_whole
-from sojourn.study.sweep.run import Sweep, Swept
+from sojourn.study.sweep.model import Sweep, Swept
+from sojourn.study.sweep.plan_file import read
 
 PLAN = "sweep.toml"
 RUNS = "runs.parquet"
@@ -52,8 +54,6 @@ How far it is: `sojourn sweep status DIR`. A report: `sojourn report DIR`. In Py
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Make the folder of a sweep, or find it again; return the store of its runs."""
-    from sojourn.api import command_line
-
     claim(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
@@ -118,8 +118,6 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Return what is done of the sweep in a folder; nothing is run."""
-    from sojourn.study.sweep.plan_file import read
-
     plan = read(Path(directory) / PLAN)
     store = Store(directory, traces=False)
     found = {point: store.read(point.run_id) for point in plan.points}
@@ -134,8 +132,6 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     InputError
         If it is no folder of a sweep.
     """
-    from sojourn.study.sweep.plan_file import read
-
     folder = Path(directory)
     if not (folder / PLAN).exists():
         raise InputError(str(folder), f"is not the folder of a sweep: it has no {PLAN}")

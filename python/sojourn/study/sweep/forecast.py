@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from typing import NamedTuple
 
 from sojourn.errors import InputError
+from sojourn.runner.execute import check, execute
 from sojourn.runner.point import Point
+from sojourn.runner.store import Store
 from sojourn.study.sweep.folder import done
-from sojourn.study.sweep.run import Sweep
+from sojourn.study.sweep.model import Sweep
 
 
 class Estimate(NamedTuple):
@@ -23,11 +26,6 @@ class Estimate(NamedTuple):
 
 def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Estimate:
     """Return what is left to do, from short trial runs of the first, middle and last combination."""
-    import tempfile
-
-    from sojourn.runner.execute import check, execute
-    from sojourn.runner.store import Store
-
     points = plan.points
     check(points)
     finished = done(plan, directory)

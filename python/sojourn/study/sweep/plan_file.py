@@ -12,7 +12,7 @@ from sojourn import _core
 from sojourn.errors import InputError
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import Axis, listed, spaced
-from sojourn.study.sweep.run import Sweep
+from sojourn.study.sweep.model import Sweep
 
 
 def read(path: str | os.PathLike[str]) -> Sweep:

@@ -7,196 +7,16 @@ shard, and whoever finds that nothing is missing writes the tables. The same cal
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Sequence
 
-from sojourn import _core
-from sojourn.errors import InputError, place
-from sojourn.runner.point import MOST_SEEDS, Point, digest
-from sojourn.runner.store import Metrics, Store
-from sojourn.spec.scenario import Scenario
-from sojourn.stats import mean_ci
-from sojourn.study.axes import Axis, Cell, cells
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from sojourn.runner.execute import Progress
-    from sojourn.worlds.simulated.executors import Executor
-
-MOST_RUNS = 1_000_000
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What is to be run.
-
-    Parameters
-    ----------
-    scenario : Scenario
-        What is varied.
-    aqms : sequence of str
-        Algorithms at the measured queue.
-    axes : sequence of Axis
-        Keys and their values.
-    seeds : int
-        How many seeds each combination has.
-    seed_from : int
-        The first.
-    """
-
-    scenario: Scenario
-    aqms: Sequence[str]
-    axes: Sequence[Axis]
-    seeds: int = 5
-    seed_from: int = 1
-
-    @cached_property
-    def cells(self) -> list[Cell]:
-        """Every combination."""
-        if not 1 <= self.seeds <= MOST_SEEDS:
-            raise InputError("seeds", f"= {self.seeds} is out of range", f"1 to {MOST_SEEDS}")
-        count = self.seeds * max(1, len(self.aqms))
-        for axis in self.axes:
-            count *= len(axis.values)
-        if count > MOST_RUNS:
-            raise InputError("sweep", f"has {count} runs", f"at most {MOST_RUNS}")
-        return cells(self.scenario, self.aqms, self.axes)
-
-    @cached_property
-    def points(self) -> list[Point]:
-        """Every run, seed by seed, so that the whole plane fills up evenly; the same run only once."""
-        seeds = range(self.seed_from, self.seed_from + self.seeds)
-        every = (Point(c.scenario, spec, seed) for seed in seeds for c in self.cells for spec in c.specs)
-        return list(dict.fromkeys(every))
-
-    def to_toml(self) -> str:
-        """Return the plan as the file that ``sojourn sweep`` reads."""
-        from sojourn.spec.toml import dumps
-
-        return dumps(
-            {
-                "aqms": list(self.aqms),
-                "seeds": self.seeds,
-                "seed_from": self.seed_from,
-                "vary": {axis.key: list(axis.values) for axis in self.axes},
-                "scenario": tomllib.loads(self.scenario.to_toml()),
-            }
-        )
-
-    @property
-    def default_directory(self) -> Path:
-        """``results/NAME-sweep-ID``: the same sweep of the same version continues in the same folder."""
-        return (
-            Path("results")
-            / f"{self.scenario.name}-sweep-{digest(self.to_toml(), _core.CORE_VERSION, length=8)}"
-        )
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Part number `index` of `count`, from 1: every `count`-th run."""
-
-    index: int = 1
-    count: int = 1
-
-    @classmethod
-    def parse(cls, text: str) -> Shard:
-        """Read ``I/N``.
-
-        Examples
-        --------
-        >>> Shard.parse("2/4").of("abcdefgh")
-        ['b', 'f']
-        """
-        first, slash, second = text.partition("/")
-        if not (slash and first.strip().isdecimal() and second.strip().isdecimal()):
-            raise InputError("shard", f"= {text!r} is no part of a whole", "I/N, like 1/40")
-        index, count = int(first), int(second)
-        if not 1 <= index <= count:
-            raise InputError("shard", f"= {text!r} is out of range", f"1/{count} to {count}/{count}")
-        return cls(index, count)
-
-    def of(self, whole: Sequence[T]) -> list[T]:
-        """Return this part of a list."""
-        return list(whole[self.index - 1 :: self.count])
-
-
-WHOLE = Shard()
-
-
-@dataclass(frozen=True)
-class Swept:
-    """The result of a sweep, or of the part of it that was asked for."""
-
-    sweep: Sweep
-    metrics: Mapping[Point, Metrics]
-    directory: Path | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Whether every run is here."""
-        return len(self.metrics) == len(self.sweep.points)
-
-    @property
-    def warnings(self) -> list[str]:
-        """Why intervals may not mean what they seem to."""
-        from sojourn.metrics.diagnostics import ALIKE, are_alike
-
-        seeds = range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
-        groups = [
-            [self.metrics.get(Point(cell.scenario, spec, seed), {}) for seed in seeds]
-            for cell in self.sweep.cells
-            for spec in cell.specs
-        ]
-        same = sum(any(group) and are_alike(group) for group in groups)
-        return [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
-
-    def runs(self) -> pl.DataFrame:
-        """Return one row a run: the varied keys, aqm, seed, run_id, then every metric."""
-        return self._runs
-
-    @cached_property
-    def _runs(self) -> pl.DataFrame:
-        import polars as pl
-
-        rows = [
-            {**dict(cell.values), "aqm": spec, "seed": seed, "run_id": point.run_id, **metrics}
-            for cell in self.sweep.cells
-            for spec in cell.specs
-            for seed in range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
-            if (metrics := self.metrics.get(point := Point(cell.scenario, spec, seed))) is not None
-        ]
-        return pl.DataFrame(rows, infer_schema_length=None)
-
-    def summary(self) -> pl.DataFrame:
-        """Return one row a combination, algorithm and metric: the varied keys, aqm, metric, mean, ci95, n."""
-        return self._summary
-
-    @cached_property
-    def _summary(self) -> pl.DataFrame:
-        import polars as pl
-
-        keys = [axis.key for axis in self.sweep.axes if axis.key != "aqm"]
-        runs = self.runs()
-        metrics = [name for name in runs.columns if name not in (*keys, "aqm", "seed", "run_id")]
-        rows = []
-        for group in runs.partition_by([*keys, "aqm"], maintain_order=True):
-            head = group.select([*keys, "aqm"]).row(0)
-            rows += [(*head, name, *mean_ci(group[name].to_list())) for name in metrics]
-        text, number = pl.String, pl.Float64
-        schema = {
-            **dict.fromkeys([*keys, "aqm", "metric"], text),
-            "mean": number,
-            "ci95": number,
-            "n": pl.UInt32,
-        }
-        return pl.DataFrame(rows, schema=schema, orient="row")
+from sojourn.errors import place
+from sojourn.metrics import Metrics
+from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store
+from sojourn.study.sweep.folder import finish, prepare
+from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
+from sojourn.worlds import Executor
 
 
 def sweep(
@@ -236,14 +56,12 @@ def sweep(
     Examples
     --------
     >>> import sojourn
+    >>> from sojourn.study.axes import Axis
     >>> scenario = sojourn.load("examples/red40.toml").with_(duration="4s", warmup="2s")
     >>> plan = Sweep(scenario, ["droptail"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
     >>> sweep(plan).summary().filter(metric="drops")["queue.limit"].to_list()
     ['20p', '40p']
     """
-    from sojourn.runner.execute import check, execute
-    from sojourn.study.sweep.folder import finish, prepare
-
     points = plan.points
     check(points)
     store = None if out is None else prepare(plan, place(out), command)

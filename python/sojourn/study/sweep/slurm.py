@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from sojourn.errors import InputError, disk
 from sojourn.runner.store import write_whole
 from sojourn.study.sweep.folder import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
-from sojourn.study.sweep.run import Sweep
+from sojourn.study.sweep.model import Sweep
 
 SCRIPT = "job.sh"
 #: A job gets this many times what the trial runs foretell, and never less than ten minutes: sites end jobs.
@@ -82,6 +83,4 @@ def write_script(
 
 def _program() -> str:
     """Return the words that start this very sojourn."""
-    import sys
-
     return shlex.join([sys.executable, "-m", "sojourn"])

@@ -11,8 +11,8 @@ from sojourn.metrics import label, text
 from sojourn.results import Results
 from sojourn.spec.plan import measured, queues
 from sojourn.stats import holm, mean_ci, paired
+from sojourn.study.tune.model import AIMS, Tune, Tuned
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.run import AIMS, Tune, Tuned
 
 
 class Finding(NamedTuple):
@@ -122,5 +122,8 @@ def _told(one: Finding) -> str:
         return f"{found}: no difference shown"
     more = "higher" if one.difference > 0 else "lower"
     ends = sorted((abs(one.difference_low), abs(one.difference_high)))
-    size = f"{amount(abs(one.difference))} {more} ({amount(ends[0])} to {amount(ends[1])})"
-    return f"{found}: {one.verdict}, {size.replace(f'{SPACE}%', ' percentage points')}"
+    size, low, high = (amount(one) for one in (abs(one.difference), *ends))
+    if size.endswith("%"):
+        size = size.replace(f"{SPACE}%", " percentage points")
+        low, high = (end.removesuffix(f"{SPACE}%") for end in (low, high))
+    return f"{found}: {one.verdict}, {size} {more} ({low} to {high})"

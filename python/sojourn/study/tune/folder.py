@@ -9,11 +9,14 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.errors import InputError, disk
+from sojourn.results import Results
+from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import claim
 from sojourn.runner.store import Store, parquet, write_whole
+from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
+from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.run import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Trial
 
 MANIFEST = "tune.json"
@@ -23,8 +26,6 @@ REPORT = "report.html"
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Make the folder, or find it again; return the store of its runs."""
-    from sojourn.api import command_line
-
     claim(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
     store = Store(folder, traces=False)
     facts = {
@@ -71,9 +72,6 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
         If it is no folder of a tuning, or not finished.
     """
     import polars as pl
-
-    from sojourn.results import Results
-    from sojourn.spec.scenario import load
 
     folder = Path(directory)
     try:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
 from sojourn.errors import InputError
+from sojourn.metrics import Metrics
 from sojourn.runner.point import Point
-from sojourn.runner.store import Metrics
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import mean, paired
 from sojourn.study.axes import with_parameter

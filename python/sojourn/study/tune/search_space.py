@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _core
+from sojourn.algorithms.builtin import parameters
 from sojourn.errors import InputError, unknown
 from sojourn.study.axes import quantity_of, with_parameter
 
@@ -87,7 +88,7 @@ def knobs(
         Parameters with their values, ``a,b,c``.
     """
     info = _core.spec_info(spec)
-    params = {one["name"]: one for one in schema(info["name"])}
+    params = {one["name"]: one for one in parameters(info["name"])}
     if not ranges and not lists:
         found = [_from_schema(one) for one in params.values() if one["name"] not in info["values"]]
         known = [knob for knob in found if knob is not None]
@@ -116,12 +117,6 @@ def knobs(
             raise InputError(name, "has no range of its own", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
         named.append(knob)
     return named
-
-
-def schema(name: str) -> list[dict[str, Any]]:
-    """Return the parameters of an algorithm or scheduler."""
-    schedulers = {one["name"]: one for one in _core.schedulers()}
-    return list((schedulers.get(name) or _core.algorithm(name))["params"])
 
 
 def _parsed(name: str, text: str) -> Knob:

@@ -11,6 +11,7 @@ import ctypes
 import json
 import signal
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,6 @@ def main() -> None:
 
 
 def _await(server: Server, port: int) -> None:
-    import time
 
     for _ in range(WAIT_FOR_SERVER):
         if server.ready(port):

@@ -36,10 +36,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from sojourn import _core
-from sojourn.api import canonical
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
 from sojourn.record import Record
+from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.units import Wrong, number
 from sojourn.worlds.real.tun import Tun
 
@@ -366,7 +366,7 @@ def standstill(who: str, time: int, record: Record) -> list[str]:
     if share <= STILL:
         return []
     return [
-        f"the machine stood still: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
+        f"the machine stalled: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
         "the link may have been idle for that; run it again, or on a machine that nobody else uses"
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import struct
 from typing import Any
@@ -236,7 +237,5 @@ class Sink:
 
 def raise_limits() -> None:
     """Let this process have as many open files as it may."""
-    import resource
-
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,6 +1,6 @@
 """A program behind a link: make the place, start the gateway, let the program run, say what the link did.
 
-``Request`` is what was asked for, ``run`` does it, ``sojourn.worlds.real.session.Session`` is what remains.
+``Request`` is the link that was asked for, ``run`` runs a program behind it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sojourn.api import canonical
 from sojourn.errors import InputError
+from sojourn.record import Record
+from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
 from sojourn.worlds.real.cpu_idle import awake
@@ -27,9 +28,6 @@ from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.link_ends import Uplink, connect
 from sojourn.worlds.real.netns_exec import Jail
 from sojourn.worlds.real.status_line import Line
-
-if TYPE_CHECKING:
-    from sojourn.worlds.real.session import Session
 
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
 ENDS = ("inside", "outside")
@@ -89,15 +87,15 @@ class Request:
 
 def run(
     request: Request, command: Sequence[str], peer: str | None, quiet: bool, note: Callable[[str], None]
-) -> tuple[int, Session | None]:
+) -> tuple[int, Record | None]:
     """Run `command` (a shell if empty) behind a link.
 
     Returns
     -------
     code : int
         That of the command, as a shell tells it.
-    session : Session or None
-        What the link did; None if the command could not be started.
+    record : Record or None
+        What the gateway counted; None if the command could not be started.
 
     Raises
     ------
@@ -113,7 +111,6 @@ def run(
     for one in place.limits:
         note(f"sojourn: {one}")
     _say_names(place, note)
-    started = time.time()
     gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
     helper = _start_peer(place, peer)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
@@ -130,12 +127,10 @@ def run(
             helper.kill()
             helper.wait()
     record = gateway.finish()
-    from sojourn.worlds.real.session import Session
-
     place.close()
     code = jail.wait() if stopped is None else 128 + stopped
     assert code is not None
-    return code, Session(request, record, list(command), started)
+    return code, record
 
 
 def _attend(jail: Jail, watched: set[signal.Signals], line: Line | None) -> int | None:

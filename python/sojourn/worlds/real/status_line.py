@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sojourn.worlds.real.gateway import Gateway
+from sojourn.worlds.real.gateway import Gateway
 
 _SAVE, _BACK = "\0337", "\0338"
 

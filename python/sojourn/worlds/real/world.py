@@ -1,4 +1,4 @@
-"""The real world: points of a study go in, one after the other, each for as long as its scenario lasts.
+"""The real world: cases are run one after the other, each for as long as its scenario lasts.
 
 The gateway runs in a thread of this process, the hosts in processes of their own. Runs are never made at the
 same time: they would take the machine from each other.
@@ -8,29 +8,108 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from importlib import resources
 from typing import Any
 
 from sojourn import _core
-from sojourn.metrics import compute
+from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import cautions
 from sojourn.record import Record
-from sojourn.runner.execute import Outcome, Progress, metrics_version
-from sojourn.runner.point import Point
-from sojourn.runner.store import Finished, Metrics, Store
+from sojourn.worlds.base import Case, Executor, Made, News, Reduce, measure
 from sojourn.worlds.real.columns import columns
 from sojourn.worlds.real.cpu_idle import awake
 from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, doubts, standstill
 from sojourn.worlds.real.hosts import Network, require
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import PORT, Layout
-from sojourn.worlds.simulated.executors import Reduce
 
 #: A queue that is never full, in packets.
 ENDLESS = "1000000p"
+#: Seconds between two looks at a run that goes on.
+STEP = 0.05
+
+
+class Real:
+    """The real world."""
+
+    seeded = True
+    real_time = True
+
+    def version(self) -> str:
+        """Return a hash of this world's sources and of the gateway's."""
+        return version()
+
+    def supports(self, cases: Sequence[Case]) -> None:
+        """Refuse scenarios that real hosts cannot run, and a machine that lacks something for them."""
+        for case in cases:
+            layout(case.scenario, case.spec, case.seed)
+        require(web=any(one.kind == "web" for case in cases for one in case.scenario.traffic))
+
+    def run(
+        self,
+        cases: Sequence[Case],
+        reduce: Reduce | None,
+        samples: bool,
+        workers: int | None,
+        executor: Executor | None,
+    ) -> Measuring:
+        """Start the runs."""
+        return Measuring([layout(case.scenario, case.spec, case.seed) for case in cases], reduce)
+
+    def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
+        """Return the metrics of a record."""
+        return measure(record, reduce)
+
+    def warnings(self, record: Record) -> list[str]:
+        """Return what makes the figures of a record doubtful."""
+        return cautions(record)
+
+
+class Measuring:
+    """Runs that are made one after the other.
+
+    Raises
+    ------
+    RunFailed
+        From `poll`, if hosts or gateway failed.
+    """
+
+    def __init__(self, layouts: Sequence[Layout], reduce: Reduce | None) -> None:
+        self._count = len(layouts)
+        self._share = 0.0
+        self._steps = self._all(layouts, reduce)
+
+    def _all(self, layouts: Sequence[Layout], reduce: Reduce | None) -> Generator[News]:
+        with awake():
+            for index, found in enumerate(layouts):
+                steps = measuring(found)
+                while True:
+                    try:
+                        self._share = (index + next(steps)) / self._count
+                    except StopIteration as end:
+                        seen, hosts = end.value
+                        break
+                    yield []
+                self._share = (index + 1) / self._count
+                yield [(index, _made(found, seen, hosts, reduce))]
+
+    def poll(self, timeout: float) -> News:
+        """Go on for at most about `timeout` seconds; return a run that finished."""
+        deadline = time.monotonic() + timeout
+        news = next(self._steps, [])
+        while not news and time.monotonic() < deadline:
+            news = next(self._steps, [])
+        return news
+
+    def progress(self) -> float:
+        """Return the share of all time that has passed."""
+        return self._share
+
+    def cancel(self) -> None:
+        """Stop the run that goes on."""
+        self._steps.close()
 
 
 @functools.cache
@@ -44,87 +123,32 @@ def version() -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def run_points(
-    points: Sequence[Point],
-    store: Store | None = None,
-    on_progress: Progress | None = None,
-    reduce: Reduce | None = None,
-) -> Iterator[tuple[Outcome, list[str]]]:
-    """Yield the outcome of each point in the real world, and what is to be doubted about it.
+def _made(found: Layout, seen: Record, hosts: dict[Any, Any], reduce: Reduce | None) -> Made:
+    data = columns(found, seen.data, hosts)
+    warnings = doubts(seen) + _standstill(seen, hosts) + _faults(hosts)
+    return Made(data, measure(Record(data, found.plan), reduce), warnings)
+
+
+def measuring(found: Layout) -> Generator[float, None, tuple[Record, dict[Any, Any]]]:
+    """Run a layout once; yield the share of its time that has passed.
+
+    Returns
+    -------
+    (Record, dict)
+        What the gateway recorded, and what each namespace counted.
 
     Raises
     ------
-    InputError
-        Before anything starts, if a scenario has no place in this world, or this machine lacks something.
     RunFailed
         If hosts or gateway failed.
-    """
-    web = any(one.kind == "web" for point in points for one in point.scenario.traffic)
-    require(web=web)
-    found = [layout(point.scenario, point.spec, point.seed) for point in points]
-    with awake():
-        for done, (point, one) in enumerate(zip(points, found, strict=True)):
-
-            def move(share: float, done: int = done) -> None:
-                if on_progress is not None:
-                    on_progress((done + share) / len(points), done, len(points))
-
-            yield _recall(point, store, reduce) or _run(point, one, store, reduce, move)
-            move(1.0)
-
-
-def _recall(point: Point, store: Store | None, reduce: Reduce | None) -> tuple[Outcome, list[str]] | None:
-    stored = store.read(point.run_id) if store is not None else None
-    if store is None or stored is None:
-        return None
-    facts = json.loads(stored.reduced or "{}")
-    values = stored.metrics
-    if stored.metrics_version != metrics_version() or facts.get("reduce") != _version(reduce):
-        if not store.has_traces(point.run_id):
-            return None
-        values = _values(stored.record, reduce)
-    return Outcome(point, values, stored.record, False), facts.get("doubts", [])
-
-
-def _run(
-    point: Point, found: Layout, store: Store | None, reduce: Reduce | None, move: Any
-) -> tuple[Outcome, list[str]]:
-    seen, hosts = measure(found, move)
-    data = columns(found, seen.data, hosts)
-    record = Record(data, found.plan)
-    values = _values(record, reduce)
-    warnings = cautions(record) + doubts(seen) + _standstill(seen, hosts) + _faults(hosts)
-    if store is not None:
-        facts = json.dumps({"doubts": warnings, "reduce": _version(reduce)})
-        store.write([Finished(point, data, values)], metrics_version(), facts)
-    return Outcome(point, values, record, True), warnings
-
-
-def _values(record: Record, reduce: Reduce | None) -> Metrics:
-    values = compute(record)
-    values.update(reduce(record) if reduce is not None else {})
-    return values
-
-
-def _version(reduce: Reduce | None) -> str | None:
-    return getattr(reduce, "version", None)
-
-
-def measure(found: Layout, move: Any = lambda _share: None) -> tuple[Record, dict[Any, Any]]:
-    """Run a layout once; return what the gateway recorded, and what each namespace counted.
-
-    Raises
-    ------
-    RunFailed
-        If something broke on the way.
     """
     seconds = found.plan["duration"] / 1e9
     with Network(found) as network, gateway(found, network.hosts) as running:
         start = time.monotonic_ns()
         network.start(start)
         while not running.finished:
-            move(min(1.0, (time.monotonic_ns() - start) / 1e9 / seconds))
-            time.sleep(0.05)
+            yield min(1.0, (time.monotonic_ns() - start) / 1e9 / seconds)
+            time.sleep(STEP)
         results = network.results()
         return running.finish(), results
 
@@ -172,3 +196,6 @@ def _faults(hosts: dict[Any, Any]) -> list[str]:
     count = sum(one["fault_count"] for one in hosts.values())
     first = next((fault for one in hosts.values() for fault in one["faults"]), "")
     return [f"{count} faults of hosts; the first: {first}"] if count else []
+
+
+WORLD = Real()

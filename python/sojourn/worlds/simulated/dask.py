@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, Self
 from sojourn import _core
 from sojourn import algorithms as own
 from sojourn.errors import InputError, RunFailed
+from sojourn.metrics import metrics_version
 from sojourn.record.columns import TRACE_TABLES
-from sojourn.worlds.simulated.executors import Job, Made, News, Reduce, Running, cores, measure
+from sojourn.worlds.base import Made, News, Reduce, Running
+from sojourn.worlds.simulated.executors import Job, cores, measured
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -132,16 +134,12 @@ def _client() -> type[Client]:
 
 def version() -> dict[str, str]:
     """Return what must be the same on every worker."""
-    from sojourn.runner.execute import metrics_version
-
     return {"core": _core.CORE_VERSION, "metrics": metrics_version()}
 
 
 def _version_there() -> dict[str, str] | str:
     """Return the version on a worker, or what is wrong there."""
     try:
-        from sojourn.worlds.simulated.dask import version
-
         return version()
     except Exception as error:  # noqa: BLE001 - whatever it is, it is told
         return f"{type(error).__name__}: {error}"
@@ -193,7 +191,7 @@ def work(
             pass
         result = news[0][1]
         if not isinstance(result, Exception):
-            metrics = measure(plan, result, reduce)
+            metrics = measured(plan, result, reduce)
             result = Made(result if samples else _without_samples(result), metrics)
         found.append(result)
     return found, time.perf_counter() - begun

@@ -2,93 +2,32 @@
 
 An executor is given jobs and returns something to ask for news: finished runs, in any order, till all are in.
 ``Serial`` makes one run after the other, ``Local`` uses all cores of this machine, and
-``sojourn.worlds.simulated.dask.Dask`` any number of machines. What a job gives never depends on who made it.
+``sojourn.Dask`` any number of machines. What a job gives never depends on who made it.
 """
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sojourn import _core
+from sojourn.metrics import Metrics
 from sojourn.record import Record
-from sojourn.runner.store import Metrics
+from sojourn.worlds.base import Made, News, Reduce, Running, measure, parsed
 from sojourn.worlds.simulated.processes import start
 
 #: A plan as the core reads it, and a seed.
 Job = tuple[str, int]
-#: Further numbers from a record, kept with its metrics. A function that only reads the record's counters
-#: or series; give it an attribute ``version`` (text) if its values may be reused without the series.
-Reduce = Callable[[Record], Mapping[str, float | None]]
-
 #: Jobs that the core is given at once: each holds its plan.
 AT_ONCE = 256
 
 
-class Made(NamedTuple):
-    """What a job gave: the record as the core returns it, and its metrics."""
-
-    data: Mapping[str, Any]
-    metrics: Metrics
-
-
-#: Place of the job in the list, and what came of it.
-News = list[tuple[int, Made | Exception]]
-
-
-class Running(Protocol):
-    """Jobs that go on until all are finished, or cancelled."""
-
-    def poll(self, timeout: float) -> News:
-        """Return what finished since the last call; wait at most `timeout` seconds for the first."""
-
-    def progress(self) -> float:
-        """Return the share of all virtual time that is done, 0 to 1."""
-
-    def cancel(self) -> None:
-        """Start no further job and stop those under way."""
-
-
-class Executor(Protocol):
-    """Makes runs."""
-
-    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
-        """Start the jobs.
-
-        Parameters
-        ----------
-        jobs : sequence of Job
-            At least one.
-        reduce : callable or None
-            Record to further metrics.
-        samples : bool
-            Whether anybody wants the samples over time; if not they need not travel.
-        """
-
-    def close(self) -> None:
-        """Let go of what was started for the jobs."""
-
-
-def measure(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
+def measured(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
     """Return the metrics of a record as the core gave it."""
-    from sojourn.metrics import compute
-
-    record = Record(data, parsed(plan_json))
-    values = compute(record)
-    if reduce is not None:
-        values.update(reduce(record))
-    return values
-
-
-@functools.lru_cache(maxsize=64)
-def parsed(plan_json: str) -> dict[str, Any]:
-    """Return a plan as data."""
-    return dict(json.loads(plan_json))
+    return measure(Record(data, parsed(plan_json)), reduce)
 
 
 def cores() -> int:
@@ -137,7 +76,7 @@ class _Slices:
         for i, result in self._batch.poll(timeout):
             index = self._begin + i
             if not isinstance(result, Exception):
-                result = Made(result, measure(self._jobs[index][0], result, self._reduce))
+                result = Made(result, measured(self._jobs[index][0], result, self._reduce))
             news.append((index, result))
         self._left -= len(news)
         if self._left == 0 and self._begin + AT_ONCE < len(self._jobs):
@@ -181,7 +120,7 @@ class _InTurn:
             except Exception as error:  # noqa: BLE001 - a failed run is a result
                 news.append((index, error))
             else:
-                news.append((index, Made(data, measure(plan, data, self._reduce))))
+                news.append((index, Made(data, measured(plan, data, self._reduce))))
         return news
 
     def progress(self) -> float:

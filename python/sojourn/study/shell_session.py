@@ -1,4 +1,4 @@
-"""What remains of a program behind a link: the record, a table, a report, a folder; and back from there."""
+"""A finished shell: the record of its link, a table, a folder of results; and how to read that folder."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn import _core
-from sojourn.api import command_line, write_manifest
-from sojourn.errors import InputError, disk
-from sojourn.metrics import compute
+from sojourn.errors import InputError
+from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
+from sojourn.metrics.tables import whole
 from sojourn.record import Record
-from sojourn.runner.execute import Outcome, metrics_version
+from sojourn.results import Results
+from sojourn.runner.execute import Outcome
+from sojourn.runner.manifest import command_line, write_manifest, write_text
 from sojourn.runner.point import digest
-from sojourn.runner.store import Finished, Metrics, Store, write_whole
+from sojourn.runner.store import Finished, Store
+from sojourn.spec.toml import dumps
 from sojourn.worlds.real.gateway import doubts, lateness
-
-if TYPE_CHECKING:
-    from sojourn.worlds.real.shell import Request
+from sojourn.worlds.real.shell import Request
 
 #: The file by which the folder of a shell is known, and the other one that it cannot do without.
 LINK, MANIFEST = "link.toml", "manifest.json"
@@ -98,8 +99,6 @@ class Session:
 
     def to_toml(self) -> str:
         """Return the link as TOML."""
-        from sojourn.spec.toml import dumps
-
         start, end = self.record.window
         return dumps({"name": self.name, "duration": f"{end - start:.3f}s", "link": asdict(self.request)})
 
@@ -116,50 +115,29 @@ class Session:
             "warnings": self.warnings,
         }
 
-    def table(self) -> Iterator[str]:
-        """Yield the lines of a table: one column a queue."""
-        from dataclasses import replace
-
-        from sojourn.format import number
-        from sojourn.metrics import METRICS, shown
-        from sojourn.metrics.tables import whole
-
+    def by_queue(self) -> dict[str, Metrics]:
+        """Return the metrics of the link's view for each queue, by its name."""
         every = whole(self.record)
         queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
-        tables = [replace(every, queue=queue) for queue in queues]
-        heads = [str(queue["name"]).replace("-", " to ") for queue in queues]
-        yield f"{'':28}" + "".join(f"{head:>20}" for head in heads)
-        for name in shown("link"):
-            one = METRICS[name]
-            values = [one.read(table) for table in tables]
-            cells = [
-                number(None if value is None else value * one.display.factor, one.digits) for value in values
-            ]
-            yield f"{one.heading:28}" + "".join(f"{cell:>20}" for cell in cells)
+        tables = {str(queue["name"]): replace(every, queue=queue) for queue in queues}
+        return {
+            name: {one: METRICS[one].read(table) for one in shown("link")} for name, table in tables.items()
+        }
 
-    def write(self, out: Path | None, with_report: bool = True) -> Path:
-        """Write record, manifest and report into a folder; returns the report's file, or the folder."""
+    def write(self, out: Path | None) -> Results:
+        """Write record and manifest into a folder; return them as results, for a report."""
         folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
         store = Store(folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
         write_manifest(store, manifest)
-        try:
-            write_whole(store.directory / LINK, self.to_toml().encode())
-            return self._report(store, manifest) if with_report else store.directory
-        except OSError as error:
-            raise disk(error, store.directory) from None
+        write_text(store, LINK, self.to_toml())
+        return self._results(store, manifest)
 
-    def _report(self, store: Store, manifest: dict[str, Any]) -> Path:
-        from sojourn import report
-        from sojourn.results import Results
-
+    def _results(self, store: Store, manifest: dict[str, Any]) -> Results:
         outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
-        doubts = manifest["warnings"]
-        results = Results(self, [self.spec], [outcome], doubts, store.directory, manifest)  # type: ignore[arg-type]
-        path = store.directory / "report.html"
-        report.write(report.for_results(results), path)
-        return path
+        warnings = manifest["warnings"]
+        return Results(self, [self.spec], [outcome], warnings, store.directory, manifest)  # type: ignore[arg-type]
 
     def _manifest(self) -> dict[str, Any]:
         late = lateness(self.record)
@@ -183,16 +161,14 @@ class Session:
         }
 
 
-def redraw(folder: Path) -> Path:
-    """Write the report of a shell's folder again, from what is stored; returns its file.
+def reopen(folder: Path) -> tuple[Session, Results]:
+    """Return the session of a shell's folder, and its results for a report.
 
     Raises
     ------
     InputError
         If the folder is not what a shell leaves behind, or not all of it is there.
     """
-    from sojourn.worlds.real.shell import Request
-
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
@@ -207,4 +183,5 @@ def redraw(folder: Path) -> Path:
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")
     request = Request(**json.loads(stored.plan)["link"])
-    return Session(request, stored.record, command, 0.0, name)._report(store, manifest)
+    session = Session(request, stored.record, command, 0.0, name)
+    return session, session._results(store, manifest)

@@ -9,16 +9,35 @@ name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 
-# Each of these modules registers its formulas; their order is that of the registry.
-from sojourn.metrics import flows, queue, transfers  # noqa: F401
-from sojourn.metrics.registry import METRICS, Value, per_class
+# isort: off
+# Each of these modules registers its formulas; the order of the imports is that of the registry.
+from sojourn.metrics import queue  # noqa: F401
+from sojourn.metrics import flows  # noqa: F401
+from sojourn.metrics import transfers  # noqa: F401
+
+# isort: on
+from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
 from sojourn.metrics.tables import Table, classes, groups, ratio, whole
 from sojourn.record import Record
 
+#: The modules of the formulas, this one included.
+FORMULAS = ("registry", "queue", "flows", "transfers", "evaluation", "tables")
 
-def compute(record: Record) -> dict[str, Value]:
+
+@functools.cache
+def metrics_version() -> str:
+    """Return a hash of the formulas: stored metrics of others are computed again."""
+    folder = Path(__file__).parent
+    content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def compute(record: Record) -> Metrics:
     """Return every metric of a record by its full name, in the order of the registry."""
     everything = whole(record)
     values = {

@@ -1,0 +1,125 @@
+"""Options and arguments that several commands share, each defined once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn.cli.export import check
+from sojourn.errors import place
+
+
+def path_of(where: str, allowed: str) -> Callable[[str], Path]:
+    """Return the parser of a path given as `where`; it refuses an empty path, Python's working folder."""
+
+    def read(text: str) -> Path:
+        return place(text, where, allowed)
+
+    return read
+
+
+def export_file(text: str) -> Path:
+    """Parse a file of ``--export``."""
+    return check(text)
+
+
+scenario_file = path_of("FILE", "a scenario file")
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
+]
+#: Algorithms where the scenario names one; `Aqms` where they must be given.
+Aqm = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aqm",
+        metavar="SPEC",
+        help='Algorithm at the measured queue, like "codel target 5ms"; repeatable '
+        "[default: the scenario's].",
+        show_default=False,
+    ),
+]
+Aqms = Annotated[
+    list[str],
+    typer.Option(
+        "--aqm", metavar="SPEC", help="Algorithm at the measured queue; two or more.", show_default=False
+    ),
+]
+Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")]
+SeedFrom = Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")]
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="SPEC",
+        help="Algorithm that the others are compared with [default: the first].",
+        show_default=False,
+    ),
+]
+Metric = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--metric",
+        metavar="METRIC",
+        help="Metric to compare or show; repeatable [default: the main ones].",
+        show_default=False,
+    ),
+]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-P",
+        metavar="KEY RANGE",
+        help="Vary a key over a range, like: dumbbell.rate 1Mbit/s:100Mbit/s:log5 (tune: a parameter of the "
+        "algorithm, like: target 1ms:50ms:log, or without a range).",
+        show_default=False,
+    ),
+]
+Lists = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-L",
+        metavar="KEY VALUES",
+        help="Vary a key over a list, like: queue.limit 50p,100p; aqm.target 5ms,20ms; aqm red,pie "
+        "(tune: a parameter, like: gentle on,off).",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder of the results [default: results/NAME-ID].",
+        show_default=False,
+        parser=path_of("--out", "a folder"),
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Export = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--export",
+        metavar="FILE",
+        help="Also write the tables to a file: .json, .csv, .parquet, .tex or .md; repeatable.",
+        show_default=False,
+        parser=export_file,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
+]
+Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Run on a Dask cluster: tcp://HOST:PORT, or local.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,104 @@
+"""The result of re-running a paper: judged claims, runs, and the published numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from sojourn.papers.campaign import Campaign
+from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
+from sojourn.papers.paper import Paper
+from sojourn.papers.published import beside
+from sojourn.papers.selection import Selection, command
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The result of re-running a paper.
+
+    Attributes
+    ----------
+    paper : Paper
+        The paper.
+    selection : Selection
+        What was asked for.
+    judged : sequence of ClaimResult
+        Every claim of the paper, in order, in every world that it stands in.
+    campaign : Campaign
+        The runs and their metrics.
+    directory : Path
+        Where everything is.
+    seconds : float
+        Wall time of this call.
+    cpu_seconds : float
+        Processor time of this call, all threads.
+    """
+
+    paper: Paper
+    selection: Selection
+    judged: Sequence[ClaimResult]
+    campaign: Campaign
+    directory: Path
+    seconds: float
+    cpu_seconds: float
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """One row a claim, as in ``claims.csv``."""
+        return claims_frame(self.judged)
+
+    @cached_property
+    def published(self) -> pl.DataFrame:
+        """The numbers that the paper prints with ours beside them, as in ``published.csv``."""
+        samples = self.campaign.observations.under()
+        return beside(self.paper.table("published"), self.paper.cell, samples)
+
+    @cached_property
+    def metrics(self) -> pl.DataFrame:
+        """One row for each run and each use of it, as in ``metrics.parquet``."""
+        frame = pl.DataFrame(self.campaign.rows, infer_schema_length=None)
+        if not frame.height:
+            return frame
+        readings = ["", *(reading.id for reading in self.paper.readings)]
+        arms = [name for experiment in self.paper.experiments for name in experiment.names]
+        experiments = [experiment.id for experiment in self.paper.experiments]
+        ranks = {"experiment_id": experiments, "reading": readings, "arm": list(dict.fromkeys(arms))}
+        order = [
+            pl.col(name).replace_strict({key: place for place, key in enumerate(keys)}, return_dtype=pl.Int64)
+            for name, keys in ranks.items()
+        ]
+        return frame.sort(*order, "seed")
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.directory / "report.html"
+
+    @property
+    def command(self) -> str:
+        """The command that repeats it."""
+        return command(self.paper, self.selection)
+
+    @cached_property
+    def counted(self) -> list[ClaimResult]:
+        """The rows of the worlds that were asked for: a claim has no more than one."""
+        return [item for item in self.judged if item.world in self.selection.worlds]
+
+    @cached_property
+    def elsewhere(self) -> list[ClaimResult]:
+        """The rows of other worlds: nothing was run for them."""
+        return [item for item in self.judged if item.world not in self.selection.worlds]
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many claims have a verdict, in the worlds that were asked for."""
+        return sum(item.finding.verdict is verdict for item in self.counted)
+
+    @cached_property
+    def counts(self) -> str:
+        """Verdicts and how many claims have each, in words."""
+        words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)
+        return f"Of {len(self.counted)} claims: {words}."

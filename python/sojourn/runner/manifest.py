@@ -1,0 +1,58 @@
+"""The manifest of a results folder: what was run, by which versions and command, whether it is done."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from sojourn import _core
+from sojourn.algorithms import digests
+from sojourn.errors import disk
+from sojourn.runner.point import Point
+from sojourn.runner.store import Store, write_whole
+from sojourn.spec.scenario import Scenario
+
+
+def command_line(command: Sequence[str]) -> str:
+    """Return `command` as one would type it: the command that repeats, or continues, a run."""
+    first = Path(command[0]).name if command else "sojourn"
+    return shlex.join([first, *command[1:]])
+
+
+def manifest(
+    scenario: Scenario, wanted: Sequence[Point], command: Sequence[str], world: str
+) -> dict[str, Any]:
+    """Return the manifest of a run that begins."""
+    return {
+        "name": scenario.name,
+        "version": _core.VERSION,
+        "core_version": _core.CORE_VERSION,
+        "aqms": list(dict.fromkeys(point.spec for point in wanted)),
+        "own": sorted({one for point in wanted for one in digests(point.plan_json)}),
+        "seeds": sorted({point.seed for point in wanted}),
+        "world": world,
+        "command": command_line(command),
+        "status": "running",
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "host": platform.node(),
+        "warnings": [],
+        "runs": [{"run_id": p.run_id, "aqm": p.spec, "seed": p.seed} for p in wanted],
+    }
+
+
+def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
+    """Write ``manifest.json``, whole or not at all."""
+    write_text(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
+
+
+def write_text(store: Store, name: str, text: str) -> None:
+    """Write a file of a results folder, whole or not at all."""
+    try:
+        write_whole(store.directory / name, text.encode())
+    except OSError as error:
+        raise disk(error, store.directory / name) from None

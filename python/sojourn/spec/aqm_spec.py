@@ -1,0 +1,66 @@
+"""Specs of algorithms: a name and its parameters as text, like ``red min_th 5p ecn``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.errors import InputError, from_core
+
+
+def aqm(name: str, **params: object) -> str:
+    """Return the canonical spec of an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        As ``sojourn list`` shows it, or ``file.py:Class``.
+    **params
+        Its parameters: numbers, booleans, or text with units.
+
+    Examples
+    --------
+    >>> aqm("droptail", limit="50p", overflow="head")
+    'droptail limit 50p overflow head'
+    """
+    words = [name]
+    for key, value in params.items():
+        words += [key, ("on" if value else "off") if isinstance(value, bool) else str(value)]
+    return canonical(" ".join(words))
+
+
+def canonical(spec: str) -> str:
+    """Return the canonical form of a spec; raise ``InputError`` if it is refused."""
+    try:
+        return parsed(spec)
+    except _core.SpecError as error:
+        raise from_core(error) from None
+
+
+def parsed(spec: str) -> str:
+    """Return the canonical form of a spec; raise the core's ``SpecError`` if it is refused."""
+    if (name := spec.partition(" ")[0]).endswith(".py"):
+        raise InputError(name, "names a file and no class in it", f"{name}:CLASS")
+    return _core.canonical(spec)
+
+
+def located(spec: str, folder: str) -> str:
+    """Return a spec of a scenario file with the path that it means: beside the file, else as it stands.
+
+    Examples
+    --------
+    >>> located("red min_th 5", "somewhere")
+    'red min_th 5'
+    """
+    name, space, rest = spec.strip().partition(" ")
+    path, colon, cls = name.rpartition(":")
+    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
+        return spec
+    return f"{short_path(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+
+
+def short_path(path: str) -> str:
+    """Return `path` from the working directory, if it lies below."""
+    relative = os.path.relpath(path)
+    return os.path.abspath(path) if relative.startswith("..") else relative  # noqa: PTH100

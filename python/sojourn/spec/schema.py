@@ -1,0 +1,353 @@
+"""The keys of a scenario file: one class a table, with what is allowed, what is the default, what it means.
+
+Quantities are text with units, kept in one canonical spelling. Tables are immutable and strict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    WithJsonSchema,
+    model_validator,
+)
+
+from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.spec.aqm_spec import located, parsed
+from sojourn.spec.units import (
+    Amount,
+    Bytes,
+    Capacity,
+    Frequency,
+    HowMany,
+    Limit,
+    Period,
+    Rate,
+    Span,
+    Start,
+    Wrong,
+    number,
+)
+
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Options = dict[str, str | int | bool]
+#: Where the file that is being read lies: what ``mine.py:Mine`` in it is beside.
+folder: ContextVar[str] = ContextVar("folder", default="")
+
+
+def _known_preset(word: str) -> str:
+    if word not in _core.CONVENTIONS:
+        near = _core.nearest(word, _core.CONVENTIONS)
+        raise Wrong(f"= {word!r} is not a preset", ", ".join(_core.CONVENTIONS), nearest=near)
+    return word
+
+
+def _canonical(spec: str) -> str:
+    return _read(located(spec, folder.get()), parsed)
+
+
+def _read(spec: str, read: Callable[[str], str]) -> str:
+    try:
+        return read(spec)
+    except _core.SpecError as error:
+        raise Wrong(
+            f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
+        ) from None
+    except InputError as error:
+        raise Wrong(f"= {spec!r}: {error.where} {error.problem}", error.allowed) from None
+
+
+def _canonical_marker(spec: str) -> str:
+    return _read(spec, _core.canonical_marker)
+
+
+Spec = Annotated[str, AfterValidator(_canonical)]
+Marker = Annotated[str, AfterValidator(_canonical_marker)]
+Conventions = Annotated[
+    str, AfterValidator(_known_preset), WithJsonSchema({"enum": _core.CONVENTIONS, "type": "string"})
+]
+
+
+class Table(BaseModel):
+    """A table of the TOML file: no key too many, no guessing of types, never changed afterwards."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
+    )
+
+
+class HostLinks(Table):
+    """Links between hosts and their router."""
+
+    rate: Rate = Field(description="of each link")
+    delay: Span | None = Field(None, description="one way, of each link")
+    delays: list[Span] | None = Field(None, min_length=1, description="host j uses entry j mod n")
+    nodes: Count | Literal["flow"] | None = Field(
+        None, description="number of hosts, flow i on host i mod nodes; 'flow': one host for each flow"
+    )
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.delay is None) == (self.delays is None):
+            raise Wrong(
+                "needs delay or delays, and not both" if self.delay else "has no delay", "delay or delays"
+            )
+        return self
+
+
+class Queue(Table):
+    """A finite queue and its algorithm."""
+
+    limit: Limit = Field(description="most that may wait; a limit in the algorithm's spec wins")
+    aqm: Spec = Field("droptail", description="algorithm and parameters, replaced by --aqm")
+    ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
+
+
+class Varying(Table):
+    """A rate that changes with time: drawn anew at regular times, or read from a file.
+
+    A ``.csv`` file has lines ``time,rate`` in seconds and bit/s, from time 0 on; the last rate stays.
+    Any other file has mahimahi's format: lines with the millisecond of each chance to send 1504 bytes,
+    over and over.
+    """
+
+    every: Period | None = Field(None, description="how often the rate is drawn")
+    rate: Capacity | None = Field(None, description="what it is drawn from")
+    file: str | None = Field(None, description="a trace, from the scenario's folder")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        drawn = self.every is not None and self.rate is not None
+        if drawn == (self.file is not None) or (self.every is None) != (self.rate is None):
+            raise Wrong("needs either every and rate, or file", "one of the two")
+        return self
+
+
+class Dumbbell(Table):
+    """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
+
+    rate: Rate = Field(description="of the bottleneck")
+    delay: Span = Field(description="of the bottleneck, one way")
+    capacity: Varying | None = Field(
+        None,
+        description="what R1-R2 carries, where that changes with time; `rate` then is what algorithms "
+        "that ask for the link's rate are told at first, and the rate of R2-R1",
+    )
+    access: HostLinks = Field(description="client side; unless told otherwise one host for each flow")
+    server: HostLinks = Field(description="server side; unless told otherwise one host for all")
+    reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: never full")
+
+
+class Link(Table):
+    """A link of any graph."""
+
+    from_: Word = Field(alias="from", description="node where it starts")
+    to: Word = Field(description="node where it ends")
+    rate: Rate
+    delay: Span = Field(description="propagation, one way")
+    capacity: Varying | None = Field(
+        None, description="what it carries from its start to its end, where that changes with time"
+    )
+    queue: Queue | None = Field(None, description="absent: never full")
+    duplex: bool = Field(True, description="the other direction exists too, with the same rate and delay")
+    reverse_queue: Queue | None = Field(None, description="of the other direction; absent: never full")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        if self.from_ == self.to:
+            raise Wrong(f"= {self.to!r} is where the link starts", "another node", "to")
+        if self.reverse_queue is not None and not self.duplex:
+            raise Wrong("is given, but duplex = false", "", "reverse_queue")
+        return self
+
+
+class Stagger(Table):
+    """A ramp: sources start some at a time."""
+
+    every: Start = Field(description="from one step to the next, drawn for each step")
+    by: Count = Field(1, description="sources a step; the first ones start without delay")
+
+
+class _Traffic(Table):
+    """What every kind of traffic has."""
+
+    name: Word = Field(description="in results")
+    count: Count = Field(1, description="number of sources")
+    direction: Literal["forward", "reverse"] = Field(
+        "forward", description="forward: from the clients to the servers (dumbbell only)"
+    )
+    access: HostLinks | None = Field(None, description="own links instead of the dumbbell's")
+    from_: Word | list[Word] | None = Field(None, alias="from", description="sending nodes, taken in turn")
+    to: Word | list[Word] | None = Field(None, description="receiving nodes, taken in turn")
+    start: Start = Field("0s", description="when each source starts")
+    stagger: Stagger | None = Field(None, description="a ramp of starts; absent: all of one step")
+    stop: Period | None = Field(None, description="when all stop; absent: never")
+    class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
+    marker: Marker | None = Field(
+        None, description="profile marker at each source, like 'token_bucket cir 1Mbit/s cbs 15kB'"
+    )
+
+
+class _TcpTraffic(_Traffic):
+    variant: str | None = Field(None, description="congestion control; see 'sojourn explain tcp'")
+    payload: Amount = Field(description="of a full packet, without headers, drawn for each packet")
+    header: Bytes = Field(description="added to every data packet on the wire")
+    ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
+    max_rate: Rate | None = Field(
+        None, description="most that each connection sends, headers included, as by a shaper; absent: no cap"
+    )
+    tcp: Options = Field(default_factory=dict, description="options; see 'sojourn explain tcp'")
+
+
+class Tcp(_TcpTraffic):
+    """TCP with endless data."""
+
+    kind: Literal["tcp"]
+
+
+class TcpShort(_TcpTraffic):
+    """TCP flows that arrive as a Poisson process, and end."""
+
+    kind: Literal["tcp-short"]
+    arrivals: Frequency = Field(description="flows per second")
+    size: Amount | None = Field(None, description="payload of each flow")
+    lifetime: Start | None = Field(None, description="how long each flow has new data to send")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.size is None) == (self.lifetime is None):
+            raise Wrong(
+                "needs size or lifetime" + (", and not both" if self.size else ""), "size or lifetime"
+            )
+        return self
+
+
+class TcpOnOff(_TcpTraffic):
+    """TCP whose application writes packets at a constant rate while on; exponential on and off times.
+
+    What TCP cannot send at once waits at the sender.
+    """
+
+    kind: Literal["tcp-onoff"]
+    rate: Rate = Field(description="of each source while on, headers included")
+    on: Period = Field(description="mean on time")
+    off: Period = Field(description="mean off time")
+    pareto: Annotated[float, Field(strict=False, gt=1, le=100)] | None = Field(
+        None, description="shape of Pareto on and off times; absent: they are exponential"
+    )
+
+
+class Web(_TcpTraffic):
+    """Sessions of people who look at pages; every object comes over a connection of its own (HTTP/1.0).
+
+    Objects travel in the traffic's direction, requests against it; `count` is the number of sessions.
+    """
+
+    kind: Literal["web"]
+    page_gap: Start = Field(description="from a page to the next one of the same session")
+    page_gap_from: Literal["end", "start"] = Field(
+        "end", description="of the page before: whether the gap counts from its last byte or its request"
+    )
+    pages: Count | None = Field(None, description="of a session; absent: without end")
+    objects: HowMany = Field("1", description="of a page, rounded up")
+    object_gap: Start = Field("0s", description="between the requests for two objects of a page")
+    size: Amount = Field(description="payload of an object")
+    patience: Start | None = Field(
+        None, description="an object that has not come this long after its request is given up; absent: never"
+    )
+    request: Bytes | None = Field(None, description="payload of a request; absent: one full packet")
+    respond: Literal["received", "acknowledged"] = Field(
+        "received",
+        description="when the server begins to answer: when the request reaches it, or (as ns-2's WebTraf) "
+        "when the client has its acknowledgement",
+    )
+
+
+class _Datagrams(_Traffic):
+    ecn: Literal["off", "ect0", "ect1"] = Field("off", description="what the packets say of ECN")
+
+
+class UdpCbr(_Datagrams):
+    """Datagrams at a constant rate."""
+
+    kind: Literal["udp-cbr"]
+    rate: Rate = Field(description="of each source")
+    size: Amount = Field(description="on the wire, drawn for each packet; the rate stays")
+    jitter: Annotated[float, Field(strict=False, ge=0, lt=1)] = Field(
+        0.0, description="each gap is multiplied by uniform(1 - jitter, 1 + jitter)"
+    )
+
+
+class UdpOnOff(_Datagrams):
+    """Datagrams at a constant rate while on; exponential on and off times."""
+
+    kind: Literal["udp-onoff"]
+    rate: Rate = Field(description="of each source while on")
+    size: Amount = Field(description="on the wire, drawn for each packet; bursts are counted in its mean")
+    on: Period = Field(description="mean on time")
+    off: Period = Field(description="mean off time")
+    pareto: Annotated[float, Field(strict=False, gt=1, le=100)] | None = Field(
+        None, description="shape of Pareto on and off times; absent: they are exponential"
+    )
+
+
+TcpTraffic = Tcp | TcpShort | TcpOnOff | Web
+Traffic = Annotated[Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff, Field(discriminator="kind")]
+
+
+class Measure(Table):
+    """Which queue the metrics are about."""
+
+    queue: str = Field(description="its link, like R3-R4")
+    aqms: Literal["here", "everywhere"] = Field(
+        "here", description="where the algorithm of a run (--aqm) goes: to this queue, or to every one"
+    )
+
+
+class Trace(Table):
+    """What is recorded besides the counters."""
+
+    interval: Period | Literal["off"] | None = Field(
+        None, description="of the samples of every queue; absent: 10ms, for runs over 1000s more"
+    )
+    drops: bool = Field(False, description="every drop at the measured queue")
+    cwnd: bool = Field(False, description="every change of a congestion window")
+
+
+class ScenarioFields(Table):
+    """The top-level keys of a scenario file."""
+
+    name: Word = Field(description="of the scenario, in results")
+    duration: Period = Field(description="end of the run")
+    warmup: Span = Field("0s", description="statistics start here")
+    conventions: Conventions = Field("default", description="preset of documented options")
+    note: str | None = Field(None, description="free text")
+    source: str | None = Field(None, description="where it comes from, free text")
+    dumbbell: Dumbbell | None = Field(None, description="the classic topology")
+    queue: Queue | None = Field(None, description="at the dumbbell's bottleneck")
+    link: list[Link] = Field(default_factory=list, description="any graph, instead of a dumbbell")
+    tcp: Options = Field(default_factory=dict, description="options of all TCP traffic")
+    traffic: list[Traffic] = Field(min_length=1, description="who sends")
+    measure: Measure | None = Field(None, description="needed where several links have queues")
+    trace: Trace = Field(default_factory=Trace)
+
+    _where: str = PrivateAttr("scenario")
+
+    @property
+    def where(self) -> str:
+        """The file it came from, for messages."""
+        return self._where
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """Warm-up and duration in seconds."""
+        return number("span", self.warmup) / 1e9, number("span", self.duration) / 1e9

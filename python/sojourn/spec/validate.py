@@ -1,0 +1,191 @@
+"""Whether the parts of a scenario fit together: what no single field can see.
+
+A flow to nowhere, a warm-up after the end. What only the core can judge (``min_th >= max_th``) is refused by
+the core's own ``check`` before anything runs.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from sojourn import _core
+from sojourn.spec.plan import interval, is_tcp, listed, queues, tcp_options, transport
+from sojourn.spec.schema import ScenarioFields, Traffic, Web
+from sojourn.spec.units import Wrong, draw, ends, frequency, number
+
+RESERVED = ("tcp", "udp")
+#: What metrics of one queue or class begin with: no traffic may have it.
+GROUPS = ("queues", "classes")
+MOST_FLOWS = 1_000_000
+MOST_SAMPLES = 10_000_000
+
+
+def check(scenario: ScenarioFields) -> None:
+    """Refuse a scenario whose parts do not fit together."""
+    warmup, duration = number("span", scenario.warmup), number("span", scenario.duration)
+    if warmup >= duration:
+        raise Wrong(
+            f"= {scenario.warmup!r} is not before the end",
+            f"less than duration = {scenario.duration}",
+            "warmup",
+        )
+    _check_topology(scenario)
+    _check_measure(scenario)
+    step = interval(scenario)
+    sampled = duration * len(queues(scenario))
+    if step is not None and sampled / step > MOST_SAMPLES:
+        least = -(-sampled // MOST_SAMPLES)
+        raise Wrong(
+            f"= {scenario.trace.interval!r} gives too many samples", f"at least {least}ns", "trace.interval"
+        )
+    flows, names = 0, set()
+    for i, traffic in enumerate(scenario.traffic):
+        place = f"traffic[{i + 1}]"
+        if traffic.name in names:
+            raise Wrong(f"= {traffic.name!r} is the name of another traffic too", "", f"{place}.name")
+        names.add(traffic.name)
+        others = {"tcp" if is_tcp(t) else "udp" for t in scenario.traffic if t is not traffic}
+        if traffic.name in RESERVED and (traffic.name in others or traffic.name != transport(traffic)):
+            raise Wrong(
+                f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic have it",
+                "another word",
+                f"{place}.name",
+            )
+        if traffic.name in GROUPS:
+            raise Wrong(
+                f"= {traffic.name!r} is reserved: metrics begin with it", "another word", f"{place}.name"
+            )
+        flows += traffic.count
+        if flows > MOST_FLOWS:
+            raise Wrong(
+                f"= {traffic.count} makes {flows} flows", f"at most {MOST_FLOWS} flows", f"{place}.count"
+            )
+        _check_traffic(scenario, traffic, place, duration)
+
+
+def _check_topology(scenario: ScenarioFields) -> None:
+    if scenario.dumbbell is not None:
+        if scenario.link:
+            raise Wrong("is given beside [dumbbell]", "one topology", "link")
+        if scenario.queue is None:
+            raise Wrong("is missing: the bottleneck needs a limit", '[queue] limit = "100p"', "queue")
+        return
+    if not scenario.link:
+        raise Wrong("is missing", "[dumbbell], or [[link]] tables", "dumbbell")
+    if scenario.queue is not None:
+        raise Wrong("belongs to a dumbbell", "queue = { ... } in a [[link]]", "queue")
+    seen = set()
+    for i, link in enumerate(scenario.link):
+        for pair in [(link.from_, link.to), (link.to, link.from_)][: 2 if link.duplex else 1]:
+            if pair in seen:
+                raise Wrong(
+                    f"is a second link from {pair[0]} to {pair[1]}", "duplex = false", f"link[{i + 1}]"
+                )
+            seen.add(pair)
+
+
+def _check_measure(scenario: ScenarioFields) -> None:
+    names = list(queues(scenario))
+    if not names:
+        raise Wrong("has no queue: nothing to measure", "queue = { limit = ... } in a [[link]]", "link")
+    if scenario.measure is None:
+        if scenario.dumbbell is None and len(names) > 1:
+            raise Wrong("is missing: there are several queues", ", ".join(names), "measure.queue")
+    elif scenario.measure.queue not in names:
+        name = scenario.measure.queue
+        near = _core.nearest(name, names)
+        raise Wrong(f"= {name!r} is not a queue", ", ".join(names), "measure.queue", near)
+
+
+def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, duration: int) -> None:
+    for key, least in (("payload", 1), ("header", 0), ("ack", 1), ("size", 1), ("request", 1)):
+        word = getattr(traffic, key, None)
+        if word is None or (is_tcp(traffic) and key == "size"):
+            continue
+        sizes = draw(word, "bytes")
+        least = least if "constant" in sizes else 0
+        for value in ends(sizes):
+            if ("constant" in sizes and value != int(value)) or not least <= value <= 65535:
+                raise Wrong(
+                    f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
+                )
+    size = getattr(traffic, "size", None)
+    if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
+        raise Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
+    if traffic.kind == "web":
+        _check_web(traffic, place)
+    if traffic.kind == "tcp-short" and traffic.stagger is not None:
+        raise Wrong("is for sources that are there", "arrivals say when flows come", f"{place}.stagger")
+    start = min(ends(draw(traffic.start, "span")), default=0)
+    if start >= duration:
+        raise Wrong(
+            f"= {traffic.start!r} is not before the end", f"before {scenario.duration}", f"{place}.start"
+        )
+    if traffic.stop is not None and number("span", traffic.stop) <= start:
+        raise Wrong(f"= {traffic.stop!r} is not after start", f"after {traffic.start}", f"{place}.stop")
+    if traffic.kind == "tcp-short" and frequency(traffic.arrivals) * duration / 1e9 > 10 * MOST_FLOWS:
+        raise Wrong(f"= {traffic.arrivals!r} makes too many flows", "at most 10 million", f"{place}.arrivals")
+    if is_tcp(traffic):
+        tcp_options(scenario, traffic, place)  # type: ignore[arg-type]
+    if scenario.dumbbell is not None:
+        for key in ("from", "to"):
+            if getattr(traffic, "from_" if key == "from" else key) is not None:
+                raise Wrong(
+                    "is for graphs", 'direction = "forward" or "reverse" in a dumbbell', f"{place}.{key}"
+                )
+    else:
+        _check_route(scenario, traffic, place)
+
+
+def _check_web(web: Web, place: str) -> None:
+    if max(ends(draw(web.objects, "howmany"))) <= 0:
+        raise Wrong(f"= {web.objects!r} is no page", "1 or more", f"{place}.objects")
+    if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
+        raise Wrong(f"= {web.page_gap!r} asks for all pages at once", "a gap", f"{place}.page_gap")
+
+
+def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> None:
+    if traffic.access is not None:
+        raise Wrong("belongs to a dumbbell", "links of its own in the graph", f"{place}.access")
+    if traffic.direction != "forward":
+        raise Wrong("belongs to a dumbbell", "from and to, the other way round", f"{place}.direction")
+    nodes = sorted({node for link in scenario.link for node in (link.from_, link.to)})
+    ends_of = {"from": listed(traffic.from_), "to": listed(traffic.to)}
+    for key, names in ends_of.items():
+        if not names:
+            raise Wrong("is missing", ", ".join(nodes), f"{place}.{key}")
+        for name in names:
+            if name not in nodes:
+                near = _core.nearest(name, nodes)
+                raise Wrong(f"= {name!r} is not a node", ", ".join(nodes), f"{place}.{key}", near)
+    every = traffic.kind == "web"
+    for source, target in _pairs(ends_of["from"], ends_of["to"], traffic.count, every):
+        if source == target:
+            raise Wrong(f"= {target!r} is where it comes from", "another node", f"{place}.to")
+        for a, b, what in [(source, target, "packets"), (target, source, "acknowledgements")]:
+            if (what == "packets" or is_tcp(traffic)) and b not in _reachable(scenario, a):
+                raise Wrong(f"= {target!r}: no way for {what} from {a} to {b}", "linked nodes", f"{place}.to")
+
+
+def _pairs(sources: list[str], targets: list[str], count: int, every: bool) -> Iterator[tuple[str, str]]:
+    """Yield the (sender, receiver) pairs that occur, each once."""
+    if every:
+        return iter(sorted({(a, b) for a in sources for b in targets}))
+    seen = {(sources[i % len(sources)], targets[i % len(targets)]) for i in range(min(count, 100_000))}
+    return iter(sorted(seen))
+
+
+def _reachable(scenario: ScenarioFields, start: str) -> set[str]:
+    onward: dict[str, list[str]] = {}
+    for link in scenario.link:
+        onward.setdefault(link.from_, []).append(link.to)
+        if link.duplex:
+            onward.setdefault(link.to, []).append(link.from_)
+    found, todo = {start}, deque([start])
+    while todo:
+        for node in onward.get(todo.popleft(), []):
+            if node not in found:
+                found.add(node)
+                todo.append(node)
+    return found
