@@ -9,7 +9,7 @@ use crate::{
     Cause, Class, Context, Limit, PacketView, Param, Random, Range, Scheduler, Spec, SpecError, Time, Token,
     config::{config, meaning},
     droptail::DropTail,
-    scheduler::{Bank, End, EventSink, Fate, prefixed},
+    scheduler::{Bank, End, EventSink, Outcome, prefixed},
 };
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -152,7 +152,7 @@ impl Bands {
     ) {
         match self.nested[index] {
             None => self.bank.refuse(now, index, token, packet, rng, events),
-            Some(_) => events(token, Fate::Dropped(Cause::Overflow)),
+            Some(_) => events(token, Outcome::Dropped(Cause::Overflow)),
         }
     }
 

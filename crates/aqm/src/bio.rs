@@ -3,7 +3,7 @@
 //! queue.
 //!
 //! What RIO is to RED: out packets are to be gone before an in packet is touched. But the out
-//! probability hears of in packets too: where these alone hold the queue above `max_out` it climbs to 1 and
+//! probability counts in packets too: where these alone hold the queue above `max_out` it climbs to 1 and
 //! stays there, which is what its authors found.
 //!
 //! # When it decides

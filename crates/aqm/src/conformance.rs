@@ -225,7 +225,7 @@ impl Harness {
         self.queue.push_back(packet);
     }
 
-    /// The transmitter takes the next packet that the algorithm lets go.
+    /// The transmitter takes the next packet that the algorithm does not drop.
     pub fn depart(&mut self) {
         let was_busy = core::mem::replace(&mut self.busy, false);
         let mut drops = 0;

@@ -31,7 +31,7 @@ use crate::{
     config::{Fields, choice, config},
     droptail::DropTail,
     pi2::{Control, Controller, Decision, of_control},
-    scheduler::{Bank, Discipline, End, EventSink, Fate, is_a_scheduler},
+    scheduler::{Bank, Discipline, End, EventSink, Outcome, is_a_scheduler},
     schema,
     units::Size,
 };
@@ -222,22 +222,22 @@ impl DualPi2 {
     }
 
     /// What happens to a departing packet of L; `None` lets it go.
-    fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Fate> {
+    fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Outcome> {
         let coupled = self.coupled();
         if coupled >= 1.0 && !self.cap && self.draws[L].hits(self.controller.classic(), rng) {
-            return Some(Fate::Dropped(Cause::Early));
+            return Some(Outcome::Dropped(Cause::Early));
         }
         let p = self.ramp(delay).max(coupled);
-        self.draws[L].hits(p, rng).then_some(Fate::Marked(Cause::Early))
+        self.draws[L].hits(p, rng).then_some(Outcome::Marked(Cause::Early))
     }
 
     /// What happens to a departing packet of C.
-    fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Fate> {
+    fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Outcome> {
         if !self.draws[C].hits_squared(self.controller.p_prime, rng) {
             return None;
         }
         let marks = packet.ecn != Ecn::NotEct && self.controller.classic() < self.p_c_max;
-        Some(if marks { Fate::Marked(Cause::Early) } else { Fate::Dropped(Cause::Early) })
+        Some(if marks { Outcome::Marked(Cause::Early) } else { Outcome::Dropped(Cause::Early) })
     }
 
     fn delay(&self, now: Time, index: usize) -> f64 {
@@ -265,15 +265,15 @@ impl Scheduler for DualPi2 {
     fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         while let Some(index) = self.turn() {
             let (token, packet) = self.bank.pop(index)?;
-            let fate = if index == L {
+            let outcome = if index == L {
                 self.decide_scalable(now.since(packet.arrived).as_secs_f64(), rng)
             } else {
                 self.decide_classic(&packet, rng)
             };
-            if let Some(fate) = fate {
-                events(token, fate);
+            if let Some(outcome) = outcome {
+                events(token, outcome);
             }
-            if !matches!(fate, Some(Fate::Dropped(_))) {
+            if !matches!(outcome, Some(Outcome::Dropped(_))) {
                 self.account(index, packet.bytes);
                 return Some((token, packet.bytes));
             }

@@ -211,7 +211,7 @@ impl Fred {
         }
     }
 
-    /// The fate of a packet of a flow that is within its limits.
+    /// The outcome of a packet of a flow that is within its limits.
     fn decide(&mut self, packet: &PacketView, flow: Record, rng: &mut dyn Random) -> Verdict {
         let avg = self.average.avg;
         if avg < self.config.min_th {

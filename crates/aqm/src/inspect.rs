@@ -9,7 +9,7 @@
 //! goes.
 
 use crate::{
-    Aqm, Cause, Class, Contents, Ecn, Fate, FlowId, Limit, PacketView, QueueView, Random, Scheduler, Span,
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, Outcome, PacketView, QueueView, Random, Scheduler, Span,
     Stream, Time, Token, Verdict,
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
@@ -275,7 +275,7 @@ fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView) {
 }
 
 /// Outcomes are not of interest here.
-fn unheard(_: Token, _: Fate) {}
+fn unheard(_: Token, _: Outcome) {}
 
 #[inline(never)]
 fn arrival_at_scheduler(

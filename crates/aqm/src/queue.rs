@@ -1,4 +1,4 @@
-//! [`Fifo`]: a first-in, first-out queue that owns its packets and leaves their fate to an algorithm.
+//! [`Fifo`]: a first-in, first-out queue that owns its packets and asks an algorithm which to drop or mark.
 
 use crate::{
     Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView, Span, Stream,

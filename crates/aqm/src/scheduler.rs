@@ -18,7 +18,7 @@ pub struct Token(pub u64);
 
 /// What became of a packet other than departing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// It is gone: the token may be used again.
     Dropped(Cause),
     /// It is marked CE and stays, or is just departing.
@@ -26,12 +26,12 @@ pub enum Fate {
 }
 
 /// Receives every drop and mark.
-pub type EventSink<'a> = &'a mut dyn FnMut(Token, Fate);
+pub type EventSink<'a> = &'a mut dyn FnMut(Token, Outcome);
 
 /// Several queues, one limit, and an order between them.
 ///
 /// `now` never runs backwards. Every packet given to [`Scheduler::enqueue`] comes out exactly once: from
-/// [`Scheduler::dequeue`], or with [`Fate::Dropped`] through `events`, then or later.
+/// [`Scheduler::dequeue`], or with [`Outcome::Dropped`] through `events`, then or later.
 pub trait Scheduler: Send {
     /// A packet arrives. Every packet that is dropped for it, or it itself, is reported.
     fn enqueue(
@@ -301,7 +301,7 @@ impl Bank {
         rng: &mut dyn Random,
         events: EventSink,
     ) {
-        events(token, Fate::Dropped(Cause::Overflow));
+        events(token, Outcome::Dropped(Cause::Overflow));
         ask!(self, index, |aqm, view| {
             aqm.on_drop(now, packet, Cause::Overflow, view);
             aqm.on_refused(now, packet, view, rng);
@@ -324,19 +324,19 @@ impl Bank {
             Verdict::Pass => {}
             Verdict::Mark(cause) => {
                 view.ecn = Ecn::Ce;
-                events(token, Fate::Marked(cause));
+                events(token, Outcome::Marked(cause));
             }
             Verdict::Drop(cause) => {
-                events(token, Fate::Dropped(cause));
+                events(token, Outcome::Dropped(cause));
                 self.idle_again(now, index);
                 return false;
             }
             Verdict::DropBoth { victim, cause } => {
                 let place = self.place(index, victim);
                 if let Some((other, _)) = self.remove(index, place) {
-                    events(other, Fate::Dropped(cause));
+                    events(other, Outcome::Dropped(cause));
                 }
-                events(token, Fate::Dropped(cause));
+                events(token, Outcome::Dropped(cause));
                 self.idle_again(now, index);
                 return false;
             }
@@ -350,7 +350,7 @@ impl Bank {
         let line = &self.queues[index].line;
         let place = if end == End::Head { line.head } else { line.tail };
         let Some((token, packet)) = self.remove(index, place) else { return 0 };
-        events(token, Fate::Dropped(Cause::Overflow));
+        events(token, Outcome::Dropped(Cause::Overflow));
         ask!(self, index, |aqm, view| aqm.on_drop(now, &packet, Cause::Overflow, view));
         u64::from(packet.bytes)
     }
@@ -361,7 +361,7 @@ impl Bank {
         self.remove(index, head)
     }
 
-    /// The next packet of a queue that its algorithm lets go.
+    /// The next packet of a queue that its algorithm does not drop.
     pub(crate) fn take(
         &mut self,
         now: Time,
@@ -372,9 +372,9 @@ impl Bank {
         while let Some((token, packet)) = self.pop(index) {
             match ask!(self, index, |aqm, view| aqm.on_departure(now, &packet, view, rng)) {
                 Verdict::Pass => {}
-                Verdict::Mark(cause) => events(token, Fate::Marked(cause)),
+                Verdict::Mark(cause) => events(token, Outcome::Marked(cause)),
                 Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                    events(token, Fate::Dropped(cause));
+                    events(token, Outcome::Dropped(cause));
                     continue;
                 }
             }

@@ -3,7 +3,7 @@
 use crate::queueing::{N, dequeue, enqueue, probe};
 use crate::schedulers::build;
 use crate::support::{at, context, near};
-use sojourn_aqm::{Cause, Ecn, Fate, Limit, Scheduler, Stream};
+use sojourn_aqm::{Cause, Ecn, Limit, Outcome, Scheduler, Stream};
 
 /// p' as wanted, by one update with a C head of the delay that this takes; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
@@ -25,8 +25,8 @@ fn dualpi2_v1_couples_classic_and_scalable() {
     }
 }
 
-const EARLY_MARK: Fate = Fate::Marked(Cause::Early);
-const EARLY_DROP: Fate = Fate::Dropped(Cause::Early);
+const EARLY_MARK: Outcome = Outcome::Marked(Cause::Early);
+const EARLY_DROP: Outcome = Outcome::Dropped(Cause::Early);
 
 #[test]
 fn dualpi2_v3_ramp_of_the_scalable_queue() {
@@ -48,7 +48,7 @@ fn dualpi2_v3_ramp_of_the_scalable_queue() {
 #[test]
 fn dualpi2_signals_each_class_its_way() {
     // L: k p' by one draw. C: p'^2 by two, marked below p_c_max, dropped above or without ECN.
-    for (p_prime, ecn, numbers, fate) in [
+    for (p_prime, ecn, numbers, outcome) in [
         (0.2, Ecn::Ect1, &[0.399][..], Some(EARLY_MARK)),
         (0.2, Ecn::Ect1, &[0.401], None),
         (0.2, Ecn::Ce, &[0.399], Some(EARLY_MARK)),
@@ -62,10 +62,10 @@ fn dualpi2_signals_each_class_its_way() {
     ] {
         let mut dual = dual(p_prime, "");
         enqueue(&mut *dual, 10.0, &[(0, 0, 1000, ecn)]);
-        let (token, fates) = dequeue(&mut *dual, 10.0, numbers);
+        let (token, outcomes) = dequeue(&mut *dual, 10.0, numbers);
         let place = format!("{p_prime} {ecn:?} {numbers:?}");
-        assert_eq!(fates, fate.map(|fate| (0, fate)).into_iter().collect::<Vec<_>>(), "{place}");
-        assert_eq!(token.is_none(), fate == Some(EARLY_DROP), "{place}");
+        assert_eq!(outcomes, outcome.map(|outcome| (0, outcome)).into_iter().collect::<Vec<_>>(), "{place}");
+        assert_eq!(token.is_none(), outcome == Some(EARLY_DROP), "{place}");
     }
     let mut capped = dual(0.6, "overload cap");
     near(probe(&*capped, "p_prime"), 0.5, "capped at 1/k");

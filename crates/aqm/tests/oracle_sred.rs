@@ -116,5 +116,5 @@ fn the_formulas_of_ott_lakshman_and_wong() {
         (0..4).for_each(|i| total[i] += tally[i]);
     }
     assert_eq!(total.iter().sum::<u32>(), 1_000_000);
-    assert!(total.iter().all(|n| *n > 5000), "every fate is common: {total:?}");
+    assert!(total.iter().all(|n| *n > 5000), "every outcome is common: {total:?}");
 }

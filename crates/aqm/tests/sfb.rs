@@ -163,7 +163,7 @@ fn an_innocent_flow_is_distinguished() {
                 bench.aqm.on_arrival(at(0.0), &of(flow), &queue, &mut rng);
             }
         }
-        assert_eq!(bench.probe("p"), 1.0, "three flows that never let go");
+        assert_eq!(bench.probe("p"), 1.0, "three flows that never slow down");
         arrive(&mut bench, 0.0, of(3), &[0.999]);
         harmed += u32::from(bench.probe("p") > 0.0);
     }
