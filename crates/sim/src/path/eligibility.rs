@@ -41,7 +41,7 @@ pub enum SlowPathReason {
     SharedAccess,
     /// The sender's own link has a queue.
     QueueAtSender,
-    /// Other packets enter, or a queue is, on the way from the measured queue back to the sender.
+    /// Behind the measured queue, up to the sender, is another queue or a link that other packets enter.
     SharedPath,
 }
 

@@ -173,7 +173,7 @@ impl Port {
         }
     }
 
-    /// A timer is due.
+    /// The timer of the algorithm expires.
     pub(crate) fn on_timer(&mut self, now: u64) {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.on_timer(now),

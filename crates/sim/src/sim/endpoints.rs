@@ -101,10 +101,10 @@ impl Simulation {
             let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
             waits = may_wait && !at_once && !was_held;
-            let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-            connection.receiver.hold(NonZero::new(if waits { due } else { 0 }));
+            let time = tcp.options.expiry(at, tcp.options.delayed_ack);
+            connection.receiver.hold(NonZero::new(if waits { time } else { 0 }));
             if waits {
-                clock.calendar.push(Event::new(due, due - at, EventKind::DelayedAck, number));
+                clock.calendar.push(Event::new(time, time - at, EventKind::DelayedAck, number));
             }
         }
         if !waits {
@@ -171,8 +171,8 @@ impl Simulation {
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
         rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), now);
-        if let Some(due) = connection.sender.take_jitter_timer() {
-            clock.calendar.push(Event::new(due, due - now, EventKind::Release, number));
+        if let Some(time) = connection.sender.take_jitter_timer() {
+            clock.calendar.push(Event::new(time, time - now, EventKind::Release, number));
         }
         if !released.is_empty() {
             self.send_released(now, number);
@@ -220,8 +220,8 @@ impl Simulation {
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
         let Some(shaper) = connection.shaper() else { return };
         if !shaper.is_free(now) {
-            if let Some(due) = shaper.wait(segment) {
-                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+            if let Some(time) = shaper.wait(segment) {
+                clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
             }
             return;
         }
@@ -245,9 +245,9 @@ impl Simulation {
         let mut packet = Packet::default();
         connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
         if let Some(shaper) = connection.shaper() {
-            let due = shaper.leave(now, packet.bytes);
+            let time = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
-                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+                clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
             }
         }
         self.forward(now, packet);

@@ -54,7 +54,7 @@ pub struct Control {
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
-/// At least so many events lie between two adaptations of the calendar, except at the start, when the number
+/// The least number of events between two adaptations of the calendar, except at the start, when the number
 /// of pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
 
@@ -174,7 +174,7 @@ impl Simulation {
     /// Run to the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets were lost count of.
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets appeared or vanished.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {
@@ -249,7 +249,8 @@ impl Simulation {
                     }
                     calendar.push_timer(Event::new(first, first, EventKind::Source, flow));
                 }
-                hosts.groups[number as usize].routes = Vec::new(); // no other flow comes, and there may be very many
+                // No other flow will need them, and there may be very many.
+                hosts.groups[number as usize].routes = Vec::new();
             }
             if let Some(stop) = traffic.stop {
                 calendar.push_timer(Event::new(stop, u64::MAX, EventKind::Stop, OF_GROUP | number));

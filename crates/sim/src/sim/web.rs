@@ -5,7 +5,7 @@
 //! page:    the first object is requested at once, each other one object_gap after the one before it
 //! object:  a request of one packet, client to server; then the object, server to client, over the same
 //!          opened connection: here a second one without SYN, since each direction has a window of its own
-//! end:     of an object when its last byte is at the client (or it was given up), of a page with its last object
+//! end:     of an object: its last byte is at the client, or it was given up; of a page: that of its last object
 //! next:    page_gap after the end of the page (or after its start)
 //! ```
 //!
