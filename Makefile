@@ -40,6 +40,8 @@ stress: build ## The tests with real packets, RUNS times (20), beside two busy l
 rust: ## Rust only: its lints and its tests
 	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
+	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	+cargo package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
 
 programs: build # whose instructions are counted
 	+cargo build --package sojourn-sim --examples --release --locked --quiet

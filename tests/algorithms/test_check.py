@@ -35,7 +35,7 @@ class Sound(sojourn.Aqm):
 
 
 class Undescribed(Sound):
-    """Has a parameter of which nobody knows what it is."""
+    """Has a parameter without a description."""
 
     gain = sojourn.Param(1.0)
 
@@ -52,7 +52,7 @@ class Misspelt(Sound):
     share = sojourn.Param(
         derived="0.05, unless written", min=0, max=1, doc="Share that goes", source="a guess"
     )
-    gain = sojourn.Param(0.1 + 0.2, min=0, doc="Gain that nobody uses", source="a guess")
+    gain = sojourn.Param(0.1 + 0.2, min=0, doc="An unused gain", source="a guess")
     made = itertools.count()
 
     def start(self) -> None:
@@ -94,7 +94,7 @@ class Narrow(Sound):
 
 
 class Zeno(Sound):
-    """Wants to be called at once, for ever."""
+    """Asks for a timer at the present time, without end."""
 
     def next_timer(self) -> float:
         return getattr(self, "due", 10**6)

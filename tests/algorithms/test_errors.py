@@ -191,7 +191,7 @@ DURING = {
         "pass",
         "m.py:Mine.probe gave a name that probes does not declare",
     ),
-    "has a parameter that nobody set": (
+    "has a parameter that is not set": (
         "on_idle(self, now): pass\n    p = sojourn.Param(derived='something')\n"
         "    def on_offered(self, now, packet, queue)",
         "self.p + 1",

@@ -215,7 +215,7 @@ def test_a_script_may_hold_class_and_runs(mine: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "['script.py:Mine p 0.5']\n"), done.stderr
 
 
-def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mine: Path) -> None:
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_continues(mine: Path) -> None:
     long = SMALL.replace('"6s"', '"2000s"').replace('"2s"', '"1s"', 1)
     (mine.parent / "long.toml").write_text(long)
     mine.write_text("import os\n" + MINE.replace('print("late", now)', 'print("late", os.getpid())'))

@@ -4,7 +4,7 @@ Most commands run in the process of the tests. A few start the program: those ab
 streams and limits of the system, and those that compare both ways.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
-of a file left out; polars imported before it is needed.
+of a file left out; polars imported before it is needed; a manifest without arguments.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Mutants (each was put into ``worlds/fluid/mgt.py`` and seen to fail here): the past read one step late; the
 growth not divided by the round-trip time; a full step for the half one at the end of Heun's; losses of
-the buffer left out of what senders see; drops left in the queue; an idle queue that goes on falling.
+the buffer left out of what senders see; drops left in the queue; an idle queue that continues to fall.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def test_packets_are_conserved():
     assert waiting == pytest.approx(found.queue[:, 0], abs=2.0)
 
 
-def test_an_idle_queue_stands_still():
+def test_an_idle_queue_does_not_move():
     """PI with its target at 0 moves only while the queue moves, so not once it is empty."""
     found = integrate(
         Flows(20, 0.1, stop=5), Link(RATE, LIMIT), law("pi q_ref 0 a 0.002 b 0.0019", place(), 500), 10, 0.01

@@ -1,4 +1,4 @@
-"""A scenario in the fluid world: what it becomes, what comes out, what is null, what is refused.
+"""A scenario in the fluid world: its equations, its results, null metrics, refusals.
 
 Mutants (each was seen to fail here): an access delay counted one way; drops counted that were marks;
 flows of a class that share one row; a null metric left at 0; the id of a fluid run equal to that of a

@@ -130,7 +130,7 @@ def test_out_packets_are_seen_where_they_wait():
     assert any(0 < one < every for one, every in both)
 
 
-def test_drops_are_told_apart_by_cause_and_levels_by_samples():
+def test_drops_are_distinguished_by_cause_and_levels_by_samples():
     where = short(scenario("bio-case1"))
     found = record(where, Arm("", where, "red", red(40)).spec)
     values = measures.measure(found)

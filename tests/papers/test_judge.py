@@ -122,7 +122,7 @@ def test_times_never_reached_are_compared_by_a_sign_test():
     won = check.judge(censored(0, 10))
     assert won.verdict is R
     assert won.effect == 1.0
-    assert "so in 10 of 10" in won.reason
+    assert "so in 10 of the 10" in won.reason
     assert check.judge(censored(10, 0)).verdict is N
     both = check.judge(censored(10, 10))
     assert both.verdict is U

@@ -134,7 +134,7 @@ def series(**columns: Sequence[float]) -> pl.DataFrame:
     )
 
 
-def test_blues_rises_and_falls_are_told_by_the_queue():
+def test_blues_rises_and_falls_are_recognized_by_the_queue():
     good = series(p=[0, 0.2, 0.2, 0.18], queue_packets=[100, 119, 0, 5])
     found = measures._blue(good, None)  # type: ignore[arg-type]
     assert (found["rises"], found["falls"]) == (1, 1)
@@ -188,7 +188,7 @@ def test_the_highest_spread_is_counted_over_metrics():
     assert Highest(columns, "b").judge(samples).verdict is N
 
 
-def test_a_probability_that_never_moves_says_nothing_about_when_it_does():
+def test_a_probability_that_never_moves_leaves_the_time_of_its_moves_open():
     check = find("ldc2002").checks["LDC-27"]
 
     def judge(rises: int, wrong: int) -> Verdict:

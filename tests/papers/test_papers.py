@@ -96,7 +96,7 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
     return Paper(
         id="x",
         title="A paper",
-        citation="Nobody, 2000",
+        citation="Author, 2000",
         data=data,
         experiments=[
             Experiment(
@@ -228,18 +228,16 @@ def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert answer(R, R) == "Yes."
     assert answer(N) == "No."
     assert answer(R, N) == "In part: 1 of 2 claims hold."
-    assert answer(R, U) == "As far as it is decided (1 of 2 claims are not): Yes."
-    assert answer(U) == "Not decided."
+    assert answer(R, U) == "From the decided claims (1 of 2 are undecided): Yes."
+    assert answer(U) == "Undecided."
     more = dataclasses.replace(question, holds="Yes: by far, at all loads.", mixed="One of the two.")
     rows = [ClaimResult(first.claim, Finding(verdict), "simulated") for verdict in (R, U, N)]
     assert more.answer(rows[:1]) == "Yes: by far, at all loads."
-    assert more.answer(rows[:2]) == "As far as it is decided (1 of 2 claims are not): Yes."
+    assert more.answer(rows[:2]) == "From the decided claims (1 of 2 are undecided): Yes."
     assert more.answer(rows[::2]) == "One of the two."
-    assert (
-        more.answer(rows) == "As far as it is decided (1 of 3 claims are not): In part: 1 of 2 claims hold."
-    )
+    assert more.answer(rows) == "From the decided claims (1 of 3 are undecided): In part: 1 of 2 claims hold."
     few = ClaimResult(first.claim, Finding(U, leans=R), "simulated")
-    assert more.answer([few, rows[1]]) == "Not decided; few seeds say: Yes."
+    assert more.answer([few, rows[1]]) == "Undecided; the few seeds tend to: Yes."
 
 
 def test_the_summary_has_a_row_a_claim_and_world(result: Reproduction):
@@ -277,7 +275,7 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_claim_that_rests_on_an_assumption_is_judged_under_another_reading(name: str):
-    """Without runs: what each reading repeats, renames or calculates otherwise, and who looks at it."""
+    """Without runs: what each reading repeats, renames or calculates otherwise, and which checks use it."""
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
@@ -308,7 +306,7 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
 
 
 def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
-    """In the same scenarios, under the same seeds; no claim hears of them."""
+    """In the same scenarios, under the same seeds; no claim uses them."""
     joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
     assert joined.claims.equals(result.claims)
     extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")

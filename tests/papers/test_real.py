@@ -68,7 +68,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
             self.done += 1
             short = case.scenario.with_(duration="25s", warmup="10s")
             (outcome,) = execute([Point(short, case.spec, case.seed)], None, 1, None, self.reduce)
-            late = ["the host could not keep up: late", "the machine stood still: the gateway"]
+            late = ["the host could not keep up: late", "the machine stalled: the gateway"]
             doubts = ["a doubt", *(late if case.seed == 2 else ())]
             return [(self.done - 1, Made(outcome.record.data, outcome.metrics, doubts))]
 

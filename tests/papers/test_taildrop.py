@@ -1,7 +1,7 @@
 """The taildrop paper: its settings, its networks, what is measured, its checks on made-up samples.
 
 Mutants (each was seen to fail a test here): P(N > n) that counts runs of n; runs counted by their packets;
-delays on the way back; packets of one size in ns-2's network; the share of time above max_th over the
+delays on the reverse path; packets of one size in ns-2's network; the share of time above max_th over the
 warm-up too; lifetimes of the flows that end alone; tail drop's goodput taken at the nearest buffer;
 thresholds rounded down.
 """
@@ -100,7 +100,7 @@ def test_computed_claims():
 
 
 @pytest.mark.parametrize("name", [TESTBED, FTP, WEB])
-def test_delays_act_on_the_way_there(name: str):
+def test_delays_act_on_the_forward_path(name: str):
     load = 16 if name != WEB else 800
     plan = scenario(name, load).plan()
     links = {(link["from"], link["to"]): link for link in plan["topology"]["graph"]}
@@ -197,7 +197,7 @@ def test_goodput_is_alike_if_no_pair_differs_by_more_than_the_margin():
     assert verdict("TD-01", tcp_goodput=lambda who, n: 8.0 if (who, n) == ("TD", 64) else 8.4) is N
 
 
-def test_a_concave_loss_curve_is_told_from_a_convex_one():
+def test_a_concave_loss_curve_is_distinguished_from_a_convex_one():
     loss = {"udp.drop_ratio": lambda _who, n: 0.01 * n**0.5}
     assert verdict("TD-32", **loss) is R
     assert verdict("TD-10", **loss) is R

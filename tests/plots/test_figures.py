@@ -7,6 +7,7 @@ sample; `queue_traces` drawing the last seed; `bars` showing an unknown mean as 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 import json
@@ -122,6 +123,15 @@ FIGURES: dict[str, Callable[[], str]] = {
 }
 
 
+#: Figures are drawn once where nothing else is asked for, and in one worker.
+pytestmark = pytest.mark.xdist_group("figures")
+
+
+@functools.cache
+def drawn(name: str) -> str:
+    return FIGURES[name]()
+
+
 @pytest.fixture(params=FIGURES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -132,11 +142,11 @@ def texts(svg: str) -> list[str]:
 
 
 def test_the_same_bytes_twice(name: str) -> None:
-    assert FIGURES[name]() == FIGURES[name]()
+    assert FIGURES[name]() == drawn(name)
 
 
 def test_the_same_bytes_under_other_settings(name: str) -> None:
-    expected = FIGURES[name]()
+    expected = drawn(name)
     with mpl.rc_context(
         {"font.size": 20, "svg.fonttype": "path", "xtick.direction": "inout", "svg.hashsalt": "x"}
     ):
@@ -145,7 +155,7 @@ def test_the_same_bytes_under_other_settings(name: str) -> None:
 
 
 def digests() -> dict[str, str]:
-    return {key: hashlib.sha256(make().encode()).hexdigest() for key, make in FIGURES.items()}
+    return {key: hashlib.sha256(drawn(key).encode()).hexdigest() for key in FIGURES}
 
 
 @pytest.mark.parametrize("seed", ["0", "4711"])
@@ -166,7 +176,7 @@ def test_the_same_bytes_in_another_process(seed: str) -> None:
 
 
 def test_is_one_accessible_element(name: str) -> None:
-    svg = FIGURES[name]()
+    svg = drawn(name)
     root = ET.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert root.get("role") == "img"
@@ -176,7 +186,7 @@ def test_is_one_accessible_element(name: str) -> None:
 
 
 def test_touches_nothing_around_it(name: str) -> None:
-    svg = FIGURES[name]()
+    svg = drawn(name)
     assert "<style" not in svg
     assert "<script" not in svg
     assert "<metadata" not in svg
@@ -188,11 +198,11 @@ def test_touches_nothing_around_it(name: str) -> None:
 
 
 def test_is_small(name: str) -> None:
-    assert len(FIGURES[name]()) < 120_000
+    assert len(drawn(name)) < 120_000
 
 
 def test_different_figures_have_different_ids() -> None:
-    ids = [set(re.findall(r'\bid="([^"]*)"', make())) for make in FIGURES.values()]
+    ids = [set(re.findall(r'\bid="([^"]*)"', drawn(name))) for name in FIGURES]
     assert len(set.union(*ids)) == sum(map(len, ids))
 
 

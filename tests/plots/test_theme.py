@@ -1,4 +1,4 @@
-"""The table of looks: complete, unambiguous, readable by everybody."""
+"""The table of looks: complete, unambiguous, readable with any colour vision."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_no_two_algorithms_share_a_look() -> None:
 
 @pytest.mark.parametrize("company", COMPANY)
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_neighbours_are_told_apart(company: str, sight: str) -> None:
+def test_neighbours_can_be_distinguished(company: str, sight: str) -> None:
     for one, other in itertools.combinations(company.split(), 2):
         colours = [oklab(SIGHTS[sight] @ linear(ALGORITHMS[name].colour)) for name in (one, other)]
         distance = float(np.linalg.norm(colours[0] - colours[1]))
@@ -144,7 +144,7 @@ def test_label(spec: str, short: str) -> None:
     assert label(spec) == short
 
 
-def test_labels_say_only_what_tells_apart() -> None:
+def test_labels_contain_only_what_differs() -> None:
     found = labels(
         ["pi q_ref 50p a 1e-5", "raqm period 1s q_0 50p", "raqm period 2s q_0 50p", "raqm q_0 50p"]
     )
@@ -170,7 +170,7 @@ def test_every_flag_of_the_registry_is_one_word_of_a_label(entry: dict[str, Any]
             assert list(found.values()) == [f"{title} {flag}", f"{title} (default)"]
 
 
-def test_long_labels_are_cut_where_the_rest_tells_all_apart() -> None:
+def test_long_labels_are_cut_where_the_rest_still_differs() -> None:
     specs = [
         "pie target 5ms alpha 1 beta 2",
         "pie target 5ms alpha 2 beta 3",

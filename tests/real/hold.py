@@ -1,7 +1,7 @@
 """Stops processes for a while, as if their processors had been taken away: ``hold.py PID...``
 
-Prints for how many nanoseconds all of their threads stood still. After SIGSTOP a thread runs on until it gets
-a processor to stop on, so the time starts when all have stopped.
+Prints the time in nanoseconds for which all of their threads were stopped. After SIGSTOP a thread runs
+until it gets a processor to stop on, so the time starts when all have stopped.
 """
 
 import os

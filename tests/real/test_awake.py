@@ -75,6 +75,6 @@ def test_a_standstill_of_the_machine_is_a_doubt() -> None:
         record = gateway.finish()
     assert record.data["standstill_ns"] >= held - 20_000_000, "the gateway sleeps for 20 ms at most"
     said = [
-        one for one in doubts(record) if one.startswith("the machine stood still: the gateway could not run ")
+        one for one in doubts(record) if one.startswith("the machine stalled: the gateway could not run ")
     ]
     assert len(said) == 1

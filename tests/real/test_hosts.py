@@ -138,16 +138,20 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
         assert 0 < counted[name] <= run.kernel[name], "hosts count until they end"
     goodput = numbers(gateway["flows"]["goodput_bytes"], "Q")
     seen = {tuple(ends[:3]): count for ends, count in zip(gateway["ends"], goodput, strict=True)}
-    received = [row for one in hosts.values() for row in one["received"]]
     sent = [one["sent"] for part in hosts.values() for one in part["udp"]]
     assert sent == [100, 100]  # datagrams of 500 bytes on the wire, 100 a second, for one second
-    assert len(received) == 6
-    for protocol, _, peer, source, count, _ in received:
-        behind = seen[protocol, peer, source] - count
+    received = {
+        (protocol, peer, source): count
+        for one in hosts.values()
+        for protocol, _, peer, source, count, _ in one["received"]
+    }
+    assert set(received) <= set(seen)
+    for ends, carried in seen.items():
+        behind = carried - received.get(ends, 0)
         assert behind >= 0
-        # Sinks count 1.5 s after the last packet was sent, unless a host stood still. What TCP has
+        # Sinks count 1.5 s after the last packet was sent, unless a host stalled. What TCP has
         # received behind a hole when the sender is cut off is never read.
-        allowed = 0 if protocol == "udp" else 100 * 1448
+        allowed = 0 if ends[0] == "udp" else 100 * 1448
         assert behind <= allowed or run.standstill > 1_000_000_000
 
 
@@ -227,8 +231,9 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     for name in sockets:
         of = dict(record.hosts.filter(host=name).select("counter", "value").rows())
         assert of["cwnd"] >= 1
-        assert 0 < of["data_segs_out"] < flows["sent_packets"].sum()
-        assert of["rtt_us"] >= of["min_rtt_us"] >= 6000
+        assert of["data_segs_out"] < flows["sent_packets"].sum()
+        if of["data_segs_out"]:  # its SYN was not lost until the end
+            assert of["rtt_us"] >= of["min_rtt_us"] >= 6000
     assert flows["window_cuts"].null_count() == 6
     late = sojourn.Results.open(tmp_path / "out").distribution("lateness")
     delivered = dict(record.hosts.filter(host="gateway").select("counter", "value").rows())["delivered"]
@@ -270,7 +275,7 @@ def test_a_host_that_gets_no_processor_is_a_doubt() -> None:
     hosts = results.records[0].hosts.filter(pl.col("counter") == "standstill_ns", pl.col("host") != "gateway")
     assert len(hosts) == 4
     assert hosts["value"].min() >= held[0] - 20_000_000, "a host looks at the time every 20 ms"
-    doubt = re.compile(r"the machine stood still: the host (left|right)[01] could not run for ")
+    doubt = re.compile(r"the machine stalled: the host (left|right)[01] could not run for ")
     assert sum(doubt.search(one) is not None for one in results.warnings) == 1
 
 

@@ -8,6 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sojourn import report
+from sojourn.report import Document
+
 SPECS = ("droptail", "red gentle min_th 15p max_th 45p", "pi q_ref 50p", "rem b_star 50p", "raqm q_0 50p")
 MEANS = {
     "utilization": ("", (1.0, 0.991, 0.998, 0.985, 0.997), 0.001),
@@ -339,7 +342,7 @@ def verdicts() -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None, strict=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def results() -> FakeResults:
     return FakeResults()
 
@@ -349,9 +352,15 @@ def make_results() -> type[FakeResults]:
     return FakeResults
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def registry() -> dict[str, Any]:
     return REGISTRY
+
+
+@pytest.fixture(scope="session")
+def document(results: FakeResults, registry: dict[str, Any]) -> Document:
+    """The report of a run, drawn once."""
+    return report.for_results(results, registry)
 
 
 @pytest.fixture

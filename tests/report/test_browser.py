@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -40,8 +39,8 @@ def browse(page: Path, *options: str) -> str:
 
 
 @pytest.fixture
-def run_page(results: Any, registry: dict[str, Any], tmp_path: Path) -> Path:
-    return report.write(report.for_results(results, registry), tmp_path / "report.html")
+def run_page(document: Document, tmp_path: Path) -> Path:
+    return report.write(document, tmp_path / "report.html")
 
 
 @pytest.fixture

@@ -20,8 +20,7 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\u202f", " ").replace("\u00a0", " "))
 
 
-def test_has_everything_that_a_reader_asks_for(results: Any, registry: dict[str, Any]) -> None:
-    document = report.for_results(results, registry)
+def test_has_everything_that_a_reader_asks_for(document: Document) -> None:
     titles = [b.title for b in document.blocks if isinstance(b, Section)]
     assert titles == [
         "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
@@ -36,8 +35,7 @@ def test_has_everything_that_a_reader_asks_for(results: Any, registry: dict[str,
         assert words in text, words
 
 
-def test_figures(results: Any, registry: dict[str, Any]) -> None:
-    document = report.for_results(results, registry)
+def test_figures(document: Document) -> None:
     kinds = [type(b).__name__ for b in section(document, "Over time").blocks]
     assert kinds == ["Figure"] * 4  # the queues, then probes of pi, rem and raqm
     for block in document.blocks:
@@ -45,17 +43,13 @@ def test_figures(results: Any, registry: dict[str, Any]) -> None:
         assert all(b.caption for b in block.blocks if isinstance(b, Figure))
 
 
-def test_mark_ratio_is_shown_only_where_something_was_marked(results: Any, registry: dict[str, Any]) -> None:
-    tables = [
-        b for b in section(report.for_results(results, registry), "Results").blocks if isinstance(b, Table)
-    ]
+def test_mark_ratio_is_shown_only_where_something_was_marked(document: Document) -> None:
+    tables = [b for b in section(document, "Results").blocks if isinstance(b, Table)]
     assert "mark_ratio" not in (tables[0].columns or {})
 
 
-def test_parameters_say_where_their_value_is_from(results: Any, registry: dict[str, Any]) -> None:
-    tables = [
-        b for b in section(report.for_results(results, registry), "Parameters").blocks if isinstance(b, Table)
-    ]
+def test_parameters_say_where_their_value_is_from(document: Document) -> None:
+    tables = [b for b in section(document, "Parameters").blocks if isinstance(b, Table)]
     found = {(row["name"], row["from"]) for table in tables for row in table.frame.iter_rows(named=True)}
     assert {("r_0", "derived"), ("T", "default"), ("w_q", "default")} <= found
 
@@ -99,6 +93,5 @@ def test_metrics_of_other_queues_have_their_own_table(make_results: Any, registr
     assert captions[2].startswith("Metrics of the other queues.")
 
 
-def test_the_same_bytes_again(results: Any, registry: dict[str, Any]) -> None:
-    first, second = (report.render(report.for_results(results, registry)) for _ in range(2))
-    assert first == second
+def test_the_same_bytes_again(document: Document, results: Any, registry: dict[str, Any]) -> None:
+    assert report.render(document) == report.render(report.for_results(results, registry))

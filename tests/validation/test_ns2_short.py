@@ -65,7 +65,7 @@ def test_pi_takes_the_same_way_to_its_target() -> None:
     assert [w for w in windows if not (w.within or w.overlap)] == []
 
 
-def test_the_scenarios_say_what_ns2_was_told() -> None:
+def test_the_scenarios_have_the_settings_of_ns2() -> None:
     told = [
         line for file in (ROOT / "ns2/reference").glob("*.args") for line in file.read_text().splitlines()
     ]

@@ -3,7 +3,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use sojourn_aqm::{
-    Context, Conventions, Spec,
+    Context, Spec,
     inspect::{ARRIVALS, Driver, LIMIT, PACKET, Subject},
     registry,
 };

@@ -8,7 +8,7 @@
 //! Prints the bytes that a copy of the instance takes after the run.
 
 use sojourn_aqm::{
-    Context, Conventions, Spec,
+    Context, Spec,
     inspect::{Driver, LIMIT, PACKET, Subject},
 };
 use std::{

@@ -1,23 +1,25 @@
-//! **CoDel (Controlled Delay)** drops at the head when even the shortest stay in the queue has been above `target`
-//! for a whole `interval`: a queue that empties now and then is a good queue, however long it gets.
+//! **CoDel (Controlled Delay)** drops at the head when even the shortest delay in the queue has been above `target`
+//! for a whole `interval`: a queue that empties from time to time is a good queue, however long it gets.
 //!
-//! It has nothing to tune to a link: it measures time, not length. While the delay stays above `target` it drops
+//! No parameter depends on the link: it measures time, not length. While the delay stays above `target` it drops
 //! at a rate that rises with the square root of the number of drops, which makes TCP's rate fall linearly.
 //!
 //! # When it decides
-//! On departure. A head is *ok to drop* if it and all before it have waited `target` or longer for one `interval`, and
-//! more than `max_packet` bytes wait behind it. The first such head is dropped; the next drop follows
-//! interval / sqrt(count) later, and so on until a head is not ok. Whoever comes back to dropping soon (within 16
-//! intervals) starts at the rate reached last time. After a drop, `drop_next` moves only once the next head has been
-//! seen and is still ok. A mark replaces a drop and sends the packet. The cause is `early`.
+//! On departure. The head is *ok to drop* if every packet has waited `target` or longer for one `interval`, and more than
+//! `max_packet` bytes are queued behind it. The first such head is dropped and the dropping state entered; the next drop
+//! follows interval / sqrt(count) later, until a head is not ok to drop. If the dropping state is entered again within
+//! 16 intervals, it starts at the rate reached last time. After a drop, `drop_next` moves only if the next head is
+//! still ok to drop. A mark replaces a drop and sends the packet. The cause is `early`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | count on coming back | the drops of the last cycle | ns-2's patch, early Linux: count - 2 (`restart less_two`) | RFC 8289 |
-//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step a drop on 16 bits (`sqrt newton`) | the step lags behind count and never reaches it quite |
-//! | clock | 64-bit nanoseconds | Linux: units of 1024 ns in 32 bits | no wrap-around to think of |
-//! | backlog that is left alone | 1500 bytes | RFC's listing starts at 512, Linux: largest packet seen; ns-3 1500 | the packet that an Ethernet carries; a link that carries other packets should say so |
+//! | count on entering the dropping state again | the drops of the last one | ns-2's patch, early Linux: count - 2 (`restart less_two`) | RFC 8289 |
+//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step a drop on 16 bits (`sqrt newton`) | the step lags behind count and never quite reaches it |
+//! | clock | 64-bit nanoseconds | Linux: units of 1024 ns in 32 bits | no wrap-around |
+//! | backlog below which nothing is dropped | 1500 bytes | RFC's listing: 512; Linux: the device's MTU with its header, 1514 on Ethernet; ns-3: 1500 | the largest packet on Ethernet; on another link set `max_packet` |
+//! | end of the first interval | ok to drop at first_above_time or later | Linux: strictly later | RFC 8289 |
+//! | marks by a fixed threshold | none | Linux, ns-3: `ce_threshold`, off by default | not in RFC 8289 |
 //! | ECN | the queue's `ecn` | Linux: off in codel, on in fq_codel | one switch for all algorithms |
 //!
 //! # References
@@ -130,17 +132,16 @@ impl Newton {
     }
 }
 
-/// Whether it drops, and what became of the packet before, since the next head, at the same moment, is judged as the
-/// RFC's loop does.
+/// Where the RFC's `deque` has got to. Its loop runs in the queue, which hands over one head after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// It does not drop.
-    Resting,
-    /// In the dropping state; the head is the first of its departure.
+    /// Not `dropping_`.
+    NotDropping,
+    /// `dropping_`; the head is the first of this departure.
     Dropping,
-    /// Dropping began with the packet before: this one goes.
-    Begun,
-    /// The loop dropped the packet before: `drop_next` is still to be moved.
+    /// The dropping state was entered with the drop of the packet before: this one is sent.
+    Entered,
+    /// `dropping_`; the loop dropped the packet before, and `drop_next_` has not moved yet.
     Dropped,
 }
 
@@ -152,9 +153,9 @@ pub struct CoDel {
     max_packet: u64,
     less_two: bool,
     ecn: bool,
-    /// Linux's inverse square root, if that is wanted.
+    /// Linux's inverse square root (`sqrt newton`).
     newton: Option<Newton>,
-    /// When the delay will have stood for an interval; `None` while it does not stand.
+    /// When the delay will have been above target for an interval; `None` while it is below.
     first_above_time: Option<Time>,
     /// When the next drop is due.
     drop_next: Time,
@@ -183,11 +184,11 @@ impl CoDel {
             drop_next: Time::ZERO,
             count: 0,
             lastcount: 0,
-            state: State::Resting,
+            state: State::NotDropping,
         })
     }
 
-    /// Whether the delay has stood for an interval (the RFC's dodequeue).
+    /// The RFC's `dodequeue`: whether the delay has been above target for an interval.
     #[inline]
     fn ok_to_drop(&mut self, now: Time, packet: &PacketView, queue: &QueueView) -> bool {
         if now.since(packet.arrived) < self.target || queue.bytes <= self.max_packet {
@@ -203,63 +204,58 @@ impl CoDel {
         }
     }
 
-    /// The control law: when the drop after one at `time` is due.
-    fn schedule(&mut self, time: Time) {
-        self.drop_next = time
-            + match &self.newton {
-                Some(newton) => newton.gap(self.interval),
-                None => gap(self.interval, self.count),
-            };
+    /// When the drop after one at `time` is due.
+    fn control_law(&self, time: Time) -> Time {
+        time + match &self.newton {
+            Some(newton) => newton.gap(self.interval),
+            None => gap(self.interval, self.count),
+        }
     }
 
-    /// A head that is ok to drop or not; most need not come here.
+    /// One pass of the RFC's `deque` with the head that `dodequeue` returned. Most heads do not need it.
     #[cold]
     #[inline(never)]
-    fn judge(&mut self, now: Time, packet: PacketView, ok: bool) -> Verdict {
+    fn deque(&mut self, now: Time, packet: PacketView, ok_to_drop: bool) -> Verdict {
         match self.state {
-            State::Begun => {
+            State::Entered => {
                 self.state = State::Dropping;
                 Verdict::Pass
             }
-            _ if !ok => {
-                self.state = State::Resting;
+            _ if !ok_to_drop => {
+                self.state = State::NotDropping;
                 Verdict::Pass
             }
-            State::Resting => self.begin(now, &packet),
-            before => {
+            State::NotDropping => self.enter_dropping(now, &packet),
+            State::Dropping => self.drop_if_due(now, &packet),
+            State::Dropped => {
                 self.state = State::Dropping;
-                if before == State::Dropped {
-                    self.schedule(self.drop_next);
-                }
-                self.proceed(now, &packet)
+                self.drop_next = self.control_law(self.drop_next);
+                self.drop_if_due(now, &packet)
             }
         }
     }
 
-    /// Dropping begins with this packet.
-    fn begin(&mut self, now: Time, packet: &PacketView) -> Verdict {
-        self.state = State::Dropping;
-        let recent = now.since(self.drop_next).0 < self.interval.0.saturating_mul(16);
-        let again = if self.less_two {
+    /// Enter the dropping state with this packet.
+    fn enter_dropping(&mut self, now: Time, packet: &PacketView) -> Verdict {
+        let delta = if self.less_two {
             self.count.saturating_sub(2)
         } else {
             self.count.saturating_sub(self.lastcount)
         };
-        self.count = if recent && again > 1 { again } else { 1 };
+        let is_recent = now.since(self.drop_next).0 < self.interval.0.saturating_mul(16);
+        self.count = if delta > 1 && is_recent { delta } else { 1 };
         if let Some(newton) = &mut self.newton {
             if self.count > 1 { newton.step(self.count) } else { *newton = Newton(u16::MAX) }
         }
-        self.schedule(now);
+        self.drop_next = self.control_law(now);
         self.lastcount = self.count;
         let verdict = Verdict::signal(packet, self.ecn, Cause::Early);
-        if matches!(verdict, Verdict::Drop(_)) {
-            self.state = State::Begun;
-        }
+        self.state = if matches!(verdict, Verdict::Drop(_)) { State::Entered } else { State::Dropping };
         verdict
     }
 
-    /// The body of the RFC's loop: this packet goes if its time has come.
-    fn proceed(&mut self, now: Time, packet: &PacketView) -> Verdict {
+    /// The body of the RFC's loop.
+    fn drop_if_due(&mut self, now: Time, packet: &PacketView) -> Verdict {
         if now < self.drop_next {
             return Verdict::Pass;
         }
@@ -269,7 +265,7 @@ impl CoDel {
         }
         let verdict = Verdict::signal(packet, self.ecn, Cause::Early);
         if matches!(verdict, Verdict::Mark(_)) {
-            self.schedule(self.drop_next);
+            self.drop_next = self.control_law(self.drop_next);
         } else {
             self.state = State::Dropped;
         }
@@ -293,22 +289,22 @@ impl Aqm for CoDel {
         queue: &QueueView,
         _: &mut dyn Random,
     ) -> Verdict {
-        let ok = self.ok_to_drop(now, packet, queue);
-        let nothing_due = if ok {
+        let ok_to_drop = self.ok_to_drop(now, packet, queue);
+        let stays = if ok_to_drop {
             self.state == State::Dropping && now < self.drop_next
         } else {
-            self.state == State::Resting
+            self.state == State::NotDropping
         };
-        if nothing_due { Verdict::Pass } else { self.judge(now, *packet, ok) }
+        if stays { Verdict::Pass } else { self.deque(now, *packet, ok_to_drop) }
     }
 
     fn on_idle(&mut self, _: Time) {
         self.first_above_time = None;
-        self.state = State::Resting;
+        self.state = State::NotDropping;
     }
 
     fn probe(&self, field: &mut dyn FnMut(&'static str, f64)) {
-        field("dropping", f64::from(u8::from(self.state != State::Resting)));
+        field("dropping", f64::from(u8::from(self.state != State::NotDropping)));
         field("count", f64::from(self.count));
         field("lastcount", f64::from(self.lastcount));
         field("first_above_time", self.first_above_time.unwrap_or_default().as_secs_f64());

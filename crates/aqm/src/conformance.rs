@@ -188,7 +188,7 @@ impl Harness {
             self.ask(|aqm, now, queue, _| aqm.on_drop(now, &packet, Cause::Overflow, queue));
             self.ask(|aqm, now, queue, rng| aqm.on_refused(now, &packet, queue, rng));
             self.log.push(Event::Overflow);
-            return;
+            return self.stay_idle();
         }
         let mut verdict = Verdict::Pass;
         if hooks.arrivals {
@@ -205,8 +205,18 @@ impl Harness {
             Verdict::Pass => self.enqueue(packet),
         }
         self.log.push(Event::Arrival(verdict));
-        if !self.busy {
+        if matches!(verdict, Verdict::Drop(_) | Verdict::DropBoth { .. }) {
+            self.stay_idle();
+        } else if !self.busy {
             self.depart();
+        }
+    }
+
+    /// An arrival was dropped; an idle link stays idle.
+    fn stay_idle(&mut self) {
+        if !self.busy && self.queue.is_empty() {
+            self.ask(|aqm, now, _, _| aqm.on_idle(now));
+            self.log.push(Event::Idle);
         }
     }
 

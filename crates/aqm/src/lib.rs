@@ -1,10 +1,10 @@
-//! Active queue management algorithms, one file each, under one contract.
+#![doc = include_str!("../README.md")]
+//! ## Where to begin
 //!
-//! Read [`Aqm`] first: it is what an algorithm is. Then any one algorithm, say [`red`]. The rest is
-//! what surrounds them: [`registry`] lists them, [`schema`] describes their parameters, [`Spec`] reads
-//! what a person wrote (`red min_th 15 max_th 45`), [`Time`] and [`Random`] come in as arguments.
-//!
-//! The crate does no I/O, reads no clock, has no global randomness, allocates nothing per packet.
+//! [`Aqm`] is the contract of an algorithm; [`red`] or [`codel`] are good examples of one. [`Scheduler`] is the contract
+//! of several queues behind one link. [`registry`] lists all of them, [`schema`] describes parameters, [`Spec`] reads
+//! them in words (`red min_th 15 max_th 45`). [`queue::Fifo`] is a complete queue; [`Occupancy`] helps to write another
+//! one. [`Time`] and [`Random`] are the clock and the random numbers that callers pass in.
 
 #![no_std]
 #![forbid(unsafe_code)]

@@ -22,6 +22,8 @@
 //! | burst allowance | runs out by t_update at each update | Linux with timestamps: by the time between departures; ns-3: three states, renewed after 1.5 s | RFC 8033 |
 //! | turning off | never | RFC 8033, 5.3: optionally off until a third of the buffer is full | a queue below half the target is left alone anyway |
 //! | mark_ecnth | p < 0.1 | Linux: p <= 0.1 | RFC 8033, 5.1 |
+//! | packet size | does not matter | Linux: p scaled by size / MTU on request (`bytemode`) | RFC 8033 |
+//! | short queue | at most two mean packets | Linux: less than two packets of the MTU | RFC 8033, 4.1 |
 //! | alpha, beta | 0.125 and 1.25 per second | Linux: 2 and 20 sixteenths | the same numbers |
 //! | DQ_THRESHOLD | 16 KiB | also read as 16,000 bytes | the listing: 2^14 bytes; the estimate's weight is 2^14 / 2^16 |
 //!

@@ -36,8 +36,8 @@ pub struct Fifo<A, P> {
     limit: Limit,
     link_rate: u64,
     rng: Stream,
-    /// The algorithm knows that the link is idle.
-    is_idle: bool,
+    /// The last packet asked for was found: the link is sending it.
+    is_busy: bool,
 }
 
 /// The packets of a queue, with what an algorithm may see of them.
@@ -96,7 +96,7 @@ impl<A: Aqm, P> Fifo<A, P> {
             limit: link.limit,
             link_rate: link.link_rate,
             rng: Stream::new(seed, "algorithm"),
-            is_idle: true,
+            is_busy: false,
         }
     }
 
@@ -109,24 +109,28 @@ impl<A: Aqm, P> Fifo<A, P> {
         mut dropped: impl FnMut(PacketView, P, Cause),
     ) {
         self.expire_timers(now);
-        self.is_idle = false;
         let mut view = view.with_arrived(now);
         let (aqm, queue, rng) = parts!(self);
         if !self.limit.has_room(queue.packets, queue.bytes, view.bytes) {
             aqm.on_offered(now, &view, &queue);
             aqm.on_drop(now, &view, Cause::Overflow, &queue);
             aqm.on_refused(now, &view, &queue, rng);
-            return dropped(view, packet, Cause::Overflow);
+            dropped(view, packet, Cause::Overflow);
+            return self.refused(now);
         }
         match aqm.on_fit(now, &view, &queue, rng) {
             Verdict::Pass => {}
             Verdict::Mark(_) => view.ecn = Ecn::Ce,
-            Verdict::Drop(cause) => return dropped(view, packet, cause),
+            Verdict::Drop(cause) => {
+                dropped(view, packet, cause);
+                return self.refused(now);
+            }
             Verdict::DropBoth { victim, cause } => {
                 if let Some((view, packet)) = self.packets.remove(victim as usize) {
                     dropped(view, packet, cause);
                 }
-                return dropped(view, packet, cause);
+                dropped(view, packet, cause);
+                return self.refused(now);
             }
         }
         self.packets.push(view, packet);
@@ -143,18 +147,27 @@ impl<A: Aqm, P> Fifo<A, P> {
         while let Some((mut view, packet)) = self.packets.remove(0) {
             let (aqm, queue, rng) = parts!(self);
             match aqm.on_departure(now, &view, &queue, rng) {
-                Verdict::Pass => return Some((view, packet)),
-                Verdict::Mark(_) => {
-                    view.ecn = Ecn::Ce;
-                    return Some((view, packet));
+                Verdict::Pass => {}
+                Verdict::Mark(_) => view.ecn = Ecn::Ce,
+                Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
+                    dropped(view, packet, cause);
+                    continue;
                 }
-                Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => dropped(view, packet, cause),
             }
+            self.is_busy = true;
+            return Some((view, packet));
         }
-        if !core::mem::replace(&mut self.is_idle, true) {
+        if core::mem::replace(&mut self.is_busy, false) {
             self.aqm.on_idle(now);
         }
         None
+    }
+
+    /// An arrival was dropped; an idle link stays idle.
+    fn refused(&mut self, now: Time) {
+        if !self.is_busy && self.is_empty() {
+            self.aqm.on_idle(now);
+        }
     }
 
     /// The algorithm.

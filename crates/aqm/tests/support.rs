@@ -206,3 +206,15 @@ impl Row<'_> {
 pub(crate) fn near(value: f64, expected: f64, place: &str) {
     assert!((value - expected).abs() <= 1e-8 * expected.abs(), "{place}: {value} instead of {expected}");
 }
+
+/// A link of `bytes_per_second`.
+pub(crate) fn link(bytes_per_second: u64, limit: Limit) -> Context {
+    context().with_link_rate(8 * bytes_per_second).with_limit(limit)
+}
+
+/// A bench whose first update has set the probability to about `p`.
+pub(crate) fn with_probability(spec: &str, queue: u32) -> Bench {
+    let mut bench = Bench::new(spec, context());
+    bench.tick(&bench.queue(queue));
+    bench
+}

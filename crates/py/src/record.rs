@@ -58,6 +58,7 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
     let dict = PyDict::new(py);
     dict.set_item("window", record.window)?;
     dict.set_item("events", record.events)?;
+    dict.set_item("fast_path", record.fast_path.to_string())?;
     let queues = PyList::empty(py);
     for queue in &record.queues {
         queues.append(queue_dict(py, queue)?)?;

@@ -22,6 +22,7 @@ pub mod testbed;
 mod traffic;
 
 pub use error::{PlanError, RunError};
+pub use path::{FastPath, SlowPathReason};
 pub use plan::Plan;
 pub use record::{
     ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,

@@ -4,15 +4,15 @@
 //! The caller says what arrives and when; a link that is busy says when it must be served again. Time is
 //! virtual here as everywhere: whoever comes late serves what was due in the order in which it was due.
 
-pub use crate::queue::Outcome;
 use crate::{
     error::{PlanError, RunError},
     link::{Link, LinkKind, RateTrace, TxTime},
     packet::{Carries, Packet},
     plan,
-    queue::{Port, QueueContext},
+    queue::{Port, QueueContext, QueueOps},
     record::{Record, Recorder},
 };
+pub use crate::{queue::Outcome, record::Totals};
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn};
 
 /// A packet as a queue knows it.
@@ -47,25 +47,6 @@ pub struct QueueSet {
     kinds: Vec<LinkKind>,
     ports: Vec<Port>,
     recorder: Recorder,
-}
-
-/// What happened at a queue since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Packets offered.
-    pub arrivals: u64,
-    /// Packets dropped, every cause.
-    pub drops: u64,
-    /// Packets marked, every cause.
-    pub marks: u64,
-    /// Packets handed to the transmitter.
-    pub departures: u64,
-    /// Bytes handed to the transmitter.
-    pub departed_bytes: u64,
-    /// Sum of the times that they waited, ns.
-    pub delay_sum: u128,
-    /// Packets that wait now.
-    pub waiting: u32,
 }
 
 /// A link that never loses a packet: its queue has no end.
@@ -176,14 +157,15 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.note_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let sent = self.ports[link].dequeue(now).copied();
+        let slot = self.ports[link].dequeue(now);
         self.tell(link, on_outcome);
-        let Some(packet) = sent else {
+        let Some(slot) = slot else {
             if was_busy {
                 self.ports[link].on_idle(now);
             }
             return None;
         };
+        let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
         let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
         let packet = PacketDesc {

@@ -3,6 +3,7 @@
 //! Where deliberate mistakes were tried, the head of the file lists those that its tests found.
 
 mod classes;
+mod eligibility;
 mod fuzz;
 mod golden;
 mod ns2_single_flow;

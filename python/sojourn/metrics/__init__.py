@@ -1,6 +1,6 @@
 """Metrics: formulas from a record to numbers, with label and unit of each, and diagnostics of a run."""
 
-from sojourn.metrics.compute import compute, metrics_version
+from sojourn.metrics.evaluation import compute, metrics_version
 from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,

@@ -2,7 +2,7 @@
 
 An entry has the metric's name (a key in results and JSON), its label and unit, the unit it is displayed in,
 its formula and source, the worlds in which it exists, and the views that show it by default. The formulas
-are in `queue`, `flows` and `transfers`; `compute` evaluates them for a record. To add a metric, write one
+are in `queue`, `flows` and `transfers`; `evaluation` computes them for a record. To add a metric, write one
 function there and decorate it with `metric`.
 """
 
@@ -16,6 +16,7 @@ from sojourn.format import UNSCALED, Scale, scaled
 from sojourn.metrics.tables import Table
 
 Value: TypeAlias = float | None
+#: Values by full name.
 Metrics: TypeAlias = dict[str, Value]
 Formula: TypeAlias = Callable[[Table], Value]
 Scope: TypeAlias = Literal["queue", "flows", "tcp", "endless", "objects", "pages"]

@@ -1,4 +1,4 @@
-"""What was learned about a paper, in words that follow from its verdicts and so cannot become stale.
+"""What the verdicts of a paper answer; the text is derived from the verdicts and so cannot become stale.
 
 A `Question` is a question with an answer for each way that its claims may come out. `answers` writes the
 answers, the claims that each rests on with their numbers, and what other readings of the paper would change.
@@ -23,8 +23,8 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 class Question:
     """A question that claims of a paper answer.
 
-    An answer begins with what can be said however many of the claims are decided ("Yes", "No"); what follows
-    its first colon, comma or full stop is said only when all of them are.
+    The part of an answer before its first colon, comma or full stop ("Yes", "No") holds however many of the
+    claims are decided; the rest is printed only when all of them are.
 
     Attributes
     ----------
@@ -47,25 +47,23 @@ class Question:
     mixed: str = ""
 
     def answer(self, judged: Sequence[ClaimResult]) -> str:
-        """Return the answer that the verdicts of its claims give, or else what few seeds lean to."""
+        """Return the answer that the verdicts give, or the tendency of the seeds if none is decided."""
         verdicts = [item.finding.verdict for item in judged]
         if set(verdicts) != {U}:
             open_ = verdicts.count(U)
             text = self._text(verdicts)
             return (
-                f"As far as it is decided ({open_} of {len(judged)} claims are not): {text}"
-                if open_
-                else text
+                f"From the decided claims ({open_} of {len(judged)} are undecided): {text}" if open_ else text
             )
         leaning = [item.finding.leans or U for item in judged]
         return (
-            "Not decided."
+            "Undecided."
             if set(leaning) == {U}
-            else f"Not decided; few seeds say: {self._text([*leaning, U])}"
+            else f"Undecided; the few seeds tend to: {self._text([*leaning, U])}"
         )
 
     def _text(self, verdicts: Sequence[Verdict]) -> str:
-        """Return what verdicts say, some of which are given; in short where others are not."""
+        """Return the answer to verdicts of which at least one is decided; shortened if others are not."""
         yes, no = verdicts.count(R), verdicts.count(N)
         if yes and no:
             counted = f"In part: {yes} of {yes + no} claims hold."
@@ -75,7 +73,7 @@ class Question:
 
 
 def answers(result: Reproduction) -> str:
-    """Return what the verdicts of a paper say, as `sojourn.report.Text`, on what was run."""
+    """Return the answers to a paper's questions from the claims that were run, as `sojourn.report.Text`."""
     known = {item.claim.id for item in result.counted if item.finding.n}
     questions = [one for one in result.paper.questions if known & set(one.claims)]
     return "\n\n".join([*(_answer(one, result.counted) for one in questions), *_readings(result)])
@@ -98,12 +96,12 @@ def _numbers(item: ClaimResult) -> str:
     ends = (finding.low, finding.high)
     interval = f" [{ends[0]:.4g}, {ends[1]:.4g}]" if ends[0] is not None and ends[1] is not None else ""
     claimed = f"; claimed {finding.claimed}" if finding.claimed else ""
-    leans = f", few seeds lean to *{finding.leans}*" if finding.leans in (R, N) else ""
+    leans = f", the few seeds tend to *{finding.leans}*" if finding.leans in (R, N) else ""
     return f"*{finding.verdict}*{leans}: {finding.measure} {finding.effect:.4g}{interval}{claimed}"
 
 
 def _readings(result: Reproduction) -> Iterator[str]:
-    """Say which claims another reading of the paper decides otherwise, and which verdicts are fragile."""
+    """Yield the claims that another reading of the paper decides otherwise, and the fragile verdicts."""
     flipped = [item for item in result.judged if item.flips]
     if flipped:
         lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]
@@ -111,6 +109,6 @@ def _readings(result: Reproduction) -> Iterator[str]:
     fragile = [item.claim.id for item in result.judged if item.holm_changes]
     if fragile:
         yield (
-            "**What may be chance.** With so many claims tested, Holm's correction would take back the "
-            f"verdicts on {', '.join(fragile)}."
+            "**What may be chance.** Corrected for the number of tested claims (Holm), these verdicts do not "
+            f"remain: {', '.join(fragile)}."
         )

@@ -1,8 +1,8 @@
-"""Running what a paper needs: arms times seeds, each different run once, whatever it is used for.
+"""Runs of a paper: arms times seeds, each distinct run once, however many arms use it.
 
 Several arms may be the same run (the middle of a sweep is the standard case); a run is made once and its
-metrics go to all of them. What the store on disk has is not run again, so a campaign can be killed and
-started anew at any time.
+metrics go to all of them. Runs in the store on disk are not repeated, so a campaign can be killed and
+restarted at any time.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Below:
             return replace(finding, reason=never)
         low, high = stats.share_interval(wins, n)
         verdict = R if low > 0.5 else N if high < 0.5 else U
-        reason = f"so in {wins} of {n} seeds that tell; {never}"
+        reason = f"so in {wins} of the {n} seeds in which one side reached it; {never}"
         p = stats.sign_test(differences)
         return replace(finding, verdict=verdict, effect=wins / n, low=low, high=high, p=p, reason=reason)
 

@@ -1,4 +1,4 @@
-"""Claims of a paper, and what became of each: a claim goes in, a finding comes out, a row is written.
+"""Claims of a paper and their findings: a claim goes in, a finding comes out, a row is written.
 
 A `Claim` is a row of a paper's ``claims.csv``. A `Finding` is what a check made of it: a verdict with its
 effect, interval, number of seeds and reason. `claims_frame` puts both together in the shape that
@@ -18,7 +18,7 @@ import polars as pl
 
 
 class Verdict(StrEnum):
-    """What a claim comes to."""
+    """The outcome of a claim."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"

@@ -1,4 +1,4 @@
-"""The page over several papers: counts per paper, and what was learned about each, from the verdicts."""
+"""The page over several papers: counts per paper, and the answers that the verdicts give for each."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sojourn.report import Column, Document, Section, Table, Text, render
 from sojourn.runner.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
-over seeds; *undecided* means that the runs do not tell. Claims that stand in the real world too, which
-runs only when asked for, are counted once, and have a column of their own."""
+over seeds; *undecided* means that the runs do not decide. Claims that are also made about the
+real world, which runs only on request, are counted once and have their own column."""
 
 
 def counts(results: Sequence[Reproduction]) -> pl.DataFrame:

@@ -104,13 +104,13 @@ class All(_Joined):
 
 
 def _chance(finding: Finding) -> float:
-    """Return how easily a finding comes about by chance; a tie in every seed tells least."""
+    """Return the p-value of a finding; 1 for a tie in every seed, which is the weakest evidence."""
     tie = finding.low is not None and finding.low == finding.high and finding.verdict is N
     return 1.0 if tie else finding.p or 0.0
 
 
 def _listed(found: Sequence[Finding]) -> str:
-    """Return all findings in words; of more than `SHOWN` the counts, and some that do not hold."""
+    """Return all findings in words; of more than `SHOWN` the counts, and some of those that fail."""
     words = list(dict.fromkeys(map(brief, found)))
     if len(words) <= SHOWN:
         return "; ".join(words)
@@ -122,12 +122,12 @@ def _listed(found: Sequence[Finding]) -> str:
 
 @dataclass(frozen=True)
 class AtLeast(_Joined):
-    """Several alike parts, of which so many must hold: "at four of five loads".
+    """Similar parts, of which at least `least` must hold: "at four of five loads".
 
     Attributes
     ----------
     least : int
-        How many must hold: so many do: reproduced; too many fail: not reproduced; else undecided.
+        How many must hold. Reproduced if that many do, not reproduced if too many fail, else undecided.
     parts : tuple of Check
         The parts.
     """
@@ -150,7 +150,7 @@ class AtLeast(_Joined):
 
 @dataclass(frozen=True)
 class WithSecondary(_Wrapped):
-    """A check that decides and another that is only shown."""
+    """A check that decides and a secondary one that is only reported."""
 
     check: Check
     also: Check
@@ -165,7 +165,7 @@ class WithSecondary(_Wrapped):
         finding, also = self.check.judge(samples), self.also.judge(samples)
         if also.n == 0:
             return finding
-        if finding.n == 0:  # what it asks for never was: the other shows how near it came
+        if finding.n == 0:  # no run reached it: the secondary check shows how close it came
             return replace(also, verdict=U, p=None, claimed="", reason=f"{finding.reason}; {brief(also)}")
         text = also.reason if isinstance(self.also, All) else brief(also)
         return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")
@@ -173,7 +173,7 @@ class WithSecondary(_Wrapped):
 
 @dataclass(frozen=True)
 class WithRemark(_Wrapped):
-    """A check with a remark that its verdict cannot be understood without."""
+    """A check with a remark that its verdict needs."""
 
     check: Check
     remark: str
@@ -216,7 +216,7 @@ def judge_claim(check: Check, samples: Samples, quick: bool = False, least: int 
         return replace(finding, verdict=U, p=None)
     cause = "quick" if quick else "too few seeds"
     reason = (
-        f"{cause}: {finding.n} of {check.seeds} seeds, which lean to: {finding.verdict} ({finding.reason})"
+        f"{cause}: {finding.n} of {check.seeds} seeds, which tend to: {finding.verdict} ({finding.reason})"
     )
     return replace(finding, verdict=U, p=None, reason=reason, leans=finding.verdict)
 

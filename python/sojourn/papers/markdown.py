@@ -55,7 +55,7 @@ def _hosts(result: Reproduction) -> list[str]:
                 "",
             ]
     doubts = result.campaign.doubts
-    late = [doubt for doubt in doubts if "could not keep up" in doubt or "stood still" in doubt]
+    late = [doubt for doubt in doubts if "could not keep up" in doubt or "machine stalled" in doubt]
     others = [doubt for doubt in doubts if doubt not in late]
     runs = len(result.campaign.runs)
     held_up = len({doubt.split(": ")[0] for doubt in late})  # a run may have several doubts

@@ -1,4 +1,4 @@
-"""A paper as the library sees it: what it claims, what is run for it, how each claim is checked."""
+"""A paper: its claims, its experiments, and the check of each claim."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BUILT = ("simulated", "analytic", "fluid")
 
 @dataclass(frozen=True)
 class Paper:
-    """Everything that is known of a paper.
+    """A paper with its claims, data, experiments and checks.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Paper:
     traced : callable
         Whether an arm's samples over time are kept (of the first seed), by (reading id, experiment id, arm).
     cell : callable
-        What of ours stands beside a row of ``published.csv``, or why nothing does.
+        Our counterpart of a row of ``published.csv``, or why there is none.
     questions : sequence of Question
         Questions about the paper that its verdicts answer.
     columns : mapping or None

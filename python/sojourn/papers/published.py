@@ -1,8 +1,8 @@
-"""The numbers that a paper prints, each with ours beside it: a row of ``published.csv`` in, a comparison out.
+"""Printed numbers beside ours: a row of ``published.csv`` in, a comparison out.
 
-A paper says by a `Cell` which of its terms stands beside a row, and what is taken over the seeds: their
-mean, or their standard deviation where the paper prints that. Some numbers are calculated. What nothing here
-can give (settings, background statements) keeps its row, with the reason.
+A paper maps a row to a `Cell`: a term and its statistic over seeds, the mean, or the standard deviation
+where the paper prints that. Some numbers are calculated. A row without a counterpart (settings, background
+statements) is kept, with the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sojourn.papers.terms import Samples, Term
 
 @dataclass(frozen=True)
 class Cell:
-    """What of ours stands beside a published number.
+    """Our counterpart of a published number.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Cell:
         return stats.Estimate(stats.deviation(values) if len(values) > 1 else None, None, len(values))
 
 
-#: What stands beside a printed number: a cell, a number that is calculated, or why nothing does.
+#: The counterpart of a printed number: a cell, a calculated number, or why there is none.
 Counterpart: TypeAlias = Cell | float | str
 
 
@@ -54,7 +54,7 @@ def beside(
     rows : sequence of mapping
         Rows of ``published.csv``.
     cell : callable
-        What of ours stands beside a row.
+        Maps a row to its counterpart.
     samples : Samples
         Metrics of the runs.
 
@@ -62,7 +62,7 @@ def beside(
     -------
     polars.DataFrame
         The columns of ``published.csv`` (value as ``published``), and ``ours``, ``ours_ci95``, ``n``,
-        ``ratio`` (ours / published), and ``why`` none of ours stands beside a row, where none does.
+        ``ratio`` (ours / published), and ``why`` a row has no counterpart.
     """
     table = []
     for row in rows:

@@ -1,6 +1,6 @@
-"""What of a paper is run in the real world: arms, how often, and which of them unless told otherwise.
+"""The arms of a paper that run in the real world: which, how often, and which of them by default.
 
-Real runs take the time that they simulate nothing of, so they are few and short. An experiment's real arms
+Real runs take real time, so they are few and short. An experiment's real arms
 have the names of the simulated ones: the same checks judge them, on as many repetitions as there are.
 """
 

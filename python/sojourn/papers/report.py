@@ -42,10 +42,10 @@ made within a seed.
   the claim names, and fails if the interval lies wholly outside.
 - **A statement about single traces** holds if it is true in 8 of 10 seeds.
 - **A time that is never reached** counts as the end of the run and is compared by a sign test; pairs in
-  which neither reaches it say nothing.
+  which neither reaches it are left out.
 - **Readings** are other meanings of what the paper leaves open. Each is run without added seeds; the
-  verdict under each stands beside the claim, also where it is the same.
-- **Holm's correction** is for having tested many claims at once; a verdict that it would take back is marked.
+  verdict under each is listed with the claim, also where it is the same.
+- **Holm's correction** accounts for the number of claims; a verdict that does not survive it is marked.
 """
 
 
@@ -104,21 +104,21 @@ def _summary(result: Reproduction) -> str:
         )
     if result.selection.quick:
         text += (
-            " This is the quick run: few seeds. Claims that ask for more stay undecided with the reason "
-            f"*quick*, which says what the seeds lean to: {_leaning(result)}. "
-            "Readings that the list below marks as not run are left to the full run."
+            " This is the quick run with few seeds. Claims that need more are left undecided with the reason "
+            f"*quick*; the current tendency is shown: {_leaning(result)}. "
+            "Readings marked 'not run' below are evaluated in full runs only."
         )
     return text
 
 
 def _leaning(result: Reproduction) -> str:
-    """Count what the undecided claims lean to."""
+    """Count the tendencies of the undecided claims."""
     leaning = [item.finding.leans for item in result.counted if item.finding.leans]
     return ", ".join(f"{leaning.count(verdict)} {verdict}" for verdict in Verdict)
 
 
 def _claims(result: Reproduction) -> Iterator[Block]:
-    """Show the claims that were judged; those of other worlds in short, for they would say it all again."""
+    """Show the claims that were judged; those of other worlds in short, as they repeat the text."""
     yield Verdicts(verdicts(result))
     if result.elsewhere:
         rows = [
@@ -252,7 +252,7 @@ def _making(result: Reproduction) -> Iterator[Block]:
     )
     yield Code(result.command, "The command that repeats it")
     if result.campaign.doubts:
-        yield Note("Doubts about the real runs: " + "; ".join(result.campaign.doubts))
+        yield Note("Warnings about the real runs: " + "; ".join(result.campaign.doubts))
     if result.campaign.fresh < len(result.campaign.runs):
         kept = len(result.campaign.runs) - result.campaign.fresh
-        yield Note(f"{kept} runs were found done in the output folder and were not run again.")
+        yield Note(f"{kept} runs were found in the output folder and not repeated.")

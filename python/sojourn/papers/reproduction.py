@@ -46,7 +46,7 @@ def reproduce(
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> Reproduction:
-    """Re-run a paper and write what came of it.
+    """Re-run a paper and write the results.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What has to be run and solved for claims: no arm that no claim looks at, more seeds where they may help."""
+"""The runs and solutions that claims need: only arms that a claim uses, more seeds where they may decide."""
 
 from __future__ import annotations
 

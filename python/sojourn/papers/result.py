@@ -1,4 +1,4 @@
-"""What became of a paper: every claim judged, the runs, the published numbers with ours beside them."""
+"""The result of re-running a paper: judged claims, runs, and the published numbers beside ours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sojourn.papers.selection import Selection, command
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What became of a paper.
+    """The result of re-running a paper.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which part of a paper is asked for: experiments, a world, few seeds; and what has no sense."""
+"""The selected part of a paper: experiment, world, number of seeds; and invalid combinations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REAL = "real"
 
 @dataclass(frozen=True)
 class Selection:
-    """Which part of a paper is asked for.
+    """The selected part of a paper.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Selection:
 
 
 def refuse(selection: Selection) -> None:
-    """Refuse what has no sense in a world."""
+    """Refuse options that a world does not support."""
     if selection.arms and not selection.real:
         raise InputError("arms", "can be chosen in the real world only", "with world = 'real'")
     if selection.aqms and selection.real:

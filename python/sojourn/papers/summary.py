@@ -8,7 +8,7 @@ import polars as pl
 
 from sojourn.stats import mean_ci
 
-#: What tells runs apart beyond their seed.
+#: The keys that distinguish runs of one seed.
 KEYS = ("experiment_id", "reading", "arm", "aqm")
 
 

@@ -75,7 +75,7 @@ class Quantity:
     title : str
         The metric in words.
     note : str
-        What tells it apart from the same metric of the same arm in another experiment.
+        How it differs from the same metric of the same arm in another experiment.
     """
 
     metric: str

@@ -141,6 +141,15 @@ class Record:
         return float(end - start) / 1e9
 
     @property
+    def fast_path(self) -> str | None:
+        """Whether the simulator took its fast path: ``yes``, or ``no`` and the reason; None if it is not known.
+
+        It says nothing about results, which do not depend on it, and is not stored with them.
+        """
+        path: str | None = self.data.get("fast_path")
+        return path
+
+    @property
     def queues(self) -> list[dict[str, Any]]:
         """Counters of every queue, the measured one first."""
         return list(self.data["queues"])

@@ -95,6 +95,7 @@ def _figures(rows: pl.DataFrame, axes: Sequence[Axis], keys: list[str]) -> list[
 
 
 def _table(rows: pl.DataFrame, keys: list[str]) -> Table:
+
     columns = {key: Column(key, kind="spec" if key == "aqm" else "text") for key in keys}
     columns |= {name: metric_column(name, f"{name}_ci95") for name in shown("sweep") if name in rows.columns}
     return Table(rows, "Means over the seeds", columns)

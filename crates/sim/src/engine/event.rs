@@ -73,6 +73,9 @@ const MAX_AGE: u64 = (1 << 30) - 1;
 pub(crate) const MAX_EVENT_TIME: u64 = (1 << 54) - 1;
 /// The largest index in a burst that is distinguished.
 pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
+/// In the number of a `Source` or `Stop` event: it is a group's, not a flow's; of a `Page` event: a page's, not a
+/// session's.
+pub(crate) const OF_GROUP: u32 = 1 << 25;
 const MAX_NUMBER: u32 = (1 << 26) - 1;
 
 /// The part of an arrival that depends on its age alone: the two halves of an [`Event`] whose time, burst
@@ -143,17 +146,12 @@ impl Service {
     /// The transmitter is idle.
     pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
 
-    /// An idle transmitter is to be served `now`, before any other event of that time.
-    pub(crate) fn first(now: u64) -> Service {
-        Service { time: now, since: now.wrapping_add(1) }
-    }
-
     /// The event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
         if self.time == u64::MAX {
             Event::NEVER
         } else {
-            Event::new(self.time, self.time.wrapping_sub(self.since), EventKind::Departure, port)
+            Event::new(self.time, self.time - self.since, EventKind::Departure, port)
         }
     }
 }

@@ -6,7 +6,6 @@
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
-    flow::{Endpoint, Flow},
     packet::Packet,
 };
 
@@ -41,6 +40,12 @@ impl RtoEvent {
 pub(crate) struct FlowTimer<'a> {
     pub(crate) flow: u32,
     pub(crate) event: &'a mut RtoEvent,
+}
+
+/// The flows whose timers are scanned.
+pub(crate) trait Timers {
+    /// The timer of `flow`, and when it expires, if it is running; `None` if the flow has no timer.
+    fn timer(&mut self, flow: u32) -> Option<(FlowTimer<'_>, Option<u64>)>;
 }
 
 /// The running timers.
@@ -102,21 +107,26 @@ impl RtoScan {
     }
 
     /// Scan all running timers.
-    pub(crate) fn scan(&mut self, calendar: &mut CalendarQueue<Packet>, flows: &mut [Flow], now: u64) {
+    pub(crate) fn scan(
+        &mut self,
+        calendar: &mut CalendarQueue<Packet>,
+        flows: &mut (impl Timers + ?Sized),
+        now: u64,
+    ) {
         self.next = now + PERIOD;
         let mut running = std::mem::take(&mut self.running);
-        running.retain(|number| {
-            let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[*number as usize]
-            else {
-                return false;
-            };
-            match connection.sender.deadline() {
+        running.retain(|flow| {
+            let Some((timer, deadline)) = flows.timer(*flow) else { return false };
+            match deadline {
                 Some(deadline) => {
-                    self.schedule(calendar, FlowTimer { flow: *number, event: rto_event }, deadline)
+                    self.schedule(calendar, timer, deadline);
+                    true
                 }
-                None => *rto_event = RtoEvent::NOTHING,
+                None => {
+                    *timer.event = RtoEvent::NOTHING;
+                    false
+                }
             }
-            *rto_event != RtoEvent::NOTHING
         });
         self.running = running;
         if !self.running.is_empty() {

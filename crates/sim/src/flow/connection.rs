@@ -5,7 +5,7 @@ use crate::{
     path::Route,
     plan::validate::MAX_PACKET_BYTES,
     plan::{Draw, Tcp},
-    tcp::{self, ColdStatePool, ReassemblyPool, Receiver, Segment, Sender},
+    tcp::{self, ColdStatePool, ReassemblyPool, Received, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, EdgeMarker},
 };
 use sojourn_aqm::{Class, Ecn, Stream};
@@ -108,6 +108,41 @@ impl Connection {
         self.receiver.app_mut()?.marker.as_deref_mut()
     }
 
+    /// A packet reaches the receiver, whose acknowledgement leaves at once. If it says no more than up to where all
+    /// packets have arrived: that. Else it is what the receiver reports now.
+    #[inline(always)]
+    pub(crate) fn receive<const SACK: bool>(
+        &mut self,
+        tcp: &Tcp,
+        packet: &Packet,
+        in_window: bool,
+        pool: &mut ReassemblyPool<Box<AppState>>,
+    ) -> Option<u32> {
+        let is_marked = packet.is_marked();
+        let next = self.receiver.receive_usual::<SACK>(packet.number, is_marked, pool);
+        if next.is_none() && !(SACK && self.receiver.lengthen(&tcp.options, packet.number, is_marked)) {
+            self.receive_any(tcp, packet, in_window, pool);
+        }
+        next
+    }
+
+    /// Any packet reaches the receiver.
+    #[inline(never)]
+    pub(crate) fn receive_any(
+        &mut self,
+        tcp: &Tcp,
+        packet: &Packet,
+        in_window: bool,
+        pool: &mut ReassemblyPool<Box<AppState>>,
+    ) -> Received {
+        let signals = (packet.is_marked(), packet.flag);
+        let received = self.receiver.receive(&tcp.options, packet.number, signals, pool);
+        if in_window {
+            self.count(tcp, packet.number, received.is_new);
+        }
+        received
+    }
+
     /// Packet `sequence` has reached the receiver in the window.
     #[inline]
     pub(crate) fn count(&mut self, tcp: &Tcp, sequence: u32, is_new: bool) {
@@ -193,25 +228,10 @@ impl Connection {
         }
     }
 
-    /// The packet that carries `segment`, sent `now`; `full`: as nearly all are.
+    /// Make `packet` the one that carries `segment`, sent `now`, with the class that the marker gives it; `full`: as nearly
+    /// all packets of the connection are.
     #[inline(always)]
-    pub(crate) fn packet(
-        &self,
-        (flow, route): (u32, Route),
-        (full, tcp): (&Packet, &Tcp),
-        segment: Segment,
-        now: u64,
-    ) -> Packet {
-        let mut packet = plain_packet((flow, route), full, segment, now);
-        if self.is_unlike_others(segment) {
-            self.change(&mut packet, tcp, segment);
-        }
-        packet
-    }
-
-    /// Make `packet` the same, marked by what stands between the connection and the network.
-    #[inline(always)]
-    pub(crate) fn write_marked(
+    pub(crate) fn write_packet(
         &mut self,
         packet: &mut Packet,
         (flow, route): (u32, Route),
@@ -393,7 +413,9 @@ mod tests {
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
         let full = Connection::full_packet(tcp, Class(2));
-        connection(tcp, Some(5000)).packet((7, Route { first: 3, host: 5 }), (&full, tcp), segment, 0)
+        let (mut packet, route) = (Packet::default(), Route { first: 3, host: 5 });
+        connection(tcp, Some(5000)).write_packet(&mut packet, (7, route), (&full, tcp), segment, 0);
+        packet
     }
 
     /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.

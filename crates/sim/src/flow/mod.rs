@@ -2,17 +2,18 @@
 
 mod connection;
 mod group;
+mod hosts;
 mod index;
 
-pub(crate) use connection::{AppState, Connection, Pools, Task};
+pub(crate) use connection::{Connection, Pools, Task};
 pub(crate) use group::Group;
+pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
 
 use crate::{
-    engine::RtoEvent,
+    engine::{FlowTimer, RtoEvent, Timers},
     packet::Packet,
     path::Route,
-    queue::Port,
     tcp::Tally,
     traffic::{Datagrams, EdgeMarker},
 };
@@ -59,15 +60,18 @@ impl Flow {
         }
     }
 
-    /// A packet leaves the source: it gets the class under which the network knows it.
-    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
-        let marker = match &mut self.endpoint {
-            Endpoint::Tcp(connection) => connection.marker(),
-            Endpoint::Udp(udp) => udp.marker.as_deref_mut(),
-        };
-        if let Some(marker) = marker {
-            packet.class = marker.mark(now, packet.bytes, packet.class);
-        }
+    /// What it has done so far, with `offered` packets at the measured queue.
+    pub(crate) fn snapshot(&self, offered: u32) -> WarmupSnapshot {
+        WarmupSnapshot { offered, dropped: self.losses.dropped, tally: self.tally() }
+    }
+}
+
+impl Timers for [Flow] {
+    fn timer(&mut self, number: u32) -> Option<(FlowTimer<'_>, Option<u64>)> {
+        let flow = &mut self[number as usize];
+        let Endpoint::Tcp(connection) = &flow.endpoint else { return None };
+        let deadline = connection.sender.deadline();
+        Some((FlowTimer { flow: number, event: &mut flow.rto_event }, deadline))
     }
 }
 
@@ -97,6 +101,15 @@ pub(crate) struct Udp {
     pub(crate) marker: Option<Box<EdgeMarker>>,
 }
 
+impl Udp {
+    /// A packet leaves the source: it gets the class under which the network knows it.
+    pub(crate) fn mark(&mut self, now: u64, packet: &mut Packet) {
+        if let Some(marker) = &mut self.marker {
+            packet.class = marker.mark(now, packet.bytes, packet.class);
+        }
+    }
+}
+
 /// What a flow had done when the window opened: packets offered to the measured queue, packets dropped, and the
 /// sender's tally.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,15 +117,6 @@ pub(crate) struct WarmupSnapshot {
     pub(crate) offered: u32,
     pub(crate) dropped: u32,
     pub(crate) tally: Tally,
-}
-
-/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
-pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
-    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
-    for packet in measured.waiting() {
-        offered[packet.flow as usize] += 1;
-    }
-    offered
 }
 
 /// What is counted per flow, of the packets that make their way. Packets of a flow are numbered with 32 bits, so they

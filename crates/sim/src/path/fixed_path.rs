@@ -1,56 +1,60 @@
-//! A fixed path: the links that every packet of a dumbbell crosses behind its queue, from forward to the receiver and reverse
-//! to the sender's own link, taken as one.
+//! The fixed path of a dumbbell: the links that every packet crosses behind the queue, to the receiver and
+//! back to the sender's own link, taken as one.
 //!
-//! They meet packets in the same order, and mostly idle. A packet of the usual size, with an acknowledgement of the
-//! usual size, that enters when the last one such has been across every transmitter is held up nowhere. So what it
-//! takes is a constant, and when the next one can enter another. Only when a packet has another size, or follows too
-//! soon, or goes another way, must each link tell for itself: then they are brought up to date ([`FixedPath::flush`]).
+//! Packets cross these links in the same order, and mostly find them idle. A data packet of the usual size
+//! whose acknowledgement has the usual size is not delayed by the packet before it if that has left every
+//! transmitter. Then the time across all links is a constant, and so is the time after which the next packet
+//! can enter. The links are updated only when a packet has another size, follows too soon, or crosses one of
+//! them alone ([`FixedPath::flush`]).
 
 use super::Hop;
 use crate::link::{Link, LinkKind};
 
-/// The links are up to date.
+/// In place of [`FixedPath::entered`]: the links are up to date.
 const NEVER: u64 = u64::MAX;
-/// No [`Larger`].
+/// In place of an index of a [`Larger`]: the acknowledgement has the usual size.
 const USUAL: usize = usize::MAX;
 
-/// The links, and the last packet that they were not told of.
+/// The links, and the last packet that they do not include yet.
 #[derive(Clone, Debug)]
 pub(crate) struct FixedPath {
     stages: Box<[Stage]>,
-    /// The number of those before the receiver.
+    /// The number of links before the receiver.
     receiver_at: usize,
     /// The usual sizes of data and acknowledgements.
     data: u32,
     pub(crate) ack: u32,
-    /// What is constant: the time to the receiver and across all, and how long the slowest link is taken.
+    /// Constants: the time to the receiver, the time across all links, and the time that the slowest link is
+    /// busy.
     pub(crate) to_receiver: u64,
     through: u64,
     slowest: u64,
-    /// Who enters earlier may be held up.
+    /// A packet that enters earlier may be delayed.
     ready: u64,
-    /// When the last packet entered, if the links do not know of it yet.
+    /// When the last packet entered, if the links do not include it yet.
     entered: u64,
-    /// The same with acknowledgements larger than usual (they report blocks), once forward were some, and which of them the
-    /// last packet had, if one of them entered last.
+    /// Constants for acknowledgements that are larger than usual because they report blocks, and the index of
+    /// the last packet's.
     larger: Vec<Larger>,
     latest: usize,
 }
 
-/// What is constant where acknowledgements are larger.
+/// The constants for acknowledgements of a larger size.
 #[derive(Clone, Debug)]
 struct Larger {
     ack: u32,
     stages: Box<[Stage]>,
     through: u64,
-    /// Who enters so much later, with an acknowledgement of the usual size or a larger one, is not held up.
+    /// A packet that enters so much later is not delayed, nor is its acknowledgement of the usual or a larger
+    /// size.
     slowest: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Stage {
     hop: Hop,
-    /// How long a packet of usual size takes to come here, and across the transmitter: whole nanoseconds, fraction.
+    /// The time of a packet of the usual size up to here, and in the transmitter: whole nanoseconds,
+    /// fraction.
     before: u64,
     lasts: u64,
     beyond: u32,
@@ -82,7 +86,7 @@ impl FixedPath {
         }
     }
 
-    /// No fixed path: nobody goes that way.
+    /// No fixed path.
     pub(super) fn none() -> FixedPath {
         FixedPath { ready: u64::MAX, ..FixedPath::new(&[], &[], (0, 0), &[]) }
     }
@@ -91,14 +95,14 @@ impl FixedPath {
         !self.stages.is_empty()
     }
 
-    /// Whether a packet of `bytes` that enters at `at` is held up nowhere up to the receiver, nor is an
-    /// acknowledgement of the usual size from forward on.
+    /// Whether a packet of `bytes` that enters at `at` is delayed nowhere, nor is its acknowledgement of the
+    /// usual size.
     #[inline(always)]
     pub(crate) fn is_free(&self, at: u64, bytes: u32) -> bool {
         at >= self.ready && bytes == self.data
     }
 
-    /// A packet for which it is free crosses all of it, and so does its acknowledgement: when that is through.
+    /// A packet for which it is free crosses it, and so does its acknowledgement: when that has crossed it.
     #[inline(always)]
     pub(crate) fn pass(&mut self, at: u64) -> u64 {
         (self.entered, self.latest) = (at, USUAL);
@@ -106,8 +110,8 @@ impl FixedPath {
         at + self.through
     }
 
-    /// The same with a larger acknowledgement, of `ack` bytes: it comes to each link later than a usual one would, so it is
-    /// held up nowhere either. `place`: where it is among the larger ones, most probably.
+    /// The same with a larger acknowledgement, of `ack` bytes. It reaches each link later than one of the
+    /// usual size, so it is not delayed either. `place`: its likely index in `larger`.
     #[inline(always)]
     pub(crate) fn pass_with_sack(&mut self, kinds: &[LinkKind], at: u64, ack: u32, place: usize) -> u64 {
         let is_there = self.larger.get(place).is_some_and(|larger| larger.ack == ack);
@@ -135,7 +139,7 @@ impl FixedPath {
         self.larger.len() - 1
     }
 
-    /// Any packet: when it is at the receiver. Its acknowledgement must follow, by [`FixedPath::reverse`].
+    /// Any packet: when it reaches the receiver. Its acknowledgement must follow, by [`FixedPath::reverse`].
     #[inline(never)]
     pub(crate) fn forward(&mut self, links: &mut [Link], kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
         self.flush(links);
@@ -143,7 +147,7 @@ impl FixedPath {
         stages.fold(at, |at, stage| stage.link(links).cross(&mut stage.hop.tx_time, kinds, at, bytes))
     }
 
-    /// Any acknowledgement: when it is through.
+    /// Any acknowledgement: when it has crossed its links.
     #[inline(never)]
     pub(crate) fn reverse(&mut self, links: &mut [Link], kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
         let stages = self.stages[self.receiver_at..].iter_mut();
@@ -153,7 +157,7 @@ impl FixedPath {
         at
     }
 
-    /// Bring the links up to date: they may be crossed by others then, after whom [`FixedPath::refresh`] is due.
+    /// Bring the links up to date, before one of them is crossed alone. [`FixedPath::refresh`] must follow.
     pub(crate) fn flush(&mut self, links: &mut [Link]) {
         if self.entered != NEVER {
             let larger = self.larger.get(self.latest);
@@ -165,7 +169,8 @@ impl FixedPath {
         }
     }
 
-    /// See from when on nobody is held up. At a link that becomes idle just then that holds if no fraction is left.
+    /// Compute from when on a packet is not delayed. A packet that reaches a link in the nanosecond in which
+    /// that becomes idle is not delayed if no fraction of it is left.
     pub(crate) fn refresh(&mut self, links: &mut [Link]) {
         let free = self.stages.iter_mut().map(|stage| {
             let (free, fraction) = stage.link(links).free();
@@ -175,7 +180,8 @@ impl FixedPath {
     }
 }
 
-/// The links that packets and acknowledgements of these sizes cross one after the other, and how long all take.
+/// The links that packets and acknowledgements of these sizes cross one after the other, and the time across
+/// all.
 fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[Stage]>, u64) {
     let mut before = 0;
     let stages = hops.map(|(mut hop, bytes)| {
@@ -188,7 +194,7 @@ fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[S
 }
 
 impl Stage {
-    /// How long its transmitter is taken.
+    /// The time that its transmitter is busy.
     fn taken(&self) -> u64 {
         self.lasts + u64::from(self.beyond > 0)
     }
@@ -215,10 +221,10 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(10_000))]
-        /// Packets close together and far apart, of the usual size and others, now and then one that crosses a link
-        /// on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier; fractions forgotten;
-        /// links not settled, or not looked at, for others or
-        /// after larger acknowledgements; those take no longer, or hold up nobody longer, than usual ones.)
+        /// Packets close together and far apart, of the usual size and others, now and then one that crosses
+        /// a link on its own: all are where they are link by link. (Mutants: ready a nanosecond earlier;
+        /// fractions forgotten; links not flushed or not refreshed when one is crossed alone, or after larger
+        /// acknowledgements; those take no longer, or delay the next packet no longer, than usual ones.)
         #[test]
         fn agrees_with_its_links(
             rates in proptest::sample::select(vec![[8_000_000, 8_000_000, 8_000_000], [3_000_000, 7_000_000, 7_000_000], [1_000_000, 9_000_000_000, 3_000_000], [9_000_000_000, 300_000, 400_000]]),

@@ -1,8 +1,9 @@
-//! The graph: nodes and one-way links, and what lies on them. A dumbbell is a graph too.
+//! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, RoundTrip, Route, Step,
-    route::{self, AckPolicy, Lookahead, Routes},
+    FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
+    lookahead::{self, Lookahead},
+    route::{AckPolicy, Routes},
     shortest::ShortestPaths,
 };
 use crate::{
@@ -14,28 +15,35 @@ use crate::{
 use sojourn_aqm::units;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Links, queues and routes.
+/// Links, and the steps of all routes.
 pub(crate) struct Network {
-    pub(crate) links: Vec<Link>,
+    pub(crate) each: Vec<Link>,
     pub(crate) kinds: Vec<LinkKind>,
-    pub(crate) ports: Vec<Port>,
+    pub(crate) fixed_path: FixedPath,
     pub(crate) steps: Vec<Step>,
     pub(crate) round_trips: Vec<RoundTrip>,
-    pub(crate) fixed_path: FixedPath,
+}
+
+/// What a plan describes: the network, its queues, and the routes of the traffic.
+pub(crate) struct Layout {
+    pub(crate) network: Network,
+    pub(crate) ports: Vec<Port>,
     /// Routes of each traffic group, then of the requests of each web group. Source i takes entry i mod n;
     /// of web traffic, client c and server s have entry c n + s, with n servers.
     pub(crate) routes: Vec<Vec<Route>>,
     /// How many of each traffic group's nodes send, where every pair has a route.
     pub(crate) senders: Vec<u32>,
+    /// Why no packet makes a round trip, where none does.
+    pub(crate) obstacle: SlowPathReason,
 }
 
-impl Network {
+impl Layout {
     /// Build the network of `plan`. With `plain`, every step is an event: the reference that the
     /// shortcuts are tested against.
     ///
     /// # Errors
     /// Unknown or unreachable nodes, links without rate, bad specs.
-    pub(crate) fn new(plan: &Plan, seed: u64, plain: bool) -> Result<Network, PlanError> {
+    pub(crate) fn new(plan: &Plan, seed: u64, plain: bool) -> Result<Layout, PlanError> {
         let mut graph = Graph::default();
         let ends = match &plan.topology {
             Topology::Dumbbell(dumbbell) => graph.dumbbell(dumbbell, &plan.traffic)?,
@@ -65,34 +73,7 @@ impl Network {
                 demands.push((group, flipped));
             }
         }
-        Ok(Network { senders, ..graph.build(plan, &demands, seed, plain)? })
-    }
-
-    /// The links that packets of `route` cross.
-    pub(crate) fn links_of(&self, route: Route) -> impl Iterator<Item = u32> {
-        let steps = route.first..self.backward(route);
-        steps.map(move |step| self.steps[step as usize].link(route.host))
-    }
-
-    /// About how many packets of `bytes` are on a round trip while the measured queue is busy: its rate times the longest round trip.
-    pub(crate) fn bdp_packets(&self, measured: u32, bytes: u32) -> usize {
-        let lasts = |step: &Step| {
-            let round_trip = self.round_trips.get(step.round_trip as usize)?;
-            let hops = [&step.hop, &round_trip.last_hop, &round_trip.first_hop]
-                .into_iter()
-                .chain(&round_trip.forward)
-                .chain(&round_trip.reverse);
-            Some(hops.map(|hop| hop.tx_time.delay()).sum::<u64>())
-        };
-        let longest = self.steps.iter().filter_map(lasts).max().unwrap_or(0);
-        let rate = self.kinds[self.ports[measured as usize].kind as usize].rate();
-        (rate as f64 * longest as f64 / (8e9 * f64::from(bytes))) as usize
-    }
-
-    /// Where acknowledgements of `route` enter.
-    pub(crate) fn backward(&self, route: Route) -> u32 {
-        let steps = &self.steps[route.first as usize..];
-        route.first + 1 + steps.iter().position(|step| step.last).unwrap_or(0) as u32
+        Ok(Layout { senders, ..graph.build(plan, &demands, seed, plain)? })
     }
 
     /// The number of the queue that metrics are about.
@@ -118,17 +99,43 @@ impl Network {
     }
 }
 
+impl Network {
+    /// The links that packets of `route` cross.
+    pub(crate) fn links_of(&self, route: Route) -> impl Iterator<Item = u32> {
+        let steps = route.first..self.backward(route);
+        steps.map(move |step| self.steps[step as usize].link(route.host))
+    }
+
+    /// About how many packets of `bytes` are on a round trip while `port` is busy: its rate times the longest
+    /// delay.
+    pub(crate) fn bdp_packets(&self, port: &Port, bytes: u32) -> usize {
+        let delay = |step: &Step| {
+            let round_trip = self.round_trips.get(step.round_trip as usize)?;
+            Some(step.hop.tx_time.delay() + round_trip.delay())
+        };
+        let longest = self.steps.iter().filter_map(delay).max().unwrap_or(0);
+        let rate = self.kinds[port.kind as usize].rate();
+        (rate as f64 * longest as f64 / (8e9 * f64::from(bytes))) as usize
+    }
+
+    /// Where acknowledgements of `route` enter.
+    pub(crate) fn backward(&self, route: Route) -> u32 {
+        let steps = &self.steps[route.first as usize..];
+        route.first + 1 + steps.iter().position(|step| step.last).unwrap_or(0) as u32
+    }
+}
+
 /// The sending and receiving node of each source of a group; source i takes entry i mod n.
 type Ends = Vec<(u32, u32)>;
 
 #[derive(Default)]
 struct Graph {
-    /// How many nodes there are, and the names of those that have one; the hosts of a dumbbell, which may be very
-    /// many, come behind these.
+    /// The number of nodes, and the names of those that have one. The hosts of a dumbbell, which may be very
+    /// many, follow these.
     size: u32,
     names: Vec<String>,
     nodes: BTreeMap<String, u32>,
-    /// Where each link starts and ends, and of which kind it is.
+    /// The ends of each link, and its kind.
     ends: Vec<(u32, u32)>,
     kind_of: Vec<u32>,
     kinds: Vec<LinkKind>,
@@ -204,7 +211,7 @@ impl Graph {
             let key = format!("traffic.{}.access", group.name);
             let access = group.access.as_ref().unwrap_or(&d.access);
             check_access(&key, access)?;
-            // Flows that come and go share one host per delay, unless told otherwise.
+            // Flows that come and go share one host per delay by default.
             let is_web = matches!(group.kind, plan::TrafficKind::Web(_));
             let is_short = is_web || matches!(group.kind, plan::TrafficKind::TcpShort { .. });
             let hosts = match access.nodes {
@@ -228,7 +235,7 @@ impl Graph {
         ends.collect()
     }
 
-    /// So many hosts, each with two links; equal events come in the order in which links are laid.
+    /// Add hosts, each with two links. Equal events happen in the order in which links are added.
     fn hosts(
         &mut self,
         access: &Access,
@@ -274,22 +281,20 @@ impl Graph {
         Ok(in_turn(&from, &to, group, matches!(group.kind, plan::TrafficKind::TcpShort { .. })))
     }
 
-    /// Lay the routes, find out who feeds which link, and make the queues.
+    /// Add the routes, find what feeds each link, and make the queues.
     fn build(
         mut self,
         plan: &Plan,
         demands: &[(&Traffic, Ends)],
         seed: u64,
         plain: bool,
-    ) -> Result<Network, PlanError> {
+    ) -> Result<Layout, PlanError> {
         let mut ways = ShortestPaths::new(self.size, &self.ends);
         let mut laid = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
             let answer = AckPolicy::of(&group.kind);
-            // Of other senders more is expected than that they react.
-            let only_reacts = matches!(&group.kind, plan::TrafficKind::Tcp(tcp)
-                if tcp.max_rate.is_none() && tcp.options.overhead == 0);
+            let sender = eligibility::sender(&group.kind);
             let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {
                     let key = format!("traffic.{}.to", group.name);
@@ -297,7 +302,7 @@ impl Graph {
                     return Err(PlanError::new(key, problem));
                 }
                 let is_last_of_its_kind = i + ends.len() >= group.count as usize;
-                let flows = if only_reacts && is_last_of_its_kind { 1 } else { 2 };
+                let flows = if sender.is_ok() && is_last_of_its_kind { 1 } else { 2 };
                 let mut way = |from: u32, to: u32| {
                     ways.route(from, to).ok_or_else(|| {
                         let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
@@ -305,7 +310,7 @@ impl Graph {
                         PlanError::new(format!("traffic.{}", group.name), problem)
                     })
                 };
-                laid.lay((from, to), answer, flows, || Ok([way(from, to)?, way(to, from)?]))
+                laid.lay((from, to), answer, sender, flows, || Ok([way(from, to)?, way(to, from)?]))
             });
             routes.push(of_group.collect::<Result<_, _>>()?);
         }
@@ -322,11 +327,11 @@ impl Graph {
             true => Lookahead::Links,
             false => Lookahead::Senders,
         };
-        let (mut steps, round_trips, laid) = laid.share(&kinds, ahead);
+        let (mut steps, round_trips, laid, obstacle) = laid.share(&kinds, ahead);
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let fixed_path = match (&plan.topology, tcp) {
             (Topology::Dumbbell(_), Some(tcp)) => {
-                route::fixed_path(&mut steps, &round_trips, (tcp.payload + tcp.header, tcp.ack), &kinds)
+                lookahead::fixed_path(&mut steps, &round_trips, (tcp.payload + tcp.header, tcp.ack), &kinds)
             }
             _ => None,
         };
@@ -334,8 +339,9 @@ impl Graph {
         let routes = routes.into_iter();
         let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
         let routes = routes.collect();
-        let links = vec![Link::default(); self.ends.len()];
-        Ok(Network { links, kinds, ports, steps, round_trips, fixed_path, routes, senders: Vec::new() })
+        let each = vec![Link::default(); self.ends.len()];
+        let network = Network { each, kinds, fixed_path, steps, round_trips };
+        Ok(Layout { network, ports, routes, senders: Vec::new(), obstacle })
     }
 
     fn ports(&self, plan: &Plan, kinds: &mut [LinkKind], seed: u64) -> Result<Vec<Port>, PlanError> {
@@ -397,7 +403,7 @@ fn every_pair(from: &[u32], to: &[u32]) -> Ends {
     to.iter().flat_map(|to| from.iter().map(|from| (*from, *to))).collect()
 }
 
-/// Senders with receivers, both in turn, until that repeats or every source that is there has an entry.
+/// Senders with receivers, both in turn, until that repeats or every source has an entry.
 fn in_turn(from: &[u32], to: &[u32], group: &Traffic, is_short: bool) -> Ends {
     let period = lcm(from.len() as u32, to.len() as u32) as usize;
     let period = if is_short { period } else { period.min(group.count as usize) };

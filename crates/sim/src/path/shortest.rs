@@ -1,13 +1,13 @@
-//! Which way packets take: the fewest hops.
+//! Shortest paths by number of hops.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// Routes with the fewest hops; among equals, by the order in which links were declared.
 pub(super) struct ShortestPaths<'a> {
-    /// How many nodes there are; where each link starts and ends.
+    /// The number of nodes; the ends of each link.
     size: u32,
     ends: &'a [(u32, u32)],
-    /// The links out of each node, node by node, and where each node's begin.
+    /// The links out of each node, node by node, and the index of each node's first.
     out: Vec<u32>,
     first: Vec<usize>,
     /// For each source, the link by which each node is reached.
@@ -27,7 +27,7 @@ impl ShortestPaths<'_> {
         &self.out[self.first[node as usize]..self.first[node as usize + 1]]
     }
 
-    /// The links from one node to another; `None` if there is no way.
+    /// The links from one node to another; `None` if there is no path.
     pub(super) fn route(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
         let mut head = Vec::new();
         let mut from = from;
@@ -54,7 +54,7 @@ impl ShortestPaths<'_> {
         Some(head)
     }
 
-    /// Breadth first from a node.
+    /// Breadth-first search from a node.
     fn tree(&self, from: u32) -> Vec<Option<u32>> {
         let mut reached: Vec<Option<u32>> = vec![None; self.size as usize];
         let mut queue = VecDeque::from([from]);

@@ -1,11 +1,11 @@
-//! Packets under the care of a scheduler: it decides the order and who is dropped or marked, by number; the packets
-//! themselves lie here.
+//! A queue with a scheduler. The scheduler decides the order, and which packets are dropped or marked; it
+//! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
 use crate::packet::Packet;
 use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
 
-/// A scheduler and what waits in it.
+/// A scheduler and its packets.
 pub(super) struct Classful {
     scheduler: Box<dyn Scheduler>,
     slab: PacketSlab,
@@ -14,7 +14,7 @@ pub(super) struct Classful {
     taken: Packet,
 }
 
-/// Packets by token; places are used again.
+/// Packets by token. Free slots are reused.
 #[derive(Default)]
 struct PacketSlab {
     places: Vec<Option<QueuedPacket>>,
@@ -84,7 +84,7 @@ impl Classful {
 
     /// Take the next packet to send, if there is one.
     #[inline(never)]
-    pub(super) fn dequeue(&mut self, now: u64, stats: &mut QueueStats) -> Option<&Packet> {
+    pub(super) fn dequeue(&mut self, now: u64, stats: &mut QueueStats) -> bool {
         let (before, slab) = (self.backlog(), &mut self.slab);
         let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
             slab.apply(now, token, fate, stats);
@@ -92,12 +92,17 @@ impl Classful {
         stats.counters.change(now, before, self.backlog());
         let Some((token, _)) = next else {
             stats.rest(now);
-            return None;
+            return false;
         };
         let one = self.slab.take(token);
         self.taken = one.packet;
         stats.departure(now, one.packet.bytes, one.packet.class, one.arrived);
-        Some(&self.taken)
+        true
+    }
+
+    /// The packet taken last.
+    pub(super) fn taken(&self) -> &Packet {
+        &self.taken
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {

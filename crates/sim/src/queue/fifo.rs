@@ -1,21 +1,23 @@
-//! The way into a ring and out of it, past its algorithm.
+//! A FIFO with an algorithm.
 //!
-//! The order for an arriving packet: the algorithm's estimators see it, then it must fit (else somebody
-//! is dropped with cause `overflow`), then the algorithm decides, then it waits. At the head the algorithm is
-//! asked again, until it lets one go.
+//! The estimators of the algorithm see an arriving packet first. Then the packet must fit, else a packet is
+//! dropped with cause `overflow`. Then the algorithm decides, and the packet is enqueued. At the head of the
+//! queue the algorithm decides again, until it lets a packet pass.
 
 use super::{
+    QueueOps,
     packet_ring::PacketRing,
     stats::{QueueStats, QueuedPacket},
 };
 use crate::{
+    engine::CalendarQueue,
     packet::Packet,
-    record::{Counters, Sampled},
+    record::{Counters, Recorder, Sampled},
 };
 use sojourn_aqm::{Aqm, Cause, Hooks, IgnoresContents, Limit, Overflow, Random, Stream, Time, Verdict};
 use std::any::Any;
 
-/// First in, first out, as far as the algorithm lets it.
+/// The FIFO and its algorithm.
 pub(crate) struct Fifo {
     buffer: Buffer,
     hooks: Hooks,
@@ -55,14 +57,24 @@ impl Fifo {
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.buffer.ring.iter().map(|one| &one.packet)
     }
+    #[inline(always)]
+    pub(super) fn packet(&self, slot: usize) -> &Packet {
+        &self.buffer.ring.popped(slot).packet
+    }
     pub(super) fn aqm(&self) -> &dyn Aqm {
         &*self.aqm
     }
 
-    /// The way in and out, whatever the algorithm is.
+    /// The queue, whatever its algorithm is.
     #[inline(always)]
     pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
-        FifoRef { buffer: &mut self.buffer, stats, aqm: &mut *self.aqm, hooks: self.hooks, looks: true }
+        FifoRef {
+            buffer: &mut self.buffer,
+            stats,
+            aqm: &mut *self.aqm,
+            hooks: self.hooks,
+            counts_occupancy: true,
+        }
     }
 
     /// The queue with its algorithm known to be an `A`: the ring keeps no occupancy for it.
@@ -72,7 +84,7 @@ impl Fifo {
     ) -> Option<FifoRef<'a, A>> {
         let aqm = (&mut *self.aqm as &mut dyn Any).downcast_mut::<A>()?;
         let hooks = aqm.hooks();
-        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, looks: false })
+        Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, counts_occupancy: false })
     }
 
     pub(super) fn on_timer(&mut self, now: u64) {
@@ -80,7 +92,7 @@ impl Fifo {
     }
 }
 
-/// Who waits, who goes when there is no room, and chance: what does not depend on the algorithm.
+/// What does not depend on the algorithm: packets, the drop policy of a full buffer, random numbers.
 pub(super) struct Buffer {
     pub(super) ring: PacketRing,
     pub(super) overflow: Overflow,
@@ -88,25 +100,24 @@ pub(super) struct Buffer {
     pub(super) victims: Stream,
 }
 
-/// A ring, its notes and its algorithm at hand. Where that is known by its type, so is when it is asked and whether it
-/// looks at who waits: nothing of it is looked up for a packet.
+/// A FIFO with its statistics. If the type of the algorithm is known, so is which hooks it has, and whether
+/// it reads what the queue contains.
 pub(crate) struct FifoRef<'a, A: ?Sized> {
     pub(super) buffer: &'a mut Buffer,
     pub(crate) stats: &'a mut QueueStats,
     pub(super) aqm: &'a mut A,
     pub(super) hooks: Hooks,
-    pub(super) looks: bool,
+    pub(super) counts_occupancy: bool,
 }
 
-impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
-    /// A packet arrives; whether it just waits, and there is nothing to tell.
+impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
         self.stats.arrival(now, packet);
         let mut just_waits = true;
         if !self.buffer.ring.has_room(packet.bytes) {
             just_waits = false;
-            if !self.finds_room(now, packet) {
+            if !self.enqueue_full(now, packet) {
                 return false;
             }
         } else if self.hooks.arrivals {
@@ -114,61 +125,80 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
             let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &ring.view(), rng);
             if verdict != Verdict::Pass {
                 just_waits = false;
-                if !self.carry_out(verdict, now, packet) {
+                if !self.decide_at_enqueue(verdict, now, packet) {
                     return false;
                 }
             }
         }
         self.stats.counters.enter(now, self.buffer.ring.len(), packet.bytes);
-        self.buffer.ring.push(packet, now, self.stats.latest(), self.looks);
+        self.buffer.ring.push(packet, now, self.stats.latest(), self.counts_occupancy);
         just_waits
     }
 
-    /// The same once more, to be used up.
     #[inline(always)]
-    pub(crate) fn reborrow(&mut self) -> FifoRef<'_, A> {
+    fn dequeue(&mut self, now: u64) -> Option<usize> {
+        self.reborrow().take(now)
+    }
+
+    #[inline(always)]
+    fn packet(&self, slot: usize) -> &Packet {
+        &self.buffer.ring.popped(slot).packet
+    }
+
+    #[inline(never)]
+    fn on_idle(&mut self, now: u64) {
+        self.aqm.on_idle(Time(now));
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut QueueStats {
+        self.stats
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.buffer.ring.len()
+    }
+
+    #[inline(always)]
+    fn drops_at_dequeue(&self) -> bool {
+        self.hooks.departures
+    }
+
+    #[inline(always)]
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+        recorder.sample_one(now, self.reborrow(), calendar);
+    }
+}
+
+impl<A: Aqm + ?Sized> FifoRef<'_, A> {
+    /// A copy for one call that is not inlined: then the original need not be in memory.
+    #[inline(always)]
+    fn reborrow(&mut self) -> FifoRef<'_, A> {
         FifoRef { buffer: self.buffer, stats: self.stats, aqm: self.aqm, ..*self }
     }
 
-    /// Take the next packet to send, if there is one: it lies there until the next arrives.
     #[inline(always)]
-    pub(crate) fn dequeue(mut self, now: u64) -> Option<&'a Packet> {
+    fn take(mut self, now: u64) -> Option<usize> {
         while let Some(others) = self.buffer.ring.len().checked_sub(1) {
-            let place = self.buffer.ring.pop(self.looks);
+            let slot = self.buffer.ring.pop(self.counts_occupancy);
             let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
-                *self.buffer.ring.popped(place);
+                *self.buffer.ring.popped(slot);
             self.stats.counters.leave(now, others, bytes);
-            if self.hooks.departures && !self.lets_go(now, place, arrived) {
+            if self.hooks.departures && !self.passes(now, slot, arrived) {
                 continue;
             }
             self.stats.departure(now, bytes, class, arrived);
-            return Some(&self.buffer.ring.popped(place).packet);
+            return Some(slot);
         }
         self.stats.rest(now);
         None
     }
 
-    /// The transmitter has finished a packet and found nothing, or an arrival has left it idle.
-    #[inline(never)]
-    pub(crate) fn on_idle(&mut self, now: u64) {
-        self.aqm.on_idle(Time(now));
-    }
-
-    /// Packets that wait.
-    pub(crate) fn len(&self) -> u32 {
-        self.buffer.ring.len()
-    }
-
-    /// Whether packets may be dropped or marked when they leave.
-    #[inline(always)]
-    pub(crate) fn drops_late(&self) -> bool {
-        self.hooks.departures
-    }
-
-    /// The buffer is full: whether an arriving packet may wait after all.
+    /// The buffer is full: whether the arriving packet is enqueued after all.
     #[cold]
     #[inline(never)]
-    fn finds_room(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue_full(&mut self, now: u64, packet: &mut Packet) -> bool {
         if self.hooks.arrivals {
             self.aqm.on_offered(Time(now), &packet.view(now), &self.buffer.ring.view());
         }
@@ -180,13 +210,13 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
         }
         let Buffer { ring, rng, .. } = &mut *self.buffer;
         let verdict = self.aqm.on_arrival(Time(now), &packet.view(now), &ring.view(), rng);
-        self.carry_out(verdict, now, packet)
+        self.decide_at_enqueue(verdict, now, packet)
     }
 
-    /// The algorithm does not just let an arrival pass; whether it may wait.
+    /// The algorithm has decided other than to let an arriving packet pass: whether that is enqueued.
     #[cold]
     #[inline(never)]
-    fn carry_out(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
+    fn decide_at_enqueue(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
         let number = self.stats.latest();
         match verdict {
             Verdict::Pass => return true,
@@ -205,30 +235,30 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
         self.refuse(now)
     }
 
-    /// An arrival does not wait.
+    /// An arriving packet is not enqueued.
     fn refuse(&mut self, now: u64) -> bool {
         if !self.stats.busy && self.buffer.ring.len() == 0 {
-            self.on_idle(now); // it came and did not stay: the idle time goes on
+            self.on_idle(now); // the idle time continues
         }
         false
     }
 
-    /// Whether the packet that was at the head, in this place, may be sent.
+    /// Whether the packet that was at the head, now in `place`, is transmitted.
     #[inline(always)]
-    fn lets_go(&mut self, now: u64, place: usize, arrived: u64) -> bool {
+    fn passes(&mut self, now: u64, place: usize, arrived: u64) -> bool {
         let Buffer { ring, rng, .. } = &mut *self.buffer;
-        let view = ring.popped(place).packet.view(arrived);
+        let view = ring.popped_mut(place).packet.view(arrived);
         match self.aqm.on_departure(Time(now), &view, &ring.view(), rng) {
             Verdict::Pass => true,
-            verdict => self.carry_out_late(verdict, now, place),
+            verdict => self.decide_at_dequeue(verdict, now, place),
         }
     }
 
-    /// The algorithm does not just let a packet go; whether it may be sent.
+    /// The algorithm has decided other than to let a packet pass: whether that is transmitted.
     #[cold]
     #[inline(never)]
-    fn carry_out_late(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
-        let QueuedPacket { packet, number, .. } = self.buffer.ring.popped(place);
+    fn decide_at_dequeue(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
+        let QueuedPacket { packet, number, .. } = self.buffer.ring.popped_mut(place);
         match verdict {
             Verdict::Pass => true,
             Verdict::Mark(cause) => {
@@ -242,7 +272,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
         }
     }
 
-    /// The buffer is full: drop the arrival or, if it can ever fit, others until it does.
+    /// The buffer is full: drop the arriving packet or, if it can fit at all, others until it does.
     #[inline(never)]
     fn make_room(&mut self, now: u64, packet: &Packet) -> bool {
         let number = self.stats.latest();
@@ -271,7 +301,7 @@ impl<'a, A: Aqm + ?Sized> FifoRef<'a, A> {
         true
     }
 
-    /// A packet gives up its place.
+    /// Remove a waiting packet.
     fn remove(&mut self, now: u64, position: usize) -> Option<QueuedPacket> {
         let one = self.buffer.ring.remove(position)?;
         self.stats.counters.leave(now, self.buffer.ring.len(), one.packet.bytes);

@@ -1,24 +1,25 @@
-//! A finite queue in front of a link and its transmitter: it counts everything, and leaves every decision to one
+//! A finite queue in front of a link's transmitter. It counts packets, and leaves every decision to an
 //! algorithm or to a scheduler.
 //!
 //! The packet in transmission has left the queue.
 
 mod classful;
 mod fifo;
-mod loss_log;
+mod ops;
 mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
-pub(crate) use loss_log::{LossContext, LossLog};
+pub(crate) use ops::QueueOps;
 pub use stats::Outcome;
 pub(crate) use stats::QueueStats;
 
 use crate::{
+    engine::CalendarQueue,
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Counters, Sampled},
+    record::{Counters, Recorder, Sampled},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -26,7 +27,7 @@ use sojourn_aqm::{
     Algorithm, Aqm, Context, Conventions, IgnoresContents, Limit, Overflow, Scheduler, Spec, Time, units,
 };
 
-/// What algorithms are told of the whole run.
+/// What is the same for all queues of a run.
 pub(crate) struct QueueContext<'a> {
     pub(crate) mean_packet: u32,
     pub(crate) conventions: Conventions,
@@ -34,18 +35,18 @@ pub(crate) struct QueueContext<'a> {
     pub(crate) algorithms: &'a [&'static Algorithm],
 }
 
-/// Who decides about a queue.
+/// What decides about packets.
 enum Decider {
-    /// One algorithm about one line of packets, and who leaves when that is full.
+    /// An algorithm for a FIFO, and the drop policy of a full buffer.
     Aqm(Box<dyn Aqm>, Overflow),
     /// A scheduler.
     Scheduler(Box<dyn Scheduler>),
 }
 
-/// What waits, and who decides.
+/// The packets with what decides about them.
 #[allow(
     clippy::large_enum_variant,
-    reason = "nearly every queue is one line, and a box would be one step more"
+    reason = "nearly every queue is a FIFO, and a box would be one more indirection"
 )]
 enum Backend {
     Fifo(Fifo),
@@ -156,34 +157,6 @@ impl Port {
         self.stats.counters.pass(now, packets, bytes, self.stats.busy);
     }
 
-    /// A packet arrives; whether it just waits, and there is nothing to tell.
-    #[inline(always)]
-    pub(crate) fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
-            Backend::Classful(classful) => {
-                classful.enqueue(now, packet, &mut self.stats);
-                self.stats.outcomes.is_empty()
-            }
-        }
-    }
-
-    /// Take the next packet to send, if there is one: it lies there until the next arrives.
-    #[inline(always)]
-    pub(crate) fn dequeue(&mut self, now: u64) -> Option<&Packet> {
-        match &mut self.queue {
-            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
-            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats),
-        }
-    }
-
-    /// The transmitter has finished a packet and found nothing; a scheduler has noticed.
-    pub(crate) fn on_idle(&mut self, now: u64) {
-        if let Backend::Fifo(fifo) = &mut self.queue {
-            fifo.access(&mut self.stats).on_idle(now);
-        }
-    }
-
     /// The queue, if it is one FIFO with an algorithm `A`.
     pub(crate) fn fifo_with<A: IgnoresContents>(&mut self) -> Option<FifoRef<'_, A>> {
         match &mut self.queue {
@@ -206,6 +179,62 @@ impl Port {
             Backend::Fifo(fifo) => fifo.on_timer(now),
             Backend::Classful(classful) => classful.on_timer(now),
         }
+    }
+}
+
+impl QueueOps for Port {
+    #[inline(always)]
+    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
+            Backend::Classful(classful) => {
+                classful.enqueue(now, packet, &mut self.stats);
+                self.stats.outcomes.is_empty()
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn dequeue(&mut self, now: u64) -> Option<usize> {
+        match &mut self.queue {
+            Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
+            Backend::Classful(classful) => classful.dequeue(now, &mut self.stats).then_some(0),
+        }
+    }
+
+    #[inline(always)]
+    fn packet(&self, slot: usize) -> &Packet {
+        match &self.queue {
+            Backend::Fifo(fifo) => fifo.packet(slot),
+            Backend::Classful(classful) => classful.taken(),
+        }
+    }
+
+    /// A scheduler needs no call.
+    fn on_idle(&mut self, now: u64) {
+        if let Backend::Fifo(fifo) = &mut self.queue {
+            fifo.access(&mut self.stats).on_idle(now);
+        }
+    }
+
+    #[inline(always)]
+    fn stats(&mut self) -> &mut QueueStats {
+        &mut self.stats
+    }
+
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.backlog().0
+    }
+
+    #[inline(always)]
+    fn drops_at_dequeue(&self) -> bool {
+        true
+    }
+
+    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+        recorder.sample(now, std::slice::from_mut(self));
+        recorder.file_next(now, calendar);
     }
 }
 

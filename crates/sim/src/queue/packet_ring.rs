@@ -1,18 +1,18 @@
-//! A ring of waiting packets: a ring of a power of two of places, so that one operation says where a packet is.
+//! A ring buffer of waiting packets. Its size is a power of two, so that an index needs one mask.
 
 use super::stats::QueuedPacket;
 use crate::packet::Packet;
 use sojourn_aqm::{Class, Contents, FlowId, Limit, Occupancy, PacketView, QueueView};
 
-/// The waiting packets, head first, and how much may wait.
+/// The waiting packets and the limit of the buffer.
 pub(super) struct PacketRing {
     places: Vec<QueuedPacket>,
-    /// Where the head is, but for whole rounds.
+    /// Index of the head, modulo the size.
     head: usize,
     len: u32,
     bytes: u64,
     limit: Limit,
-    /// So many packets may wait whatever their sizes.
+    /// This number of packets fits whatever their sizes are.
     min_capacity: u32,
     pub(super) link_rate: u64,
     occupancy: Occupancy,
@@ -47,13 +47,13 @@ impl PacketRing {
         self.limit
     }
 
-    /// Whether `bytes` more may wait.
+    /// Whether a packet of `bytes` fits.
     #[inline(always)]
     pub(super) fn has_room(&self, bytes: u32) -> bool {
         self.len < self.min_capacity || self.limit.has_room(self.len, self.bytes, bytes)
     }
 
-    /// What an algorithm may know of it.
+    /// The queue as an algorithm sees it.
     #[inline(always)]
     pub(super) fn view(&self) -> QueueView<'_> {
         QueueView::new(self.len, self.bytes, self.limit, self.link_rate, self)
@@ -63,16 +63,16 @@ impl PacketRing {
         (0..self.len).map(|position| &self.places[self.place(position)])
     }
 
-    /// Of the packet at `position`, head = 0, or of the next to come.
+    /// The index of the packet at `position` (the head is 0), or of the next one to be enqueued.
     #[inline(always)]
     fn place(&self, position: u32) -> usize {
         self.head.wrapping_add(position as usize) & (self.places.len() - 1)
     }
 
-    /// A packet begins to wait; `looks`: perhaps somebody counts who waits.
+    /// Append a packet. `counts_occupancy`: the algorithm may ask for packets by flow and class.
     #[inline(always)]
-    pub(super) fn push(&mut self, packet: &Packet, arrived: u64, number: u64, looks: bool) {
-        if looks {
+    pub(super) fn push(&mut self, packet: &Packet, arrived: u64, number: u64, counts_occupancy: bool) {
+        if counts_occupancy {
             self.occupancy.enter(FlowId(packet.flow), packet.class);
         }
         self.bytes += u64::from(packet.bytes);
@@ -86,27 +86,32 @@ impl PacketRing {
         self.len += 1;
     }
 
-    /// Take the head, of which there must be one: its place, for [`PacketRing::popped`].
+    /// Remove the head, which must exist: its index, for [`PacketRing::popped`].
     #[inline(always)]
-    pub(super) fn pop(&mut self, looks: bool) -> usize {
+    pub(super) fn pop(&mut self, counts_occupancy: bool) -> usize {
         let place = self.place(0);
         self.head = self.head.wrapping_add(1);
         self.len -= 1;
         let Packet { bytes, flow, class, .. } = self.places[place].packet;
         self.bytes -= u64::from(bytes);
-        if looks {
+        if counts_occupancy {
             self.occupancy.leave(FlowId(flow), class);
         }
         place
     }
 
-    /// What was taken last: it lies there until the next is pushed.
+    /// The packet removed last. It stays until the next one is appended.
     #[inline(always)]
-    pub(super) fn popped(&mut self, place: usize) -> &mut QueuedPacket {
+    pub(super) fn popped(&self, place: usize) -> &QueuedPacket {
+        &self.places[place]
+    }
+
+    #[inline(always)]
+    pub(super) fn popped_mut(&mut self, place: usize) -> &mut QueuedPacket {
         &mut self.places[place]
     }
 
-    /// The packet at `position` gives up its place, if there is one.
+    /// Remove the packet at `position`, if there is one.
     pub(super) fn remove(&mut self, position: usize) -> Option<QueuedPacket> {
         if position >= self.len as usize {
             return None;
@@ -130,7 +135,7 @@ impl PacketRing {
         self.places[to] = self.places[from];
     }
 
-    /// Twice as many places.
+    /// Double the size.
     #[cold]
     fn grow(&mut self) {
         let head = self.place(0);
@@ -139,7 +144,7 @@ impl PacketRing {
         self.places.resize(2 * self.places.len(), QueuedPacket::default());
     }
 
-    /// The flow and class of everybody.
+    /// Flow and class of each packet.
     fn members(&self) -> impl Iterator<Item = (FlowId, Class)> {
         self.iter().map(|w| (FlowId(w.packet.flow), w.packet.class))
     }

@@ -1,10 +1,9 @@
-//! What a queue notes, whoever decides about its packets: counters, what became of packets, whether the
-//! transmitter works.
+//! Statistics of a queue: counters, outcomes of packets, whether the transmitter is busy.
 
 use crate::{packet::Packet, record::Counters};
 use sojourn_aqm::{Cause, Class, Ecn};
 
-/// A waiting packet: when it came, and its number among all offered.
+/// A waiting packet, the time of its arrival, and its number among all that arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueuedPacket {
     pub(crate) packet: Packet,
@@ -12,39 +11,39 @@ pub(crate) struct QueuedPacket {
     pub(super) number: u64,
 }
 
-/// What became of somebody's packet, for per-flow counters and traces.
+/// What a queue did to a packet other than to transmit it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Dropped; the cause, and its number among all offered.
+    /// Dropped it: the cause, and its number among all that arrived.
     Dropped(Cause, u64),
-    /// Marked.
+    /// Marked it.
     Marked,
 }
 
-/// The notes of one queue.
+/// Statistics of one queue.
 #[derive(Default)]
 pub(crate) struct QueueStats {
     pub(crate) counters: Counters,
     /// A packet is in transmission.
     pub(crate) busy: bool,
-    /// Packets that were dropped or marked; whoever must hear it looks here after each call and clears it.
+    /// Packets that were dropped or marked. The caller reports and clears them after each call.
     pub(crate) outcomes: Vec<(Packet, Outcome)>,
 }
 
 impl QueueStats {
-    /// `packet` is offered.
+    /// `packet` arrives.
     #[inline(always)]
     pub(super) fn arrival(&mut self, now: u64, packet: &Packet) {
         self.counters.arrival(now, packet.bytes, packet.class);
     }
 
-    /// The number of the latest packet among all offered.
+    /// The number of the latest packet among all that arrived.
     #[inline(always)]
     pub(super) fn latest(&self) -> u64 {
         self.counters.arrivals - 1
     }
 
-    /// The transmitter takes a packet, which came at `arrived`.
+    /// The transmitter takes a packet that arrived at `arrived`.
     #[inline(always)]
     pub(super) fn departure(&mut self, now: u64, bytes: u32, class: Class, arrived: u64) {
         if !self.busy {
@@ -54,7 +53,7 @@ impl QueueStats {
         self.counters.departure(now, bytes, class, now - arrived);
     }
 
-    /// There is nothing to send.
+    /// There is no packet to transmit.
     #[inline(never)]
     pub(super) fn rest(&mut self, now: u64) {
         if self.busy {

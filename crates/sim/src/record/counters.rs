@@ -7,8 +7,26 @@ use super::{
     histogram::Histogram,
     integrals::{Changes, Integrals},
 };
-use crate::testbed::Totals;
 use sojourn_aqm::{Cause, Class};
+
+/// What happened at a queue since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Packets dropped, every cause.
+    pub drops: u64,
+    /// Packets marked, every cause.
+    pub marks: u64,
+    /// Packets handed to the transmitter.
+    pub departures: u64,
+    /// Bytes handed to the transmitter.
+    pub departed_bytes: u64,
+    /// Sum of the times that they waited, ns.
+    pub delay_sum: u128,
+    /// Packets that wait now.
+    pub waiting: u32,
+}
 
 /// Counters since the start of the run, and integrals of the queue over time.
 #[derive(Clone, Debug, Default)]

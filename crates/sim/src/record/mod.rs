@@ -7,13 +7,17 @@ mod classes;
 mod counters;
 mod histogram;
 mod integrals;
+mod loss_log;
 mod recorder;
 
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
+pub use counters::Totals;
 pub use histogram::Histogram;
-pub(crate) use recorder::{Recorder, Sampled, conserved, port_conserves};
+pub(crate) use loss_log::{LossContext, LossLog};
+pub(crate) use recorder::{Recorder, RunResult, Sampled, conserved, offered, port_conserves};
 
+use crate::path::FastPath;
 use sojourn_aqm::Cause;
 
 /// Everything measured in one run.
@@ -37,6 +41,8 @@ pub struct Record {
     pub cwnd: CwndColumns,
     /// Events handled, for benchmarks.
     pub events: u64,
+    /// Whether the run took the fast path, or why not.
+    pub fast_path: FastPath,
 }
 
 /// Counters of one queue over the window.

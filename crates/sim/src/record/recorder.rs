@@ -1,15 +1,14 @@
 //! Takes samples while a run goes on, and turns what is left of it into a [`Record`].
 
-use super::{Counters, FlowColumns, QueueSeries, Record, Series};
+use super::{Counters, CwndColumns, DropColumns, FlowColumns, PageColumns, QueueSeries, Record, Series};
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
     error::RunError,
-    flow::{Endpoint, Flow, offered},
+    flow::{Endpoint, Flow, Hosts, WarmupSnapshot},
     link::LinkKind,
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    sim::Parts,
 };
 use sojourn_aqm::Limit;
 
@@ -220,20 +219,33 @@ impl Recorder {
     }
 }
 
-impl Parts {
+/// What is left when the clock stops.
+pub(crate) struct RunResult {
+    pub(crate) window: (u64, u64),
+    pub(crate) network: Network,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) hosts: Hosts,
+    pub(crate) at_warmup: Vec<WarmupSnapshot>,
+    pub(crate) pages: PageColumns,
+    pub(crate) recorder: Recorder,
+    pub(crate) measured: u32,
+    pub(crate) drops: DropColumns,
+    pub(crate) cwnd: CwndColumns,
+}
+
+impl RunResult {
     /// The record of the run.
-    pub(crate) fn record(mut self, events: u64) -> Record {
-        let Parts { rows, flows, groups, drops, cwnd, .. } = &mut self;
+    pub(crate) fn record(mut self) -> Record {
+        let RunResult { hosts, drops, cwnd, .. } = &mut self;
         for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
-            let group = flows[*flow as usize].group;
-            *flow = rows.of(*flow, &groups[group as usize]);
+            let group = hosts.flows[*flow as usize].group;
+            *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
         }
-        let Network { ports, kinds, .. } = &mut self.network;
-        let record = self.recorder.columns(self.window, self.measured as usize, ports, kinds);
+        let kinds = &mut self.network.kinds;
+        let record = self.recorder.columns(self.window, self.measured as usize, &self.ports, kinds);
         Record {
-            events,
             flows: flow_columns(&self),
-            objects: self.objects,
+            objects: self.hosts.objects,
             pages: self.pages,
             drops: self.drops,
             cwnd: self.cwnd,
@@ -242,11 +254,20 @@ impl Parts {
     }
 }
 
-fn flow_columns(parts: &Parts) -> FlowColumns {
-    let network = &parts.network;
+/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
+pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
+    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
+    for packet in measured.waiting() {
+        offered[packet.flow as usize] += 1;
+    }
+    offered
+}
+
+fn flow_columns(result: &RunResult) -> FlowColumns {
+    let RunResult { network, ports, hosts, .. } = result;
     let mut columns = FlowColumns::default();
-    for row in parts.rows.all(&parts.groups) {
-        columns.traffic.push(parts.groups[row.group as usize].traffic);
+    for row in hosts.index.all(&hosts.groups) {
+        columns.traffic.push(hosts.groups[row.group as usize].traffic);
         columns.index.push(row.index);
         columns.start_ns.push(row.start);
     }
@@ -268,19 +289,19 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
     ] {
         column.resize(rows, 0);
     }
-    let bottleneck = network.ports[parts.measured as usize].link;
+    let bottleneck = ports[result.measured as usize].link;
     let crosses = |route: Route| network.links_of(route).any(|link| link == bottleneck);
-    for (crossing, row) in columns.crosses.iter_mut().zip(parts.rows.all(&parts.groups)) {
-        let group = &parts.groups[row.group as usize];
+    for (crossing, row) in columns.crosses.iter_mut().zip(hosts.index.all(&hosts.groups)) {
+        let group = &hosts.groups[row.group as usize];
         if group.is_web() {
             *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
         }
     }
-    let offered = offered(&parts.flows, &network.ports[parts.measured as usize]);
-    for (number, (flow, offered)) in parts.flows.iter().zip(offered).enumerate() {
-        let before = parts.before.get(number).copied().unwrap_or_default();
-        let group = &parts.groups[flow.group as usize];
-        let (counts, row) = (&flow.counts, parts.rows.of(number as u32, group) as usize);
+    let offered = offered(&hosts.flows, &ports[result.measured as usize]);
+    for (number, (flow, offered)) in hosts.flows.iter().zip(offered).enumerate() {
+        let before = result.at_warmup.get(number).copied().unwrap_or_default();
+        let group = &hosts.groups[flow.group as usize];
+        let (counts, row) = (&flow.counts, hosts.index.of(number as u32, group) as usize);
         if !group.is_web() && !group.is_requests() {
             columns.crosses[row] = u8::from(crosses(flow.route));
         }
@@ -306,15 +327,13 @@ fn flow_columns(parts: &Parts) -> FlowColumns {
 /// Whether every packet is accounted for, at every queue and for every flow.
 /// `flying`: the packets that are on a link, as far as somebody waits for them.
 pub(crate) fn conserved<'a>(
-    network: &'a Network,
+    ports: &'a [Port],
     flows: &[Flow],
     flying: impl Iterator<Item = &'a Packet>,
 ) -> Result<(), RunError> {
-    network.ports.iter().try_for_each(port_conserves)?;
+    ports.iter().try_for_each(port_conserves)?;
     let mut on_the_way = vec![0u32; flows.len()];
-    for packet in
-        flying.chain(network.ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward())
-    {
+    for packet in flying.chain(ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward()) {
         on_the_way[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {

@@ -1,45 +1,46 @@
 //! What hosts do: receive and acknowledge, send what a window allows, start, stop, time out.
-//!
-//! The half of the simulation that is about ends; [`crate::sim`] is about what lies between.
 
+use super::{
+    Simulation, World,
+    cycle::{self, ActiveFlow},
+    web,
+};
 use crate::{
-    engine::RtoScan,
-    engine::{Event, EventKind, FlowTimer},
-    flow::Source,
-    flow::{Connection, Task},
-    flow::{Endpoint, Flow, Udp},
+    engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
+    flow::{Endpoint, Flow, Hosts, Task, Udp},
     packet::{Carries, Packet},
-    plan,
-    plan::validate::MAX_PACKET_BYTES,
-    sim::{OF_GROUP, Simulation},
+    path::{Links, Network},
+    plan::{self, validate::MAX_PACKET_BYTES},
     tcp::{self, Ack, ColdStatePool, Segment},
-    traffic::{Datagrams, exponential},
+    traffic::exponential,
 };
 use std::num::NonZero;
 
 impl Simulation {
-    /// A packet reaches a host in its own time.
-    pub(crate) fn arrive(&mut self, now: u64, mut packet: Packet) {
+    /// A packet reaches a host, as an event.
+    pub(super) fn arrive(&mut self, now: u64, mut packet: Packet) {
         if packet.carries == Carries::Ack {
-            if let Endpoint::Tcp(connection) = &mut self.flows[packet.flow as usize].endpoint {
+            if let Endpoint::Tcp(connection) = &mut self.world.hosts.flows[packet.flow as usize].endpoint {
                 connection.sender.pending_acks = connection.sender.pending_acks.saturating_sub(1);
             }
             self.acknowledge(now, &packet);
         } else if self.receive(now, &mut packet) {
-            self.carry(now, packet);
+            self.forward(now, packet);
         }
     }
 
-    /// An acknowledgement will reach its sender at `at`, ahead of the clock: since nothing else can happen to
-    /// the sender before but that its timer expires, it reacts already now. Beyond the horizon it waits.
+    /// An acknowledgement will reach its sender at `at`, ahead of the clock. Until then nothing else can
+    /// happen to the sender but that its timer expires, so it reacts already now. Beyond the horizon the
+    /// acknowledgement waits.
     #[inline]
-    pub(crate) fn react(&mut self, at: u64, packet: &Packet) {
-        let Endpoint::Tcp(connection) = &mut self.flows[packet.flow as usize].endpoint else { return };
-        if at >= self.horizon || connection.sender.pending_acks > 0 {
+    pub(super) fn react(&mut self, at: u64, packet: &Packet) {
+        let World { hosts, clock, .. } = &mut self.world;
+        let Endpoint::Tcp(connection) = &mut hosts.flows[packet.flow as usize].endpoint else { return };
+        if cycle::must_wait(&connection.sender, at, clock.horizon) {
             connection.sender.pending_acks += 1;
-            return self.wait(at, packet);
+            return self.world.schedule_arrival(at, packet);
         }
-        while let Endpoint::Tcp(connection) = &self.flows[packet.flow as usize].endpoint
+        while let Endpoint::Tcp(connection) = &self.world.hosts.flows[packet.flow as usize].endpoint
             && let Some(deadline) = connection.sender.deadline()
             && deadline <= at
         {
@@ -51,38 +52,49 @@ impl Simulation {
     /// An acknowledgement reaches its sender.
     #[inline]
     fn acknowledge(&mut self, now: u64, packet: &Packet) {
-        let (next, echo, sack) = (packet.number, packet.flag, self.sacks.take(packet.stamp));
+        let (next, echo, sack) = (packet.number, packet.flag, self.world.hosts.sacks.take(packet.stamp));
         self.with_sender(packet.flow, now, |sender, tcp, out| {
             let window = || tcp::initial_window(&tcp.options, tcp.payload);
             sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
         });
     }
 
-    /// A packet reaches its receiver at `at`, perhaps ahead of the clock; whether there is an answer, which then
-    /// takes the packet's place.
+    /// A packet reaches its receiver at `at`, perhaps ahead of the clock. True: an acknowledgement leaves at
+    /// once, and has taken the packet's place.
     #[inline]
-    pub(crate) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
-        let flow = &mut self.flows[packet.flow as usize];
-        let in_window = flow.counts.receive(&mut flow.losses, (at, packet.stamp), (self.warmup, self.end));
-        let group = &self.groups[flow.group as usize];
+    pub(super) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
+        let World { hosts, clock, .. } = &mut self.world;
+        let flow = &mut hosts.flows[packet.flow as usize];
+        let in_window = flow.counts.receive(&mut flow.losses, (at, packet.stamp), clock.window);
+        let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
             if let Endpoint::Udp(udp) = &mut flow.endpoint {
                 udp.goodput += u64::from(packet.bytes) * u64::from(in_window);
             }
             return false;
         };
+        if tcp.options.delayed_ack > 0 || connection.task() != Task::Nothing {
+            return self.receive_and_decide(at, packet, in_window);
+        }
+        connection.receive::<true>(tcp, packet, in_window, &mut hosts.pools.receivers);
+        let backward = (packet.step + 1, packet.host);
+        *packet = connection.answer(packet.flow, backward, group.class, tcp, &mut hosts.sacks);
+        true
+    }
+
+    /// The same where the acknowledgement may be delayed, or a task ends with the last packet.
+    fn receive_and_decide(&mut self, at: u64, packet: &mut Packet, in_window: bool) -> bool {
+        let World { hosts, clock, .. } = &mut self.world;
+        let flow = &mut hosts.flows[packet.flow as usize];
+        let group = &hosts.groups[flow.group as usize];
+        let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return false };
         let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
         let backward = (packet.step + 1, packet.host);
-        let is_marked = packet.is_marked();
-        let turns = connection.receiver.turns(&tcp.options, is_marked);
+        let turns = connection.receiver.turns(&tcp.options, packet.is_marked());
         let was_held = connection.receiver.held().is_some();
         let earlier = (turns && was_held)
-            .then(|| connection.answer(number, backward, group.class, tcp, &mut self.sacks));
-        let received =
-            connection.receiver.receive(&tcp.options, sequence, (is_marked, cwr), &mut self.pool.receivers);
-        if in_window {
-            connection.count(tcp, sequence, received.is_new);
-        }
+            .then(|| connection.answer(number, backward, group.class, tcp, &mut hosts.sacks));
+        let received = connection.receive_any(tcp, packet, in_window, &mut hosts.pools.receivers);
         let mut waits = false;
         if tcp.options.delayed_ack > 0 {
             let is_syn = tcp.options.syn && sequence == 0;
@@ -92,60 +104,65 @@ impl Simulation {
             let due = tcp.options.expiry(at, tcp.options.delayed_ack);
             connection.receiver.hold(NonZero::new(if waits { due } else { 0 }));
             if waits {
-                self.calendar.push(Event::new(due, due - at, EventKind::DelayedAck, number));
+                clock.calendar.push(Event::new(due, due - at, EventKind::DelayedAck, number));
             }
         }
         if !waits {
             connection.receiver.acknowledges();
-            *packet = connection.answer(number, backward, group.class, tcp, &mut self.sacks);
+            *packet = connection.answer(number, backward, group.class, tcp, &mut hosts.sacks);
         }
         if connection.task() != Task::Nothing && received.is_new && connection.has_all() {
-            self.delivered(at, number);
+            web::delivered(hosts, &mut clock.calendar, at, number);
         }
         if let Some(earlier) = earlier {
-            self.carry(at, earlier);
+            self.forward(at, earlier);
         }
         !waits
     }
 
-    /// What a receiver has to say now.
-    pub(crate) fn answer(&mut self, number: u32) -> Packet {
-        let flow = &self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        match (&flow.endpoint, group.tcp()) {
-            (Endpoint::Tcp(connection), Some(tcp)) => {
-                let backward = (self.network.backward(flow.route), flow.route.host);
-                connection.answer(number, backward, group.class, tcp, &mut self.sacks)
-            }
-            _ => unreachable!("only connections are answered"),
+    /// An acknowledgement has been held back long enough.
+    pub(super) fn on_delayed_ack(&mut self, now: u64, number: u32) {
+        let World { hosts, network, .. } = &mut self.world;
+        let flow = &mut hosts.flows[number as usize];
+        let group = &hosts.groups[flow.group as usize];
+        if let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp())
+            && connection.receiver.held() == NonZero::new(now)
+        {
+            connection.receiver.hold(None);
+            let backward = (network.backward(flow.route), flow.route.host);
+            let ack = connection.answer(number, backward, group.class, tcp, &mut hosts.sacks);
+            self.forward(now, ack);
         }
     }
 
-    /// Let a sender act, then send what it released and see to its timer, its end and its trace.
+    /// Let a sender act; then trace its window, complete its task, update its timer and send what it has
+    /// released.
     #[inline]
-    pub(crate) fn with_sender(
+    fn with_sender(
         &mut self,
         number: u32,
         now: u64,
         act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut ColdStatePool)),
     ) {
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
+        let World { hosts, clock, log, .. } = &mut self.world;
+        let Hosts { flows, groups, objects, rto_scan, released, pools, .. } = hosts;
+        let flow = &mut flows[number as usize];
+        let group = &groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        debug_assert!(self.released.is_empty(), "one sender at a time");
+        debug_assert!(released.is_empty(), "one sender at a time");
         let (before, cwnd) = (connection.sender.expires(), connection.sender.cwnd());
-        act(&mut connection.sender, tcp, (&mut self.released, &mut self.pool.senders));
-        if self.trace_cwnd && connection.sender.cwnd() != cwnd {
-            self.cwnd.time_ns.push(now);
-            self.cwnd.flow.push(number);
-            self.cwnd.cwnd.push(connection.sender.cwnd());
-            self.cwnd.ssthresh.push(connection.sender.ssthresh());
+        act(&mut connection.sender, tcp, (released, &mut pools.senders));
+        if log.traces_cwnd && connection.sender.cwnd() != cwnd {
+            log.cwnd.time_ns.push(now);
+            log.cwnd.flow.push(number);
+            log.cwnd.cwnd.push(connection.sender.cwnd());
+            log.cwnd.ssthresh.push(connection.sender.ssthresh());
         }
         let mut is_answered = false;
         if connection.task() != Task::Nothing && connection.sender.is_done() {
             if let Task::Transfer(object) = connection.task() {
-                self.objects.end_ns[object as usize] = now;
-                self.objects.bytes[object as usize] = connection.bytes(tcp);
+                objects.end_ns[object as usize] = now;
+                objects.bytes[object as usize] = connection.bytes(tcp);
                 connection.replace_task(Task::Nothing);
             } else if let Task::Request(_) = connection.task() {
                 is_answered = group.responds_late;
@@ -153,80 +170,103 @@ impl Simulation {
             }
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        self.rto_scan.arm(&mut self.calendar, timer, before, connection.sender.expires(), now);
+        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), now);
         if let Some(due) = connection.sender.take_jitter_timer() {
-            self.calendar.push(Event::new(due, due - now, EventKind::Release, number));
+            clock.calendar.push(Event::new(due, due - now, EventKind::Release, number));
         }
-        if !self.released.is_empty() {
+        if !released.is_empty() {
             self.send_released(now, number);
         }
         if is_answered {
-            self.file_response(now, number);
+            web::respond(&mut self.world.clock.calendar, now, number);
         }
     }
 
-    /// What a sender has released leaves: no farther than to a queue, or to where it waits for the clock.
+    /// Send what a sender has released.
     fn send_released(&mut self, now: u64, number: u32) {
-        for i in 0..self.released.len() {
-            self.send(now, number, self.released[i]);
+        for i in 0..self.world.hosts.released.len() {
+            self.send(now, number, self.world.hosts.released[i]);
         }
-        self.released.clear();
+        self.world.hosts.released.clear();
     }
 
-    /// A sender hands over a packet: it goes, or waits until the connection's rate lets it.
+    /// Send a packet, or let it wait until the shaper of the connection allows it.
     #[inline]
     fn send(&mut self, now: u64, number: u32, segment: Segment) {
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
+        let World { hosts, clock, network, .. } = &mut self.world;
+        let flow = &mut hosts.flows[number as usize];
+        let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
-        if let Some(shaper) = connection.shaper() {
-            if !shaper.is_free(now) {
-                if let Some(due) = shaper.wait(segment) {
-                    self.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
-                }
-                return;
-            }
-            shaper.leave(now, packet.bytes);
+        if connection.shaper().is_some() {
+            return self.send_shaped(now, number, segment);
         }
-        flow.mark(now, &mut packet);
-        self.carry(now, packet);
+        let Network { each, kinds, fixed_path, steps, .. } = network;
+        let step = &mut steps[flow.route.first as usize];
+        if !step.eventless && kinds[step.hop.tx_time.kind as usize].port.is_none() {
+            let mut active = ActiveFlow { number, route: flow.route, connection, group, tcp };
+            let (calendar, mut links) = (&mut clock.calendar, Links { each, kinds, fixed_path });
+            return cycle::transmit(calendar, &mut links, &mut step.hop, &mut active, segment, now);
+        }
+        let mut packet = Packet::default();
+        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
+        self.forward(now, packet);
     }
 
-    /// The next packet of a connection whose rate is capped may leave.
-    pub(crate) fn on_paced(&mut self, now: u64, number: u32) {
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
+    /// The same for a connection with a shaper.
+    fn send_shaped(&mut self, now: u64, number: u32, segment: Segment) {
+        let World { hosts, clock, .. } = &mut self.world;
+        let flow = &mut hosts.flows[number as usize];
+        let group = &hosts.groups[flow.group as usize];
+        let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
+        let Some(shaper) = connection.shaper() else { return };
+        if !shaper.is_free(now) {
+            if let Some(due) = shaper.wait(segment) {
+                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+            }
+            return;
+        }
+        let mut packet = Packet::default();
+        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
+        if let Some(shaper) = connection.shaper() {
+            shaper.leave(now, packet.bytes);
+        }
+        self.forward(now, packet);
+    }
+
+    /// The shaper of a connection lets its next packet leave.
+    pub(super) fn on_paced(&mut self, now: u64, number: u32) {
+        let World { hosts, clock, .. } = &mut self.world;
+        let flow = &mut hosts.flows[number as usize];
+        let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
         let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
             return;
         };
-        let mut packet = connection.packet((number, flow.route), (&group.full, tcp), segment, now);
+        let mut packet = Packet::default();
+        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
         if let Some(shaper) = connection.shaper() {
             let due = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
-                self.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
             }
         }
-        flow.mark(now, &mut packet);
-        self.carry(now, packet);
+        self.forward(now, packet);
     }
 
-    pub(crate) fn on_retransmission_event(&mut self, now: u64, number: u32) {
-        let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut self.flows[number as usize]
-        else {
-            return;
-        };
+    pub(super) fn on_retransmission_event(&mut self, now: u64, number: u32) {
+        let flow = &mut self.world.hosts.flows[number as usize];
+        let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = flow else { return };
         if !RtoScan::fires(rto_event, now) {
             return;
         }
         if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_out(now, number);
         }
-        if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut self.flows[number as usize]
-        {
+        let World { hosts, clock, .. } = &mut self.world;
+        let Hosts { flows, rto_scan, .. } = hosts;
+        if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[number as usize] {
             let timer = FlowTimer { flow: number, event: rto_event };
-            self.rto_scan.arm(&mut self.calendar, timer, tcp::NEVER, connection.sender.expires(), now);
+            rto_scan.arm(&mut clock.calendar, timer, tcp::NEVER, connection.sender.expires(), now);
         }
     }
 
@@ -234,35 +274,42 @@ impl Simulation {
         self.with_sender(number, now, |sender, tcp, (out, _)| sender.on_timeout(&tcp.options, now, out));
     }
 
-    pub(crate) fn on_release(&mut self, now: u64, number: u32) {
+    pub(super) fn on_release(&mut self, now: u64, number: u32) {
         self.with_sender(number, now, |sender, tcp, (out, _)| sender.end_jitter(&tcp.options, now, out));
     }
 
-    pub(crate) fn on_stop(&mut self, now: u64, number: u32) {
+    pub(super) fn on_stop(&mut self, now: u64, number: u32) {
+        let World { hosts, clock, .. } = &mut self.world;
         if number & OF_GROUP == 0 {
-            if self.groups[self.flows[number as usize].group as usize].is_requests() {
-                return self.give_up(now, number);
+            if !hosts.groups[hosts.flows[number as usize].group as usize].is_requests() {
+                return self.with_sender(number, now, |sender, _, _| sender.stop());
             }
-            return self.with_sender(number, now, |sender, _, _| sender.stop());
+            if self.web.give_up(hosts, &mut clock.calendar, now, number) {
+                for flow in [number, number + 1] {
+                    self.with_sender(flow, now, |sender, _, _| sender.abandon());
+                }
+            }
+            return;
         }
-        self.move_horizon(now);
+        clock.move_horizon(now);
         let group = number & !OF_GROUP;
-        if self.groups[group as usize].is_web() {
-            return; // nobody asks for anything more; what was asked for still comes
+        if hosts.groups[group as usize].is_web() {
+            return; // sessions ask for nothing more; what they have asked for still arrives
         }
-        for flow in 0..self.flows.len() {
-            if self.flows[flow].group == group {
+        for flow in 0..self.world.hosts.flows.len() {
+            if self.world.hosts.flows[flow].group == group {
                 self.with_sender(flow as u32, now, |sender, _, _| sender.stop());
             }
         }
     }
 
-    pub(crate) fn on_source(&mut self, now: u64, number: u32) {
+    pub(super) fn on_source(&mut self, now: u64, number: u32) {
         if number & OF_GROUP != 0 {
             return self.on_new_flow(now, number & !OF_GROUP);
         }
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
+        let World { hosts, clock, .. } = &mut self.world;
+        let flow = &mut hosts.flows[number as usize];
+        let group = &hosts.groups[flow.group as usize];
         if now >= group.stop {
             return;
         }
@@ -287,9 +334,9 @@ impl Simulation {
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
-            flow.mark(now, &mut packet);
-            self.calendar.push(Event::new(next, next - now, EventKind::Source, number));
-            return self.carry(now, packet);
+            udp.mark(now, &mut packet);
+            clock.calendar.push(Event::new(next, next - now, EventKind::Source, number));
+            return self.forward(now, packet);
         }
         let mut is_first = true;
         if let Endpoint::Tcp(connection) = &mut flow.endpoint
@@ -301,7 +348,7 @@ impl Simulation {
             *written += 1;
             let next = source.next(now, *written, bytes);
             connection.sender.write(1 + u32::from(is_first && syn));
-            self.calendar.push(Event::new(next, next - now, EventKind::Source, number));
+            clock.calendar.push(Event::new(next, next - now, EventKind::Source, number));
         }
         if is_first {
             return self.start_sender(now, number);
@@ -309,7 +356,7 @@ impl Simulation {
         self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, now, out));
     }
 
-    pub(crate) fn start_sender(&mut self, now: u64, number: u32) {
+    pub(super) fn start_sender(&mut self, now: u64, number: u32) {
         self.with_sender(number, now, |sender, tcp, (out, _)| {
             sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
         });
@@ -317,7 +364,8 @@ impl Simulation {
 
     /// A flow of a Poisson process arrives.
     fn on_new_flow(&mut self, now: u64, number: u32) {
-        let group = &self.groups[number as usize];
+        let World { hosts, clock, .. } = &mut self.world;
+        let group = &hosts.groups[number as usize];
         let plan::TrafficKind::TcpShort { size, lifetime, .. } = group.kind else { return };
         if now >= group.stop {
             return;
@@ -328,56 +376,30 @@ impl Simulation {
         };
         let bytes = size.map(|size| draw("size", size).ceil().max(1.0) as u64);
         let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
-        let flow = self.add_flow(number, index, now, bytes);
-        if let Endpoint::Tcp(connection) = &mut self.flows[flow as usize].endpoint {
-            connection.replace_task(Task::Transfer(self.objects.start_ns.len() as u32));
-            self.objects.traffic.push(number);
-            self.objects.index.push(index);
-            self.objects.start_ns.push(now);
-            self.objects.end_ns.push(u64::MAX);
-            self.objects.bytes.push(bytes.unwrap_or(0));
+        let flow = hosts.add_flow(number, index, now, bytes);
+        let object = hosts.add_object(number, index, now, bytes.unwrap_or(0));
+        if let Endpoint::Tcp(connection) = &mut hosts.flows[flow as usize].endpoint {
+            connection.replace_task(Task::Transfer(object));
         }
         if let Some(lifetime) = lifetime {
-            self.calendar.push_timer(Event::new(now + lifetime, lifetime, EventKind::Stop, flow));
+            clock.calendar.push_timer(Event::new(now + lifetime, lifetime, EventKind::Stop, flow));
         }
-        self.file_next_arrival(number, now);
+        schedule_next_arrival(hosts, &mut clock.calendar, number, now);
         self.on_source(now, flow);
     }
+}
 
-    pub(crate) fn file_next_arrival(&mut self, number: u32, now: u64) {
-        let group = &self.groups[number as usize];
-        if let plan::TrafficKind::TcpShort { arrivals, .. } = group.kind {
-            let mut gaps = group.demand.stream("arrival").indexed(u64::from(group.count));
-            let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
-            self.calendar.push(Event::new(next, next - now, EventKind::Source, OF_GROUP | number));
-        }
-    }
-
-    pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
-        let group = &mut self.groups[number as usize];
-        let route = group.routes[index as usize % group.routes.len()];
-        let paced = Datagrams::new(&group.kind, &group.demand, index, start).map(|(source, size)| {
-            (group.pareto.map_or(source.clone(), |shape| source.with_pareto(shape)), size)
-        });
-        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(u64::from(index))));
-        let endpoint = match (group.tcp(), paced) {
-            (Some(tcp), Some((writer, _))) => Endpoint::Tcp(
-                Connection::written(tcp, &group.demand, u64::from(index), writer).marked_by(marker),
-            ),
-            (Some(tcp), None) => {
-                Endpoint::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes).marked_by(marker))
-            }
-            (None, Some((source, size))) => {
-                Endpoint::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, marker }))
-            }
-            (None, None) => unreachable!("traffic is TCP or datagrams"),
-        };
-        let flow = self.flows.len() as u32;
-        group.count += 1;
-        if group.starts.sources() == 0 {
-            self.rows.add_source(Source { group: number, index, start });
-        }
-        self.flows.push(Flow::new(endpoint, number, route));
-        flow
+/// Schedule the arrival of the next flow of group `number`.
+pub(super) fn schedule_next_arrival(
+    hosts: &Hosts,
+    calendar: &mut CalendarQueue<Packet>,
+    number: u32,
+    now: u64,
+) {
+    let group = &hosts.groups[number as usize];
+    if let plan::TrafficKind::TcpShort { arrivals, .. } = group.kind {
+        let mut gaps = group.demand.stream("arrival").indexed(u64::from(group.count));
+        let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
+        calendar.push(Event::new(next, next - now, EventKind::Source, OF_GROUP | number));
     }
 }

@@ -11,8 +11,8 @@ mod scoreboard;
 mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
-pub(crate) use receiver::{ReassemblyPool, Receiver};
-pub(crate) use sender::{Ack, ColdStatePool, NEVER, Segment, Sender, Tally};
+pub(crate) use receiver::{ReassemblyPool, Received, Receiver};
+pub(crate) use sender::{Ack, AckView, ColdStatePool, NEVER, Segment, Sender, Tally};
 
 /// So many boxes at most are spare: enough for a few dozen flows to take turns, and nothing where there are thousands.
 const POOL_SIZE: usize = 64;

@@ -154,7 +154,7 @@ impl<K> Receiver<K> {
     /// Packet `sequence` arrives, marked or not, at a receiver that holds nothing back. If it is as nearly every one, the
     /// next one while nothing is missing, or the next one above what is missing (not with `SACK`, which that may be
     /// reported by): up to where all have arrived, and the acknowledgement says just that. If not, it is for
-    /// [`Receiver::lengthen`] or [`Receiver::receive_any`].
+    /// [`Receiver::lengthen`] or [`Receiver::receive`].
     #[inline(always)]
     pub(crate) fn receive_usual<const SACK: bool>(
         &mut self,
@@ -198,22 +198,6 @@ impl<K> Receiver<K> {
     /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
     #[inline(always)]
     pub(crate) fn receive(
-        &mut self,
-        o: &TcpOptions,
-        sequence: u32,
-        (ce, cwr): (bool, bool),
-        pool: &mut ReassemblyPool<K>,
-    ) -> Received {
-        if sequence == self.next && !ce && self.reassembly.is_none() {
-            self.next += 1;
-            return Received { is_new: true, in_order: true };
-        }
-        self.receive_any(o, sequence, (ce, cwr), pool)
-    }
-
-    /// As [`Receiver::receive`], where something is missing, marked, app or comes again.
-    #[inline(always)]
-    pub(crate) fn receive_any(
         &mut self,
         o: &TcpOptions,
         sequence: u32,

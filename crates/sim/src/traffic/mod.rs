@@ -2,9 +2,6 @@
 //! else: two algorithms under one seed meet the same demand.
 
 mod edge;
-mod web;
-
-pub(crate) use web::WebSessions;
 
 pub(crate) use edge::{Edge, EdgeMarker};
 

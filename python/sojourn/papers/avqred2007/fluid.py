@@ -83,7 +83,7 @@ def _read(name: str) -> tuple[System, str]:
 def _at_rest() -> dict[str, tuple[Floats, Floats]]:
     """Return the queues at rest and the utilisations in shares of u at all targets, by reading.
 
-    u is constant and nobody is replaced. A reading's own tau says in which unit the targets are.
+    u is constant and no flow is replaced. A reading's own tau says in which unit the targets are.
     """
     read = {name: _read(name) for name in ("", *AT_REST)}
     systems = [

@@ -68,8 +68,8 @@ class ByRank:
     """A statement about G.
 
     The paper takes the rank of means over runs, so that a single run has no say: G is computed from means
-    over all seeds. How sure that is, is seen by drawing seeds anew, as many as there are, with replacement
-    (the bootstrap): true in 97.5 % of the draws or more is reproduced, in 2.5 % or less not reproduced. The
+    over all seeds. Its uncertainty comes from the bootstrap (as many seeds as there are, drawn with
+    replacement): true in 97.5 % of the draws or more is reproduced, in 2.5 % or less not reproduced. The
     interval is that of the draws.
 
     Attributes
@@ -108,7 +108,7 @@ class ByRank:
         return frozenset()
 
     def judge(self, samples: Samples, /) -> Finding:
-        """Return the finding, by drawing seeds anew."""
+        """Return the finding, by the bootstrap over seeds."""
         rows = self.ranking.rows(samples)
         finding = Finding(U, n=len(rows), measure=f"{self.what} ({self.weights})", claimed=self.claimed)
         if len(rows) < 2:

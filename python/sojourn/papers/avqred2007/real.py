@@ -22,7 +22,7 @@ RAMP, WARMUP, DURATION = "1s", "40s", "100s"
 
 
 def testbeds() -> dict[str, Testbed]:
-    """Return what is run in the real world: of the 20 settings the best of each algorithm, unless told."""
+    """Return what is run in the real world: by default the best of each algorithm's 20 settings."""
     return {TWIN: Testbed(arms, tuple(BEST.values()), ("RED2", "AVQRED3"))}
 
 

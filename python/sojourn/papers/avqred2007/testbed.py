@@ -34,7 +34,7 @@ TITLES = {
 OURS = BEST["AVQRED"]
 #: Mean packet of the paper's arithmetic, bytes.
 PACKET = 1400
-#: A virtual queue holds 10 ms of its capacity, which may leave besides: in 50 s, the shortest run, so much.
+#: A virtual queue holds 10 ms of its capacity, which may leave in addition: its share of the shortest run.
 BURST = 0.010 / 50
 
 

@@ -22,9 +22,9 @@ Values = dict[str, float | None]
 
 #: The measured window of the cases, and the time in which sources start.
 WINDOW, STARTS = (100.0, 200.0), (0.0, 70.0)
-#: What tells a run of the cases from one of section 4.2: the rate of its bottleneck.
+#: The bottleneck rate of the three cases, by which their runs differ from those of section 4.2.
 CASES_RATE = 10_000_000
-#: "Empty" and "full" allow for so many packets: what comes between two samples.
+#: Tolerance of "empty" and "full" in packets: those that can arrive between two samples.
 NEAR = 2
 
 

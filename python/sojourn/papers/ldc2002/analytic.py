@@ -1,7 +1,7 @@
 """What the paper computes: Eq. 2 and Eq. 3, and the shape of the drop probability (Figs. 5 and 6).
 
-Eq. 3 is written out here once more, apart from the algorithm in the core: the tabulated values check this
-copy, and the copy draws Fig. 6.
+Eq. 3 is implemented here independently of the core's algorithm: the tabulated values check this
+implementation, which draws Fig. 6.
 """
 
 from __future__ import annotations

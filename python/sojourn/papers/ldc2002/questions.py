@@ -1,4 +1,4 @@
-"""What one wants to know of the paper, and the claims that answer it."""
+"""Questions about the paper, and the claims that answer them."""
 
 from __future__ import annotations
 

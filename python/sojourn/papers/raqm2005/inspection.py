@@ -1,7 +1,7 @@
 """RAQM's work per packet: what counting shows (claim RAQM-48).
 
-The core shows an instance the same number of packets from few and from many flows and counts what it
-does: random numbers, looks into the queue, timers; and tells the size of its state.
+The core gives an instance the same number of packets from few and from many flows and counts its
+operations (random numbers, reads of the queue's contents, timers) and the size of its state.
 """
 
 from __future__ import annotations

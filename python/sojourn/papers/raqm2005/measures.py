@@ -62,7 +62,7 @@ def _windows(table: pl.DataFrame, target: float) -> Values:
 
 
 def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:
-    """How fast and how far the queue goes on its way to q_0: from the start, and from each change.
+    """Rise time and overshoot of the queue relative to q_0: from the start, and from each change.
 
     A recovery from the arrival of traffic that lasts beyond its departure was never reached.
     """

@@ -52,7 +52,7 @@ def _rates() -> list[Reading]:
         ),
         Reading(
             "accepted-bytes",
-            "RAQM counts only bytes that nobody drops",
+            "RAQM counts only bytes that are not dropped",
             raqm(count="accepted"),
             quick=_FIGURES,
         ),

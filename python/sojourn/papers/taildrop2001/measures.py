@@ -58,8 +58,8 @@ def _goodput(record: Record) -> Values:
 def _back(record: Record, index: int) -> int:
     """Return the propagation delay of a flow's acknowledgements, in ns.
 
-    There is none in the paper's testbed, where all delay is on the way there, nor in its simulated twin. Real
-    hosts have a dumbbell, whose links delay both ways alike.
+    There is none in the paper's testbed, where all delay is on the forward path, nor in its simulated twin.
+    Real hosts have a dumbbell, whose links delay both ways alike.
     """
     bell = record.plan["topology"].get("dumbbell")
     if bell is None:

@@ -39,7 +39,7 @@ def of(metric: str, mechanism: str, load: int, experiment: str = "") -> Quantity
     """Return a metric of a mechanism at a load."""
     title, unit = TITLES.get(metric, (metric.replace("P(N>", "P(N > "), ""))
     where = experiment or (TESTBED if load in FLOWS else WEB if load in SESSIONS else LIMITS)
-    # Of the two experiments with FTP flows the testbed is meant unless it is said otherwise.
+    # Of the two experiments with FTP flows the testbed is the default.
     note = "ns-2" if where == FTP else ""
     return Quantity(metric, f"{mechanism} {load}", where, unit, title, note)
 

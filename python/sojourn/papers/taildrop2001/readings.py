@@ -1,7 +1,7 @@
 """The other readings of the paper: what its text leaves open, each tried in place of the assumption.
 
-Web runs are dear: other readings run them over 500 s, and the reading "500 s" changes nothing else, so that
-a verdict that turns with the length can be told from one that turns with the reading. The paper's own length
+Web runs are expensive: other readings run them over 500 s. The reading "500 s" changes nothing else, so that
+an effect of the length can be distinguished from an effect of the reading. The paper's own length
 is tried where it matters most, at 1400 sessions. Loads beyond the paper's and other weights of the queue
 average have readings of their own besides.
 """
@@ -120,7 +120,7 @@ def _network() -> list[Reading]:
     return [
         Reading(
             "RTT 220 to 280 ms",
-            "the 100 ms act on the way back too",
+            "the 100 ms also act on the reverse path",
             edited(back),
             experiments=BOTH,
             metrics={"pipe_packets": "pipe_packets_long"},

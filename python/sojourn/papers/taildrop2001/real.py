@@ -14,7 +14,7 @@ USUAL = (16, 64)
 
 
 def testbeds() -> dict[str, Testbed]:
-    """Return what is run in the real world: of all mechanisms and loads two loads, unless told."""
+    """Return what is run in the real world: by default all mechanisms at two loads."""
     names = {load: tuple(f"{mechanism} {load}" for mechanism in MECHANISMS) for load in FLOWS}
     usual = tuple(name for load in USUAL for name in names[load])
     return {TESTBED: Testbed(arms, usual, names[16])}

@@ -74,7 +74,7 @@ def _asked(result: Reproduction, experiment: str) -> bool:
 
 def _function(result: Reproduction) -> Iterator[Block]:
     if _asked(result, "td-fig1-dropfunc"):
-        caption = "Fig. 1, for (G)REDstd at 256 flows: RED jumps to 1 at max_th, gentle RED goes on linearly."
+        caption = "Fig. 1, (G)REDstd at 256 flows: RED jumps to 1 at max_th, gentle RED continues linearly."
         yield Figure(figures.function(), caption, "the library's algorithm, w_q = 1, asked at each average")
 
 

@@ -93,7 +93,7 @@ def _settings(cases: Sequence[Case]) -> list[Setting]:
 
 
 def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
-    """Return every metric of a record of the fluid world, None where averages do not determine it."""
+    """Return every metric of a record of the fluid world, None where this world does not have it."""
     values = {
         name: value if (metric := find(name)) is not None and "fluid" in metric.worlds else None
         for name, value in compute(record).items()

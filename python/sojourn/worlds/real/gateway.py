@@ -366,7 +366,7 @@ def standstill(who: str, time: int, record: Record) -> list[str]:
     if share <= STILL:
         return []
     return [
-        f"the machine stood still: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
+        f"the machine stalled: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
         "the link may have been idle for that; run it again, or on a machine that nobody else uses"
     ]
 

@@ -1,13 +1,13 @@
 //! What an acknowledgement and the timer do to a sender.
 
-use super::{Ack, ColdStatePool, Cut, Flags, NEVER, Segment, Sender, Signal};
+use super::{Ack, AckView, ColdStatePool, Cut, Flags, NEVER, Segment, Sender, Signal};
 use crate::tcp::{
     congestion::{self, Progress},
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
 
 impl Sender {
-    /// An acknowledgement arrives.
+    /// An acknowledgement arrives; what it releases is appended to `out`.
     #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
@@ -17,15 +17,50 @@ impl Sender {
         now: u64,
         (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
     ) {
-        let is_bare = !ack.echo && ack.sack[0].1 == 0;
-        if let Some(limit) = is_bare.then(|| self.on_usual_ack(o, ack.next, now)).flatten() {
+        let view = AckView { next: ack.next, echo: ack.echo, sack: (ack.sack[0].1 > 0).then_some(&ack.sack) };
+        if let Some(limit) = self.react(o, window, view, now, (out, pool)) {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
-        } else if self.is_usual_report(&ack) {
+        }
+    }
+
+    /// An acknowledgement arrives. If it releases nothing but packets never sent before: the limit below which
+    /// [`Sender::emit_next`] gives them. Else they are appended to `out`.
+    #[inline(always)]
+    pub(crate) fn react(
+        &mut self,
+        o: &TcpOptions,
+        window: impl FnOnce() -> u32,
+        ack: AckView,
+        now: u64,
+        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+    ) -> Option<u32> {
+        let limit = match ack.sack {
+            _ if ack.echo => None,
+            None => self.on_usual_ack(o, ack.next, now),
+            Some(sack) => self.on_one_more(o, ack.next, sack, pool),
+        };
+        if limit.is_none() {
+            let sack = ack.sack.copied().unwrap_or_default();
+            self.on_rare_ack(o, window(), Ack { next: ack.next, echo: ack.echo, sack }, now, (out, pool));
+        }
+        limit
+    }
+
+    #[inline(never)]
+    fn on_rare_ack(
+        &mut self,
+        o: &TcpOptions,
+        window: u32,
+        ack: Ack,
+        now: u64,
+        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+    ) {
+        if self.is_usual_report(&ack) {
             self.on_usual_report(o, &ack, now, (out, pool));
         } else {
-            self.on_other_ack(o, window(), ack, now, (out, pool));
+            self.on_other_ack(o, window, ack, now, (out, pool));
         }
     }
 

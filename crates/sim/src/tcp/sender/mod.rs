@@ -46,6 +46,14 @@ pub(crate) struct Ack {
     pub(crate) sack: Sack,
 }
 
+/// The same, with its blocks where they are.
+#[derive(Clone, Copy)]
+pub(crate) struct AckView<'a> {
+    pub(crate) next: u32,
+    pub(crate) echo: bool,
+    pub(crate) sack: Option<&'a Sack>,
+}
+
 /// What the window was last cut for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {

@@ -25,8 +25,16 @@ from sojourn.metrics.registry import METRICS, Metrics, Value, per_class
 from sojourn.metrics.tables import Table, classes, groups, ratio, whole
 from sojourn.record import Record
 
-#: The files with the formulas.
-FORMULAS = ("registry.py", "queue.py", "flows.py", "transfers.py", "compute.py", "tables.py")
+#: The modules of the formulas, this one included.
+FORMULAS = ("registry", "queue", "flows", "transfers", "evaluation", "tables")
+
+
+@functools.cache
+def metrics_version() -> str:
+    """Return a hash of the formulas: stored metrics of others are computed again."""
+    folder = Path(__file__).parent
+    content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def compute(record: Record) -> Metrics:
@@ -70,11 +78,3 @@ def _group(table: Table) -> dict[str, Value]:
     scopes |= {"pages"} if "web" in table.kinds else set()
     values.update({name: metric.read(table) for name, metric in METRICS.items() if metric.scope in scopes})
     return values
-
-
-@functools.cache
-def metrics_version() -> str:
-    """Return a hash of the formulas; stored metrics with another hash are computed again."""
-    folder = Path(__file__).parent
-    content = b"".join((folder / name).read_bytes() for name in FORMULAS)
-    return hashlib.sha256(content).hexdigest()[:12]

@@ -1,23 +1,23 @@
-//! What flows hear of their dropped and marked packets, and the trace of drops at the measured queue.
+//! Per-flow counts of dropped and marked packets, and the trace of drops at the measured queue.
 
+use super::DropColumns;
 use crate::{
     flow::Flow,
     packet::{Carries, Packet, Sacks},
     queue::{Outcome, QueueStats},
-    record::DropColumns,
 };
 use sojourn_aqm::Cause;
 
 /// What is counted and traced.
 #[derive(Default)]
 pub(crate) struct LossLog {
-    /// The window is open.
+    /// The window of statistics is open.
     pub(crate) counting: bool,
     pub(crate) traced: bool,
     pub(crate) columns: DropColumns,
 }
 
-/// A queue that tells.
+/// The queue that reports outcomes.
 #[derive(Clone, Copy)]
 pub(crate) struct LossContext {
     pub(crate) now: u64,
@@ -27,7 +27,7 @@ pub(crate) struct LossContext {
 }
 
 impl LossLog {
-    /// Count what a queue has done to packets, for the flows they belong to.
+    /// Count the outcomes of a queue for the flows that the packets belong to.
     #[inline(never)]
     pub(crate) fn record(
         &mut self,

@@ -1,0 +1,137 @@
+//! The round trip of a packet from a queue over its receiver and its sender to the sender's first link.
+//!
+//! It exists where nothing on the way needs an event: no queue, no link that another flow's packets enter in
+//! between, no delayed acknowledgement. Then all times up to the next packet's arrival follow from the time
+//! at which the packet left the queue.
+
+use super::{Hop, Links, Step};
+use crate::link::TxTime;
+
+/// The links of a round trip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RoundTrip {
+    /// From the queue's link to the receiver, and from there to the sender's own link.
+    pub(super) forward: Box<[Hop]>,
+    pub(super) reverse: Box<[Hop]>,
+    /// The sender's own link, on which acknowledgements arrive, and its step.
+    pub(super) last_hop: Hop,
+    pub(super) last_step: u32,
+    /// The transmission time there of acknowledgements that report blocks.
+    pub(super) sack_tx_time: TxTime,
+    /// The step and the link on which the sender's next packet leaves.
+    pub(super) first_step: u32,
+    pub(super) first_hop: Hop,
+}
+
+/// A data packet at the end of its way forward.
+#[derive(Clone, Copy)]
+pub(crate) struct Forward {
+    /// When it left the queue's link, when it reaches the receiver, and its size.
+    entered: u64,
+    pub(crate) arrival: u64,
+    bytes: u32,
+    /// The fixed path is idle: the times are known without looking at its links.
+    is_free: bool,
+}
+
+/// The size of an acknowledgement: of one without blocks, of this one, and how many blocks it reports.
+#[derive(Clone, Copy)]
+pub(crate) struct AckSize {
+    pub(crate) plain: u32,
+    pub(crate) bytes: u32,
+    pub(crate) blocks: u32,
+}
+
+impl RoundTrip {
+    /// A data packet of `bytes` that entered at `entered` goes to its receiver.
+    #[inline(always)]
+    pub(crate) fn cross_to_receiver(
+        &mut self,
+        links: &mut Links,
+        host: u32,
+        entered: u64,
+        bytes: u32,
+    ) -> Forward {
+        let is_free = links.fixed_path.is_free(entered, bytes);
+        let arrival = if is_free {
+            entered + links.fixed_path.to_receiver
+        } else {
+            self.cross_forward(links.reborrow(), host, entered, bytes)
+        };
+        Forward { entered, arrival, bytes, is_free }
+    }
+
+    /// Its acknowledgement goes to the sender: when it arrives there.
+    #[inline(always)]
+    pub(crate) fn cross_to_sender(
+        &mut self,
+        links: &mut Links,
+        host: u32,
+        data: Forward,
+        ack: AckSize,
+    ) -> u64 {
+        let at = if !data.is_free || ack.plain != links.fixed_path.ack {
+            let skipped = if data.is_free { data.bytes } else { 0 };
+            self.cross_reverse(links.reborrow(), host, (data.entered, skipped), data.arrival, ack.bytes)
+        } else if ack.blocks > 0 {
+            let Links { kinds, fixed_path, .. } = links;
+            fixed_path.pass_with_sack(kinds, data.entered, ack.bytes, ack.blocks as usize - 1)
+        } else {
+            links.fixed_path.pass(data.entered)
+        };
+        let link = &mut links.each[self.last_hop.link(host) as usize];
+        let tx_time = if ack.blocks > 0 { &mut self.sack_tx_time } else { &mut self.last_hop.tx_time };
+        link.cross(tx_time, links.kinds, at, ack.bytes)
+    }
+
+    /// The link on which the sender's next packet leaves, and its step.
+    #[inline(always)]
+    pub(crate) fn first_hop(&mut self) -> (&mut Hop, u32) {
+        (&mut self.first_hop, self.first_step)
+    }
+
+    /// The step of the sender's own link, for an acknowledgement that has to wait there as an event: its
+    /// place among events at the same time depends on its transmission time.
+    pub(crate) fn last_step(&self, steps: &mut [Step], reports_blocks: bool) -> u32 {
+        let tx_time = if reports_blocks { self.sack_tx_time } else { self.last_hop.tx_time };
+        steps[self.last_step as usize].hop.tx_time = tx_time;
+        self.last_step
+    }
+
+    /// The sum of the propagation delays.
+    pub(super) fn delay(&self) -> u64 {
+        let hops = [&self.last_hop, &self.first_hop].into_iter().chain(&self.forward).chain(&self.reverse);
+        hops.map(|hop| hop.tx_time.delay()).sum()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn cross_forward(&mut self, mut links: Links, host: u32, at: u64, bytes: u32) -> u64 {
+        if links.fixed_path.is_there() {
+            return links.fixed_path.forward(links.each, links.kinds, at, bytes);
+        }
+        links.cross_all(&mut self.forward, host, at, bytes)
+    }
+
+    /// `skipped`: the size of the data packet that entered at `entered`, if it has not crossed the links one
+    /// by one.
+    #[cold]
+    #[inline(never)]
+    fn cross_reverse(
+        &mut self,
+        mut links: Links,
+        host: u32,
+        (entered, skipped): (u64, u32),
+        at: u64,
+        bytes: u32,
+    ) -> u64 {
+        if !links.fixed_path.is_there() {
+            return links.cross_all(&mut self.reverse, host, at, bytes);
+        }
+        let Links { each, kinds, fixed_path } = links;
+        if skipped > 0 {
+            fixed_path.forward(each, kinds, entered, skipped);
+        }
+        fixed_path.reverse(each, kinds, at, bytes)
+    }
+}
