@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from sojourn import _core
-from sojourn.runner.run_index import Shelf
+from sojourn.runner.run_index import RunIndex
 from sojourn.study.sweep.plan_file import read
 from sojourn.worlds.simulated.executors import AT_ONCE, cores
 
@@ -76,8 +76,8 @@ def killed(words: list[str], folder: Path, done: int) -> int:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    shelf = Shelf(runs)
-    kept = sum(point.run_id in shelf for point in read(folder / "sweep.toml").points)
+    index = RunIndex(runs)
+    kept = sum(point.run_id in index for point in read(folder / "sweep.toml").points)
     assert process.returncode == -9, "it was finished before it could be killed"
     assert kept > done
     return kept

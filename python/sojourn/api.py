@@ -18,7 +18,7 @@ from sojourn.results import Results
 from sojourn.runner.execute import Outcome, Progress, check, execute
 from sojourn.runner.manifest import manifest as begin
 from sojourn.runner.manifest import write_manifest, write_text
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
 from sojourn.spec.plan import measured, queues
@@ -83,7 +83,7 @@ def run(
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
-        claim(place(out), "run", scenario.name, scenario.to_toml(), world)
+        require_owner(place(out), "run", scenario.name, scenario.to_toml(), world)
         store = _open(out, keep_traces)
         manifest = begin(scenario, wanted, command or sys.argv, world)
         write_manifest(store, manifest)

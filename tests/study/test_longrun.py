@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.metrics.diagnostics import cautions
+from sojourn.metrics.diagnostics import diagnose
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import bootstrap, mean_ci
 from sojourn.stats.batch_means import batch_means, heavy_tail
@@ -116,7 +116,7 @@ start = "uniform 0s 2s"
 @pytest.mark.parametrize(("size", "warned"), [("pareto 8kB 1.2", True), ("exponential 8kB", False)])
 def test_web_traffic_with_heavy_tails_is_warned_of(size: str, warned: bool) -> None:
     results = sojourn.run(Scenario.from_toml(WEB.replace("SIZE", size), "web.toml"), seeds=1)
-    said = [line for line in cautions(results.records[0]) if "object sizes of web are heavy-tailed" in line]
+    said = [line for line in diagnose(results.records[0]) if "object sizes of web are heavy-tailed" in line]
     assert bool(said) == warned
 
 

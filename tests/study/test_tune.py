@@ -25,7 +25,7 @@ from sojourn.study.tune.model import Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, Tie, read_table, read_ties
 from sojourn.study.tune.run import tune
 from sojourn.study.tune.search import Trial, beats, front
-from sojourn.study.tune.search_space import knobs
+from sojourn.study.tune.search_space import dimensions
 from sojourn.worlds.simulated.executors import Serial
 from support import ROOT, Cli
 
@@ -43,18 +43,23 @@ def short(small: Scenario) -> Scenario:
 @pytest.fixture
 def plan(short: Scenario) -> Tune:
     aims = [Objective("mean_delay_s", False), Objective("utilization", True)]
-    return Tune(short, ["red"], aims, {"red": knobs("red")}, trials=9, seeds=4, confirm=3)
+    return Tune(short, ["red"], aims, {"red": dimensions("red")}, trials=9, seeds=4, confirm=3)
 
 
 def test_ranges_come_from_the_schema() -> None:
-    found = {str(knob) for knob in knobs("red max_p 0.2")}
+    found = {str(dimension) for dimension in dimensions("red max_p 0.2")}
     assert found == {"min_th 1p:50p:log", "w_q 0.0002:0.02:log"}, "what is given stays; what is computed too"
-    assert [str(knob) for knob in knobs("gkvq")] == ["theta 0.095:1:log"]
-    assert [str(knob) for knob in knobs("codel")] == ["target 0.5ms:50ms:log", "interval 10ms:1000ms:log"]
-    assert str(knobs("rem", [("phi", "")])[0]) == "phi 1.0001:1.01:log", "the bound is open"
-    (named,) = knobs("pie max_burst 1ms", [("aqm.target", "1ms:50ms:lin")])
+    assert [str(dimension) for dimension in dimensions("gkvq")] == ["theta 0.095:1:log"]
+    assert [str(dimension) for dimension in dimensions("codel")] == [
+        "target 0.5ms:50ms:log",
+        "interval 10ms:1000ms:log",
+    ]
+    assert str(dimensions("rem", [("phi", "")])[0]) == "phi 1.0001:1.01:log", "the bound is open"
+    (named,) = dimensions("pie max_burst 1ms", [("aqm.target", "1ms:50ms:lin")])
     assert (named.low, named.high, named.unit, named.log) == (1, 50, "ms", False)
-    assert [knob.choices for knob in knobs("red", [], [("gentle", "on,off")])] == [("on", "off")]
+    assert [dimension.choices for dimension in dimensions("red", [], [("gentle", "on,off")])] == [
+        ("on", "off")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +78,9 @@ def test_ranges_come_from_the_schema() -> None:
 )
 def test_what_cannot_be_searched_is_refused(ranges: list[tuple[str, str]], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
-        knobs("pie", ranges)
+        dimensions("pie", ranges)
     with pytest.raises(InputError, match="nothing to search"):
-        knobs("droptail")
+        dimensions("droptail")
 
 
 def test_a_search_is_repeated_from_what_is_stored(plan: Tune, tmp_path: Path) -> None:

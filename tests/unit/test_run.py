@@ -20,7 +20,7 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.metrics.diagnostics import cautions
+from sojourn.metrics.diagnostics import diagnose
 from sojourn.results import Results
 from sojourn.runner.execute import execute
 from sojourn.runner.point import Point, points
@@ -212,7 +212,7 @@ def test_failures_are_raised_at_the_end_and_written_down(
 @pytest.mark.parametrize(
     ("change", "spec", "words"),
     [
-        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "is not the bottleneck: its link is used"),
+        ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "the utilization of its link is only"),
         ({"count": 1, "tcp": {"receiver_window": 1}}, "droptail", "never held more than"),
         ({}, "red min_th 500p max_th 1000p", "red never acted"),
     ],
@@ -238,7 +238,7 @@ def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
 def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["droptail", "red min_th 5p max_th 15p"], seeds=2)
     assert results.warnings == []
-    assert cautions(results.records[0]) == []
+    assert diagnose(results.records[0]) == []
 
 
 def test_seeds_that_all_give_the_same_are_told() -> None:

@@ -1,7 +1,7 @@
 //! Time as integer nanoseconds: [`Time`] is a moment of the (virtual) clock, [`Span`] a distance
 //! between two moments.
 //!
-//! Nothing in this crate reads a clock; every handler is told what time it is.
+//! This crate reads no clock; the time is an argument of every handler.
 
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 

@@ -11,6 +11,39 @@
 //! an address), `flows` (connections), `engine` (virtual time) with `events` (pending events), `cpu_idle`
 //! (keeps processors out of idle states), `device` (file descriptors, clock, scheduler). Only `device` reads
 //! a clock or contains `unsafe` code.
+//!
+//! One datagram of 28 bytes through a gateway of 10 Mbit/s and 5 ms, in virtual time:
+//!
+//! ```
+//! use sojourn_aqm::{Span, Time};
+//! use sojourn_gateway::{Engine, Offload, Plan};
+//!
+//! let link = |from: &str, to: &str| serde_json::json!({
+//!     "from": from, "to": to, "rate": 10_000_000, "delay": 5_000_000,
+//!     "queue": {"limit": "20p", "aqm": "codel"},
+//! });
+//! let plan: Plan = serde_json::from_value(serde_json::json!({
+//!     "devices": [{"name": "left", "fd": -1}, {"name": "right", "fd": -1}],
+//!     "hosts": [
+//!         {"name": "a", "device": 0, "side": "left", "addresses": ["10.0.0.0/24"]},
+//!         {"name": "b", "device": 1, "side": "right", "addresses": ["10.0.1.0/24"]},
+//!     ],
+//!     "forward": link("left", "right"), "backward": link("right", "left"),
+//!     "rules": [{"name": "all"}], "mean_packet": 1500,
+//! }))?;
+//! let mut engine = Engine::new(&plan)?;
+//! let ip = [0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0x65, 0xd0, 10, 0, 0, 1, 10, 0, 1, 1];
+//! let udp = [0, 1, 0, 2, 0, 8, 0, 0];
+//! engine.on_read(Time::ZERO, &[&Offload::default().bytes()[..], &ip, &udp].concat());
+//!
+//! let mut written = Vec::new();
+//! engine.advance(Time(10_000_000), &mut |device, _, time| {
+//!     written.push((device, time));
+//!     Some(Span::ZERO)
+//! });
+//! assert_eq!(written, [(1, Time(5_022_400))]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod checksum;
 mod cpu_idle;

@@ -19,9 +19,10 @@ from sojourn.errors import InputError, disk, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
+from sojourn.worlds import REGISTRY
 
 if TYPE_CHECKING:
     from sojourn.study.compare_worlds.fluid import Cell
@@ -55,8 +56,9 @@ def compare_worlds(
     workers: Workers = None,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
-    if world not in ("fluid", "real"):
-        raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
+    others = [name for name in REGISTRY if name != "simulated"]
+    if world not in others:
+        raise unknown(world, "a world beside simulated packets", others, "world")
     if world == "real":
         compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, export=export, workers=workers)
     else:
@@ -82,7 +84,9 @@ def _compare_fluid(
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], "both")
-    claim(directory, "compare-worlds", scenario.name)  # its report would overwrite that of another command
+    require_owner(
+        directory, "compare-worlds", scenario.name
+    )  # its report would overwrite that of another command
     fluid = run_scenario(scenario, [spec], 1, world="fluid")
     with progress(scenario.name) as move:
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)

@@ -15,7 +15,7 @@ from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.run import write_report
 from sojourn.metrics import METRICS, shown
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import Store
 from sojourn.spec.toml import dumps
 from sojourn.study.shell_session import Session
@@ -113,7 +113,7 @@ def shell(
         seed=seed,
     ).checked()
     if out is not None:
-        claim(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
+        require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
         Store(out)  # an error here comes before the program runs
     started = time.time()
     code, record = run(request, command or [], peer, quiet, note)

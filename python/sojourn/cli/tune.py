@@ -43,7 +43,7 @@ from sojourn.study.tune.advice import findings, line, sentences
 from sojourn.study.tune.model import AIMS, Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
 from sojourn.study.tune.run import tune as run_tune
-from sojourn.study.tune.search_space import knobs
+from sojourn.study.tune.search_space import dimensions
 
 TABLES = (".csv", ".parquet")
 
@@ -172,7 +172,7 @@ def _plan(
     if by != "rank":
         spans = [pair(one) if " " in one.strip() or "=" in one else (one.strip(), "") for one in ranges]
         values = [pair(one) for one in lists]
-        return Tune(scenario, specs, aims, {spec: knobs(spec, spans, values) for spec in specs}, rule=by)
+        return Tune(scenario, specs, aims, {spec: dimensions(spec, spans, values) for spec in specs}, rule=by)
     axes = []
     for text, make in [*((one, spaced) for one in ranges), *((one, listed) for one in lists)]:
         key, values_ = pair(text)

@@ -25,7 +25,7 @@ ALIKE = (
 )
 
 
-def cautions(record: Record) -> list[str]:
+def diagnose(record: Record) -> list[str]:
     """Return the warnings about a record, one sentence each."""
     queue = record.queues[0]
     name, seconds = queue["name"], record.seconds

@@ -29,7 +29,7 @@ from sojourn.papers.report import page
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import write_whole
 
 
@@ -84,7 +84,7 @@ def reproduce(
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
     claims = chosen(paper, selection)
     directory = place(out) if out is not None else default_directory(paper, selection)
-    claim(directory, "reproduce", paper.id)
+    require_owner(directory, "reproduce", paper.id)
     wanted = required_runs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)

@@ -30,7 +30,7 @@ HELD = {
 }
 
 
-class Tenant(NamedTuple):
+class Owner(NamedTuple):
     """Who has a folder: kind of study, its name, what it is about as data, the world, the command."""
 
     kind: str
@@ -40,21 +40,21 @@ class Tenant(NamedTuple):
     command: str = ""
 
 
-def tenant(directory: Path) -> Tenant | None:
+def owner_of(directory: Path) -> Owner | None:
     """Return whose results are in a folder, None if nobody's."""
     facts = _json(directory / MANIFEST) or {}
     if "paper" in facts:
-        return Tenant("reproduce", str(facts["paper"]), None, command=str(facts.get("command", "")))
+        return Owner("reproduce", str(facts["paper"]), None, command=str(facts.get("command", "")))
     for kind, file in FILES.items():
         own = _json(directory / TUNE) if kind == "tune" else facts
         about = _about(kind, directory / file)
         if own and about is not None:
             name, world, command = (str(own.get(key, "")) for key in ("name", "world", "command"))
-            return Tenant(kind, str(about.get("name", name)), about, world or "simulated", command)
+            return Owner(kind, str(about.get("name", name)), about, world or "simulated", command)
     return None
 
 
-def claim(
+def require_owner(
     out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
 ) -> None:
     """Refuse a folder that holds other results; nothing is written.
@@ -79,7 +79,7 @@ def claim(
         scenario would overwrite.
     """
     directory = Path(out)
-    found = tenant(directory)
+    found = owner_of(directory)
     if found is None:
         _spare(directory, kind, text)
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Shelf:
+class RunIndex:
     """The files of a folder of runs, and which run is in which; reads each at most once.
 
     A file that cannot be read is set aside under the name ``FILE.damaged``: its runs are not done.

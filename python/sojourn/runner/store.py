@@ -26,7 +26,7 @@ from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record
 from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
 from sojourn.runner.point import Point, digest
-from sojourn.runner.run_index import Shelf
+from sojourn.runner.run_index import RunIndex
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 #: What identifies a row; the rest are metrics and the columns of the record.
 FACTS = ("run_id", "aqm", "world", "core_version", "metrics_version", "reduced", "plan", "metrics")
 #: A temporary file of this age, in seconds, is nobody's.
-LITTER = 3600.0
+STALE_TMP_S = 3600.0
 
 
 class Finished(NamedTuple):
@@ -88,16 +88,16 @@ class Store:
             if not os.access(self.directory / "runs", os.W_OK):
                 raise PermissionError(13, "permission denied", os.fspath(self.directory))
             _tidy(self.directory)
-            self._shelf = Shelf(self.directory / "runs")
+            self._index = RunIndex(self.directory / "runs")
         except OSError as error:
             raise disk(error, self.directory) from None
 
     def __contains__(self, run_id: str) -> bool:
-        return run_id in self._shelf
+        return run_id in self._index
 
     def path(self, run_id: str) -> Path:
         """Return the file that a run is in; if it is not done, where it would be if it were alone."""
-        return self._shelf.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"
+        return self._index.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"
 
     def trace_path(self, run_id: str, table: str = "") -> Path:
         """Return where a run's samples (or drops, or windows) are or would be."""
@@ -105,7 +105,7 @@ class Store:
 
     def read(self, run_id: str) -> Stored | None:
         """Return a finished run, or None if it is not done or its file is damaged."""
-        facts = self._shelf.read(run_id)
+        facts = self._index.read(run_id)
         if facts is None:
             return None
         return Stored(
@@ -180,7 +180,7 @@ class Store:
             write_whole(path, parquet(rows))
         except OSError as error:
             raise disk(error, self.directory) from None
-        self._shelf.add(path, ids)
+        self._index.add(path, ids)
 
     def fail(self, point: Point, reason: str) -> None:
         """Write down that a run failed; the same seed would fail again."""
@@ -244,7 +244,7 @@ def _tidy(directory: Path) -> None:
     """Remove what killed processes left half written; what may still be written stays."""
     for path in directory.rglob(".*.tmp"):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > LITTER:
+            if time.time() - path.stat().st_mtime > STALE_TMP_S:
                 path.unlink()
 
 

@@ -15,9 +15,9 @@ from typing import Any
 from sojourn import _core
 from sojourn.errors import InputError, disk
 from sojourn.runner.manifest import command_line
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import digest
-from sojourn.runner.run_index import Shelf
+from sojourn.runner.run_index import RunIndex
 from sojourn.runner.store import Store, parquet, write_whole
 from sojourn.study.sweep.model import Sweep, Swept
 from sojourn.study.sweep.plan_file import read
@@ -54,7 +54,7 @@ How far it is: `sojourn sweep status DIR`. A report: `sojourn report DIR`. In Py
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Make the folder of a sweep, or find it again; return the store of its runs."""
-    claim(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
     text = plan.to_toml()
@@ -112,8 +112,8 @@ def _write(path: Path, text: str) -> None:
 
 def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     """Return how many of the runs are done in a folder."""
-    shelf = Shelf(Path(directory) / "runs")
-    return sum(point.run_id in shelf for point in plan.points)
+    index = RunIndex(Path(directory) / "runs")
+    return sum(point.run_id in index for point in plan.points)
 
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
@@ -143,8 +143,8 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
     failed = {one["run_id"]: one for one in map(json.loads, lines)}
-    shelf = Shelf(folder / "runs")
-    missing = {point.run_id for point in plan.points if point.run_id not in shelf}
+    index = RunIndex(folder / "runs")
+    missing = {point.run_id for point in plan.points if point.run_id not in index}
     return {
         "runs": len(plan.points),
         "done": len(plan.points) - len(missing),

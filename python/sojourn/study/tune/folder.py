@@ -11,7 +11,7 @@ from sojourn import _core
 from sojourn.errors import InputError, disk
 from sojourn.results import Results
 from sojourn.runner.manifest import command_line
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import Store, parquet, write_whole
 from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
@@ -26,7 +26,7 @@ REPORT = "report.html"
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Make the folder, or find it again; return the store of its runs."""
-    claim(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,

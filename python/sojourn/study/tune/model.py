@@ -17,7 +17,7 @@ from sojourn.spec.scenario import Scenario
 from sojourn.study.compare import Comparison
 from sojourn.study.tune.ranking import Objective, Ranking
 from sojourn.study.tune.search import Trial, front
-from sojourn.study.tune.search_space import Knob
+from sojourn.study.tune.search_space import Dimension
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,7 +40,7 @@ class Tune:
         The algorithms to search, or with the rule ``rank`` every setting to be ranked.
     objectives : sequence of Objective
         What counts.
-    knobs : mapping of str to sequence of Knob
+    dimensions : mapping of str to sequence of Dimension
         With the rule ``search``: what may be turned, by algorithm.
     trials : int
         Settings to try of each algorithm.
@@ -61,7 +61,7 @@ class Tune:
     scenario: Scenario
     aqms: Sequence[str]
     objectives: Sequence[Objective]
-    knobs: Mapping[str, Sequence[Knob]]
+    dimensions: Mapping[str, Sequence[Dimension]]
     trials: int = 40
     seeds: int = 6
     seed_from: int = 1
@@ -75,7 +75,9 @@ class Tune:
     def __post_init__(self) -> None:
 
         object.__setattr__(self, "aqms", [canonical(one) for one in self.aqms])
-        object.__setattr__(self, "knobs", {canonical(aqm): found for aqm, found in self.knobs.items()})
+        object.__setattr__(
+            self, "dimensions", {canonical(aqm): found for aqm, found in self.dimensions.items()}
+        )
         object.__setattr__(self, "baseline", canonical(self.baseline or self.aqms[0]))
         if self.rule not in RULES:
             raise unknown(self.rule, "a rule", RULES, "by")
@@ -92,7 +94,7 @@ class Tune:
             "rule": self.rule,
             "aqms": list(self.aqms),
             "objectives": [f"{o.metric}:{'higher' if o.higher else 'lower'}" for o in self.objectives],
-            "knobs": {aqm: [str(knob) for knob in found] for aqm, found in self.knobs.items()},
+            "knobs": {aqm: [str(dimension) for dimension in found] for aqm, found in self.dimensions.items()},
             "trials": self.trials,
             "seeds": [self.seed_from, self.seed_from + self.seeds - 1],
             "fresh_seeds": [self.fresh[0], self.fresh[-1]],

@@ -91,7 +91,14 @@ def _searched(plan: Tune, seeds: range, run: Run) -> list[Trial]:
     found: list[Trial] = []
     for aqm in plan.aqms:
         trials = search(
-            plan.scenario, aqm, plan.knobs[aqm], plan.objectives, plan.trials, seeds, run, plan.sampler_seed
+            plan.scenario,
+            aqm,
+            plan.dimensions[aqm],
+            plan.objectives,
+            plan.trials,
+            seeds,
+            run,
+            plan.sampler_seed,
         )
         for trial in trials:
             trial.number += len(found)

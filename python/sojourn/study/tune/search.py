@@ -25,7 +25,7 @@ from sojourn.spec.scenario import Scenario
 from sojourn.stats import mean, paired
 from sojourn.study.axes import with_parameter
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.search_space import Knob
+from sojourn.study.tune.search_space import Dimension
 
 if TYPE_CHECKING:
     import optuna
@@ -59,7 +59,7 @@ class Trial:
 def search(
     scenario: Scenario,
     spec: str,
-    knobs: Sequence[Knob],
+    dimensions: Sequence[Dimension],
     objectives: Sequence[Objective],
     trials: int,
     seeds: Sequence[int],
@@ -74,7 +74,7 @@ def search(
         What happens.
     spec : str
         The algorithm as it is given.
-    knobs : sequence of Knob
+    dimensions : sequence of Dimension
         What may be turned.
     objectives : sequence of Objective
         What counts; several give a front.
@@ -93,7 +93,7 @@ def search(
         In the order asked for; ``state`` is ``finished`` or ``stopped``.
     """
     study = _study(objectives, sampler_seed)
-    distributions = {knob.name: _distribution(knob) for knob in knobs}
+    distributions = {dimension.name: _distribution(dimension) for dimension in dimensions}
     found: list[Trial] = []
     refused = 0
     while len(found) < trials:
@@ -101,7 +101,7 @@ def search(
         while len(group) < min(GROUP, trials - len(found)):
             asked = study.ask(distributions)
             number = len(found) + len(group)
-            wanted = spec if number == 0 else _spec(spec, knobs, asked.params)
+            wanted = spec if number == 0 else _spec(spec, dimensions, asked.params)
             if wanted is None or not _runs(scenario, wanted):
                 refused += 1
                 if refused > MOST_REFUSED * trials:
@@ -184,10 +184,10 @@ def _runs(scenario: Scenario, spec: str) -> bool:
     return True
 
 
-def _spec(spec: str, knobs: Sequence[Knob], values: Mapping[str, Any]) -> str | None:
+def _spec(spec: str, dimensions: Sequence[Dimension], values: Mapping[str, Any]) -> str | None:
     try:
-        for knob in knobs:
-            spec = with_parameter(spec, knob.name, knob.text(values[knob.name]))
+        for dimension in dimensions:
+            spec = with_parameter(spec, dimension.name, dimension.text(values[dimension.name]))
     except InputError:
         return None
     return spec
@@ -211,11 +211,11 @@ def _failed() -> optuna.trial.TrialState:
     return TrialState.FAIL
 
 
-def _distribution(knob: Knob) -> optuna.distributions.BaseDistribution:
+def _distribution(dimension: Dimension) -> optuna.distributions.BaseDistribution:
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    if knob.choices:
-        return CategoricalDistribution(knob.choices)
-    if knob.whole:
-        return IntDistribution(int(knob.low), int(knob.high), log=knob.log)
-    return FloatDistribution(knob.low, knob.high, log=knob.log)
+    if dimension.choices:
+        return CategoricalDistribution(dimension.choices)
+    if dimension.whole:
+        return IntDistribution(int(dimension.low), int(dimension.high), log=dimension.log)
+    return FloatDistribution(dimension.low, dimension.high, log=dimension.log)

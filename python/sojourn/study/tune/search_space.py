@@ -26,7 +26,7 @@ FLAGS = ("on", "off", "true", "false", "yes", "no")
 
 
 @dataclass(frozen=True)
-class Knob:
+class Dimension:
     """One parameter of an algorithm and what it may be.
 
     Parameters
@@ -58,7 +58,7 @@ class Knob:
 
         Examples
         --------
-        >>> Knob("target", 0.5, 50, "ms").text(12.34567)
+        >>> Dimension("target", 0.5, 50, "ms").text(12.34567)
         '12.346ms'
         """
         if isinstance(value, str):
@@ -72,9 +72,9 @@ class Knob:
         return f"{self.name} {ends}:{'log' if self.log else 'lin'}"
 
 
-def knobs(
+def dimensions(
     spec: str, ranges: Sequence[tuple[str, str]] = (), lists: Sequence[tuple[str, str]] = ()
-) -> list[Knob]:
+) -> list[Dimension]:
     """Return what is to be searched of an algorithm.
 
     Parameters
@@ -91,16 +91,16 @@ def knobs(
     params = {one["name"]: one for one in parameters(info["name"])}
     if not ranges and not lists:
         found = [_from_schema(one) for one in params.values() if one["name"] not in info["values"]]
-        known = [knob for knob in found if knob is not None]
+        known = [dimension for dimension in found if dimension is not None]
         if not known:
             raise InputError(f"aqm {spec!r}:", "has nothing to search", "-P PARAMETER LOW:HIGH:log")
         return known
-    named: list[Knob] = []
+    named: list[Dimension] = []
     for key, text in [*ranges, *lists]:
         name = key.removeprefix("aqm.")
         if name not in params:
             raise unknown(name, f"a parameter of {info['name']}", params, "-P")
-        if any(knob.name == name for knob in named):
+        if any(dimension.name == name for dimension in named):
             raise InputError(name, "is given twice")
         if (key, text) in lists:
             values = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
@@ -110,16 +110,16 @@ def knobs(
                 if params[name]["kind"] == "flag" and value not in FLAGS:
                     raise InputError(name, f"= {value!r} is not on or off", "on,off")
                 with_parameter(spec, name, value)  # refused at once, not trial by trial
-            named.append(Knob(name, choices=values))
+            named.append(Dimension(name, choices=values))
             continue
-        knob = _parsed(name, text) if text else _from_schema(params[name])
-        if knob is None:
+        dimension = _parsed(name, text) if text else _from_schema(params[name])
+        if dimension is None:
             raise InputError(name, "has no range of its own", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
-        named.append(knob)
+        named.append(dimension)
     return named
 
 
-def _parsed(name: str, text: str) -> Knob:
+def _parsed(name: str, text: str) -> Dimension:
     hint = "LOW:HIGH:log, like 1ms:50ms:log"
     low, _, rest = text.partition(":")
     high, _, scale = rest.partition(":")
@@ -138,7 +138,7 @@ def _parsed(name: str, text: str) -> Knob:
         raise InputError(name, f"= {text!r} has no room between its ends", hint)
     if log and a <= 0:
         raise InputError(name, f"= {text!r} has no logarithm", f"an end above 0, or {low}:{high}:lin")
-    return Knob(name, a, b, unit, log, _whole(unit, a, b))
+    return Dimension(name, a, b, unit, log, _whole(unit, a, b))
 
 
 def _whole(unit: str, low: float, high: float) -> bool:
@@ -146,7 +146,7 @@ def _whole(unit: str, low: float, high: float) -> bool:
     return unit == "p" and low == int(low) and high == int(high)
 
 
-def _from_schema(param: Mapping[str, Any]) -> Knob | None:
+def _from_schema(param: Mapping[str, Any]) -> Dimension | None:
     found = None if param["derived"] else quantity_of(str(param["default"]))
     if found is None or param["kind"] not in _KINDS or param["unit"] == "B" or found[0] <= 0:
         return None
@@ -165,4 +165,4 @@ def _from_schema(param: Mapping[str, Any]) -> Knob | None:
         high = most - (most - value) / SPAN if bounds["below"] else most
     whole = unit == "p"
     low, high = (max(1.0, math.floor(low)), math.ceil(high)) if whole else (low, high)
-    return Knob(param["name"], low, high, unit, True, whole) if low < high else None
+    return Dimension(param["name"], low, high, unit, True, whole) if low < high else None

@@ -22,7 +22,7 @@ INSIDE = "sojourn"
 
 
 @dataclass(frozen=True)
-class Uplink:
+class LinkEnds:
     """A place with one way out.
 
     Attributes
@@ -59,7 +59,7 @@ class Uplink:
             namespace.close()
 
 
-def connect(mtu: int = 1500) -> Uplink:
+def connect(mtu: int = 1500) -> LinkEnds:
     """Make the namespaces and their devices; this process must not have a second thread yet.
 
     Raises
@@ -89,7 +89,7 @@ def connect(mtu: int = 1500) -> Uplink:
     inside.sysctl("net.ipv4.ping_group_range", "0 2147483647" if is_host else "0 0")
     translator = _translate(outside, block) if is_host else None
     limits = _limits(outside, is_host, translator is not None)
-    return Uplink(inside, outside, near, far, block, is_host, limits, translator)
+    return LinkEnds(inside, outside, near, far, block, is_host, limits, translator)
 
 
 def _address(tun: Tun, four: str, six: list[str]) -> None:

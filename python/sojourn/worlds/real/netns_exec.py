@@ -22,7 +22,7 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 1
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
-class Jail:
+class NamespacedProcess:
     """A command that runs in `namespace`, with everything that it starts.
 
     Parameters

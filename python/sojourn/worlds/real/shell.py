@@ -25,8 +25,8 @@ from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
 from sojourn.worlds.real.cpu_idle import awake
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
-from sojourn.worlds.real.link_ends import Uplink, connect
-from sojourn.worlds.real.netns_exec import Jail
+from sojourn.worlds.real.link_ends import LinkEnds, connect
+from sojourn.worlds.real.netns_exec import NamespacedProcess
 from sojourn.worlds.real.status_line import Line
 
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
@@ -114,45 +114,45 @@ def run(
     gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
     helper = _start_peer(place, peer)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
-    jail = Jail(place.inside, words, _environment(request, place), _user())
+    process = NamespacedProcess(place.inside, words, _environment(request, place), _user())
     line = Line(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
         with awake() if command else contextlib.nullcontext():  # a prompt may be open for hours
-            stopped = _attend(jail, watched, line)
+            stopped = _attend(process, watched, line)
     finally:
         if line is not None:
             line.close()
-        jail.kill()
+        process.kill()
         if helper is not None:
             helper.kill()
             helper.wait()
     record = gateway.finish()
     place.close()
-    code = jail.wait() if stopped is None else 128 + stopped
+    code = process.wait() if stopped is None else 128 + stopped
     assert code is not None
     return code, record
 
 
-def _attend(jail: Jail, watched: set[signal.Signals], line: Line | None) -> int | None:
+def _attend(process: NamespacedProcess, watched: set[signal.Signals], line: Line | None) -> int | None:
     """Keep the line until the program has ended; return the signal that somebody sent to end it, if any.
 
     A signal is passed on, and what has not ended some seconds later is killed.
     """
     stopped, deadline = None, 0.0
-    while jail.wait(0) is None:
+    while process.wait(0) is None:
         got = signal.sigtimedwait(watched, STEP)
         if got is not None and not (got.si_signo == signal.SIGINT and got.si_code == _FROM_KERNEL):
-            jail.signal(signal.SIGUSR1 if got.si_signo == signal.SIGINT else got.si_signo)
+            process.signal(signal.SIGUSR1 if got.si_signo == signal.SIGINT else got.si_signo)
             stopped, deadline = got.si_signo, deadline or time.monotonic() + PATIENCE
         if stopped is not None and time.monotonic() > deadline:
-            jail.kill()
-            jail.wait()
+            process.kill()
+            process.wait()
         if line is not None:
             line.draw()
     return stopped
 
 
-def _hosts(place: Uplink) -> list[Host]:
+def _hosts(place: LinkEnds) -> list[Host]:
     block = place.block
     return [
         Host(ENDS[0], "left", place.near, [block.prefix, block.prefix6]),
@@ -160,7 +160,7 @@ def _hosts(place: Uplink) -> list[Host]:
     ]
 
 
-def _start_peer(place: Uplink, peer: str | None) -> subprocess.Popen[Any] | None:
+def _start_peer(place: LinkEnds, peer: str | None) -> subprocess.Popen[Any] | None:
     if peer is None:
         return None
     words = shlex.split(peer)
@@ -178,7 +178,7 @@ def _start_peer(place: Uplink, peer: str | None) -> subprocess.Popen[Any] | None
         raise InputError("--peer", f"= {peer!r} cannot be run: {(error.strerror or '').lower()}") from None
 
 
-def _environment(request: Request, place: Uplink) -> dict[str, str]:
+def _environment(request: Request, place: LinkEnds) -> dict[str, str]:
     return {
         **os.environ,
         "SOJOURN_OUTSIDE": place.block.outside,
@@ -199,7 +199,7 @@ def _user() -> tuple[str, int, int] | None:
     return name, entry.pw_uid, entry.pw_gid
 
 
-def _say_names(place: Uplink, note: Callable[[str], None]) -> None:
+def _say_names(place: LinkEnds, note: Callable[[str], None]) -> None:
     """Say so if names are looked up by a server that cannot be reached from inside."""
     try:
         text = Path("/etc/resolv.conf").read_text(encoding="utf-8", errors="replace")

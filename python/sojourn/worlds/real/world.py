@@ -15,7 +15,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.metrics import Metrics
-from sojourn.metrics.diagnostics import cautions
+from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
 from sojourn.worlds.base import Case, Executor, Made, News, Reduce, measure
 from sojourn.worlds.real.columns import columns
@@ -64,7 +64,7 @@ class Real:
 
     def warnings(self, record: Record) -> list[str]:
         """Return what makes the figures of a record doubtful."""
-        return cautions(record)
+        return diagnose(record)
 
 
 class Measuring:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sojourn import _core
 from sojourn.errors import InputError, from_core
 from sojourn.metrics import Metrics
-from sojourn.metrics.diagnostics import cautions
+from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
 from sojourn.spec.plan import measured, queues
 from sojourn.worlds.base import Case, Executor, Reduce, Running, measure
@@ -59,7 +59,7 @@ class Simulated:
 
     def warnings(self, record: Record) -> list[str]:
         """Return what makes the figures of a record doubtful."""
-        return cautions(record)
+        return diagnose(record)
 
 
 def _refused(case: Case, error: _core.PlanError) -> InputError:

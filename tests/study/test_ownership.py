@@ -1,8 +1,8 @@
 """A folder of results is of one study: others are refused before anything is written, the same goes on.
 
-Mutants seen to fail: each call of `claim` left out (run, sweep, tune, shell, compare-worlds, reproduce); the
-world, or the paper, not looked at; scenarios compared by name; a file of the user's overwritten; tables of
-the question before left where they are.
+Mutants seen to fail: each call of `require_owner` left out (run, sweep, tune, shell, compare-worlds,
+reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's
+overwritten; tables of the question before left where they are.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import pytest
 
 from sojourn import InputError, Scenario
 from sojourn.cli import call
-from sojourn.runner.ownership import claim
+from sojourn.runner.ownership import require_owner
 from sojourn.study.axes import Axis
 from sojourn.study.sweep import folder
 from sojourn.study.sweep.model import Sweep
 from sojourn.study.tune import folder as tune_folder
 from sojourn.study.tune.model import Tune
 from sojourn.study.tune.ranking import Objective
-from sojourn.study.tune.search_space import knobs
+from sojourn.study.tune.search_space import dimensions
 from support import SMALL
 
 SHORT = SMALL.replace('"6s"', '"2s"').replace('"2s"\n\n', '"1s"\n\n', 1)
@@ -94,10 +94,10 @@ def test_more_of_the_same_goes_on(here: Path) -> None:
 
 def test_a_paper_keeps_its_folder(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"paper": "raqm2005", "command": "sojourn reproduce raqm2005"}')
-    claim(tmp_path, "reproduce", "raqm2005")
+    require_owner(tmp_path, "reproduce", "raqm2005")
     for kind, name in (("reproduce", "bio2002"), ("run", "raqm2005")):
         with pytest.raises(InputError, match="holds the paper raqm2005, by: sojourn reproduce raqm2005"):
-            claim(tmp_path, kind, name, "")
+            require_owner(tmp_path, kind, name, "")
 
 
 def test_a_folder_holds_one_session_of_a_shell(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_folder_holds_one_session_of_a_shell(tmp_path: Path) -> None:
     (tmp_path / "link.toml").write_text(f'name = "shell"\nduration = "3s"\n{link}')
     for kind, name, text in (("run", "small", SHORT), ("shell", "shell", link)):
         with pytest.raises(InputError, match=r"holds a session of a shell, by: sojourn shell -- true"):
-            claim(tmp_path, kind, name, text, "real")
+            require_owner(tmp_path, kind, name, text, "real")
 
 
 @pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])
@@ -123,10 +123,10 @@ def test_a_file_of_the_users_is_not_overwritten(
 def test_a_report_that_stands_alone_is_of_two_worlds(tmp_path: Path) -> None:
     """Seen to fail where any study could overwrite it; and where two worlds could not be compared again."""
     (tmp_path / "report.html").touch()
-    claim(tmp_path, "compare-worlds", "small")
+    require_owner(tmp_path, "compare-worlds", "small")
     for kind in MADE:
         with pytest.raises(InputError, match=r"report\.html would be overwritten"):
-            claim(tmp_path, kind, "small", SHORT)
+            require_owner(tmp_path, kind, "small", SHORT)
 
 
 def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_
         folder.prepare(other, tmp_path, ())
         assert [table.exists() for table in tables] == [left] * 3
 
-    question = Tune(small, ["red"], [Objective.parse("mean_delay_s")], {"red": knobs("red")})
+    question = Tune(small, ["red"], [Objective.parse("mean_delay_s")], {"red": dimensions("red")})
     tables = [tmp_path / "tune" / name for name in ("trials.parquet", "report.html")]
     for asked, left in ((question, True), (replace(question, trials=50), False)):
         tune_folder.prepare(question, tmp_path / "tune", ())
