@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan
@@ -29,6 +32,9 @@ def run(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Also report whether the simulator took its fast path.")
+    ] = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
     scenario = load(file)
@@ -49,10 +55,18 @@ def run(
                 world=world,
             )
         written = write_report(results)
+    for line in fast_paths(results) if verbose else ():
+        note(line)
     for warning in results.warnings:
         note(f"sojourn: warning: {warning}")
     emit(of_results(results), json, export)
     note(f"report: {written}")
+
+
+def fast_paths(results: Results) -> list[str]:
+    """Return for each algorithm whether its runs took the fast path of the simulator, and if not, why."""
+    paths = dict.fromkeys((one.point.spec, one.record.fast_path) for one in results.outcomes)
+    return [f"fast path: {spec}: {path or 'not known of a stored run'}" for spec, path in paths]
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:
