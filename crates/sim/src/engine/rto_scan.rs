@@ -8,11 +8,11 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind},
     packet::Packet,
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 /// The time between two scans: shorter than usual time-outs, so that a connection that receives
 /// acknowledgements needs no event.
-const PERIOD: u64 = 100_000_000;
+const PERIOD: Span = Span::from_millis(100);
 
 /// The state of a flow's retransmission timer within the scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,13 +26,13 @@ impl RtoEvent {
 
     /// The timer is scanned, and an event is scheduled at `time`. The low 31 bits suffice, since the event is
     /// at most one period ahead.
-    fn at(time: u64) -> RtoEvent {
-        RtoEvent(1 << 31 | time as u32)
+    fn at(time: Time) -> RtoEvent {
+        RtoEvent(1 << 31 | time.0 as u32)
     }
 
     /// Whether a scanned timer has no event at or before `time`, which is at most one period ahead.
-    fn is_later(self, time: u64) -> bool {
-        let ahead = self.0.wrapping_sub(time as u32) << 1;
+    fn is_later(self, time: Time) -> bool {
+        let ahead = self.0.wrapping_sub(time.0 as u32) << 1;
         self == RtoEvent::SCANNED || ahead.cast_signed() > 0
     }
 }
@@ -55,7 +55,7 @@ pub(crate) struct RtoScan {
     /// Flows whose timer has run since the last scan.
     running: Vec<u32>,
     /// The time of the next scan, if any timer is running.
-    next: u64,
+    next: Time,
 }
 
 impl RtoScan {
@@ -65,15 +65,15 @@ impl RtoScan {
     }
 
     /// The deadline of a timer has changed at `now` from `old` to `new`. A later deadline needs no action:
-    /// the next scan finds it. `old` is `tcp::NEVER` for a timer that is not scanned yet.
+    /// the next scan finds it. `old` is [`Time::NEVER`] for a timer that is not scanned yet.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,
         calendar: &mut CalendarQueue<Packet>,
         timer: FlowTimer,
-        old: u64,
-        new: u64,
-        now: u64,
+        old: Time,
+        new: Time,
+        now: Time,
     ) {
         if new < old {
             self.arm_earlier(calendar, timer, new, now);
@@ -85,12 +85,12 @@ impl RtoScan {
         &mut self,
         calendar: &mut CalendarQueue<Packet>,
         timer: FlowTimer,
-        deadline: u64,
-        now: u64,
+        deadline: Time,
+        now: Time,
     ) {
         if self.running.is_empty() {
             self.next = now + PERIOD;
-            calendar.push_timer(Event::new(self.next, u64::MAX, EventKind::RtoScan, 0));
+            calendar.push_timer(Event::new(self.next.0, u64::MAX, EventKind::RtoScan, 0));
         }
         if *timer.event == RtoEvent::NOTHING {
             self.running.push(timer.flow);
@@ -100,10 +100,10 @@ impl RtoScan {
     }
 
     /// Schedule an event for a timer that expires before the next scan.
-    fn schedule(&self, calendar: &mut CalendarQueue<Packet>, timer: FlowTimer, deadline: u64) {
+    fn schedule(&self, calendar: &mut CalendarQueue<Packet>, timer: FlowTimer, deadline: Time) {
         if deadline <= self.next && timer.event.is_later(deadline) {
             *timer.event = RtoEvent::at(deadline);
-            calendar.push_timer(Event::new(deadline, u64::MAX, EventKind::Retransmit, timer.flow));
+            calendar.push_timer(Event::new(deadline.0, u64::MAX, EventKind::Retransmit, timer.flow));
         }
     }
 
@@ -112,7 +112,7 @@ impl RtoScan {
         &mut self,
         calendar: &mut CalendarQueue<Packet>,
         flows: &mut (impl Timers + ?Sized),
-        now: u64,
+        now: Time,
     ) {
         self.next = now + PERIOD;
         let mut running = std::mem::take(&mut self.running);
@@ -120,7 +120,7 @@ impl RtoScan {
             let Some((timer, deadline)) = flows.timer(*flow) else { return false };
             match deadline {
                 Some(deadline) => {
-                    self.schedule(calendar, timer, deadline.0);
+                    self.schedule(calendar, timer, deadline);
                     true
                 }
                 None => {
@@ -131,13 +131,13 @@ impl RtoScan {
         });
         self.running = running;
         if !self.running.is_empty() {
-            calendar.push_timer(Event::new(self.next, u64::MAX, EventKind::RtoScan, 0));
+            calendar.push_timer(Event::new(self.next.0, u64::MAX, EventKind::RtoScan, 0));
         }
     }
 
     /// Handle the event of a timer; whether it is the current one, not one that an earlier event has
     /// replaced.
-    pub(crate) fn fires(rto_event: &mut RtoEvent, now: u64) -> bool {
+    pub(crate) fn fires(rto_event: &mut RtoEvent, now: Time) -> bool {
         let fires = *rto_event == RtoEvent::at(now);
         if fires {
             *rto_event = RtoEvent::SCANNED;

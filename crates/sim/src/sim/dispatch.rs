@@ -10,6 +10,7 @@ use crate::{
     path::{Links, NO_INDEX, Network},
     queue::{Port, QueueOps},
 };
+use sojourn_aqm::Time;
 
 impl Simulation {
     /// The next event.
@@ -76,7 +77,7 @@ impl Simulation {
             EventKind::Retransmit => self.on_retransmission_event(now, number),
             EventKind::RtoScan => {
                 let World { clock, hosts, .. } = &mut self.world;
-                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], now);
+                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], Time(now));
             }
             EventKind::DelayedAck => self.on_delayed_ack(now, number),
             EventKind::Release => self.on_release(now, number),

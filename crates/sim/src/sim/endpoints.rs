@@ -173,7 +173,7 @@ impl Simulation {
             }
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, before.0, connection.sender.expires().0, now);
+        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), Time(now));
         if let Some(time) = connection.sender.take_jitter_timer() {
             clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Release, number));
         }
@@ -262,7 +262,7 @@ impl Simulation {
     pub(super) fn on_retransmission_event(&mut self, now: u64, number: u32) {
         let flow = &mut self.world.hosts.flows[number as usize];
         let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = flow else { return };
-        if !RtoScan::fires(rto_event, now) {
+        if !RtoScan::fires(rto_event, Time(now)) {
             return;
         }
         if connection.sender.deadline().is_some_and(|deadline| deadline <= Time(now)) {
@@ -272,7 +272,7 @@ impl Simulation {
         let Hosts { flows, rto_scan, .. } = hosts;
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[number as usize] {
             let timer = FlowTimer { flow: number, event: rto_event };
-            rto_scan.arm(&mut clock.calendar, timer, tcp::NEVER.0, connection.sender.expires().0, now);
+            rto_scan.arm(&mut clock.calendar, timer, Time::NEVER, connection.sender.expires(), Time(now));
         }
     }
 

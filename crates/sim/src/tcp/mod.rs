@@ -12,7 +12,7 @@ mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
 pub(crate) use receiver::{EcnBits, ReassemblyPool, Received, Receiver};
-pub(crate) use sender::{Ack, AckView, ColdStatePool, NEVER, Segment, Sender, Tally};
+pub(crate) use sender::{Ack, AckView, ColdStatePool, Segment, Sender, Tally};
 
 /// The most boxes in a pool: enough where a few dozen flows recover in turn, and little memory where
 /// thousands do.

@@ -173,8 +173,8 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let plain = connection.receive::<SACK>(tcp, packet, in_window, &mut pools.receivers);
 
         let Connection { sender, receiver } = &mut *connection;
-        let expires = sender.expires().0;
-        let reacts = |sender: &Sender, at: u64| !must_wait(sender, at, clock.horizon) && at < expires;
+        let expires = sender.expires();
+        let reacts = |sender: &Sender, at: u64| !must_wait(sender, at, clock.horizon) && Time(at) < expires;
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         let (out, pool) = (&mut *released, &mut pools.senders);
         let (at, reaction) = if let Some(next) = plain {
@@ -207,7 +207,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let mut active = ActiveFlow { number, route, connection, group, tcp };
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires().0, at);
+        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), Time(at));
     }
 }
 

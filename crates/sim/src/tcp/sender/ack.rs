@@ -4,7 +4,7 @@
 //! transmission of new data, and change nothing if an ACK is not of these kinds. [`Sender::on_ack`] handles
 //! any.
 
-use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, NEVER, Segment, Sender};
+use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, Segment, Sender};
 use crate::tcp::{
     congestion,
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
@@ -94,7 +94,7 @@ impl Sender {
         self.rto.on_ack(o, next, now, false);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
         let is_done = next == self.end;
-        self.deadline = if is_done { NEVER } else { o.expiry(now, self.rto.timeout()) };
+        self.deadline = if is_done { Time::NEVER } else { o.expiry(now, self.rto.timeout()) };
         let window = (self.cwnd as u32).min(o.receiver_window);
         (u64::from(next) + u64::from(window)).min(u64::from(self.end)) as u32
     }

@@ -32,9 +32,6 @@ use sojourn_aqm::{Random, Stream, Time};
 pub(crate) use state::ColdStatePool;
 use state::{ColdState, Flags, RecoveryState};
 
-/// The expiry time of a timer that is not running.
-pub(crate) const NEVER: Time = Time(u64::MAX);
-
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
@@ -112,7 +109,7 @@ impl Sender {
         Sender {
             cwnd: 1.0,
             ssthresh: f64::from(o.receiver_window),
-            deadline: NEVER,
+            deadline: Time::NEVER,
             rto,
             recovery_state: if extensions.is_some() {
                 RecoveryState { snd_max: 0, ..RecoveryState::OPEN }
@@ -163,9 +160,9 @@ impl Sender {
     /// When the retransmission timer expires, if it is running.
     #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
-        (self.deadline < NEVER).then_some(self.deadline)
+        (self.deadline < Time::NEVER).then_some(self.deadline)
     }
-    /// When the retransmission timer expires, or [`NEVER`].
+    /// When the retransmission timer expires, or [`Time::NEVER`].
     #[inline(always)]
     pub(crate) fn expires(&self) -> Time {
         self.deadline
@@ -198,7 +195,7 @@ impl Sender {
         self.end = self.end.min(self.snd_max());
         self.recovery_state.flags.remove(Flags::APP_OPEN);
         if self.is_done() {
-            self.deadline = NEVER;
+            self.deadline = Time::NEVER;
         }
     }
 
@@ -206,7 +203,7 @@ impl Sender {
     pub(crate) fn abandon(&mut self) {
         self.recovery_state(); // with `end` below `nxt`, ACKs must take the slow path
         self.end = self.una;
-        self.deadline = NEVER;
+        self.deadline = Time::NEVER;
     }
 }
 

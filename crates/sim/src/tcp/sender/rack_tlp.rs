@@ -5,7 +5,7 @@
 //! One timer has three uses, as Linux's `icsk_pending`: the retransmission timeout, the tail loss probe
 //! (section 7) and the reordering timer (section 6.2, step 5).
 
-use super::{Ack, CongestionEvent, Flags, NEVER, Segment, Sender};
+use super::{Ack, CongestionEvent, Flags, Segment, Sender};
 use crate::tcp::{
     options::{Recovery, TcpOptions, Timer},
     rack::{Detected, Rack},
@@ -121,7 +121,7 @@ impl Sender {
             self.grow(o, delivery.packets, now);
         }
         if self.is_done() {
-            self.deadline = NEVER;
+            self.deadline = Time::NEVER;
             return;
         }
         let before = out.len();
@@ -311,13 +311,13 @@ impl Sender {
         losses: LossCheck,
     ) {
         if self.una == self.snd_max() {
-            self.deadline = NEVER; // nothing is in flight
+            self.deadline = Time::NEVER; // nothing is in flight
             return;
         }
         let timeout = self.rto.timeout();
         let srtt_ns = self.rto.srtt_ns(o);
         let flight_is_one = self.snd_max() - self.una == 1;
-        let is_set = self.deadline < NEVER;
+        let is_set = self.deadline < Time::NEVER;
         let rack_tlp = self.rack_tlp();
         let restarts = std::mem::take(&mut rack_tlp.head_retransmitted) || restarts;
         let slack = if o.timer == Timer::Linux { o.granularity * TIMEOUT_MIN_TICKS } else { Span::ZERO };

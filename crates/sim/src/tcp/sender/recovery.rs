@@ -1,7 +1,7 @@
 //! Duplicate ACKs, fast retransmit and fast recovery: RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), RFC
 //! 6675 (SACK), and ns-2's variants of these.
 
-use super::{Ack, ColdStatePool, CongestionEvent, Flags, NEVER, RecoveryState, Segment, Sender};
+use super::{Ack, ColdStatePool, CongestionEvent, Flags, RecoveryState, Segment, Sender};
 use crate::{
     packet::Sack,
     tcp::{
@@ -48,7 +48,7 @@ impl Sender {
     pub(super) fn dupack_fast_path(&mut self, o: &TcpOptions) -> Option<u32> {
         let Sender { una, nxt, deadline, .. } = *self;
         let needs_slow_path = o.sack || self.cold.is_some() || self.is(Flags::CWR) || nxt < self.snd_max();
-        if needs_slow_path || una == 0 || una >= nxt || deadline == NEVER || self.is_done() {
+        if needs_slow_path || una == 0 || una >= nxt || deadline == Time::NEVER || self.is_done() {
             return None;
         }
         let recovery_state = self.recovery_state();

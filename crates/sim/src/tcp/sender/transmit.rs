@@ -1,6 +1,6 @@
 //! What may be sent: by the window, by the pipe of RFC 6675, or by that of ns-2's Sack1.
 
-use super::{Flags, NEVER, Segment, Sender, rack_tlp::LossCheck};
+use super::{Flags, Segment, Sender, rack_tlp::LossCheck};
 use crate::tcp::options::{Marks, Scoreboard, TcpOptions};
 use sojourn_aqm::Time;
 
@@ -9,7 +9,7 @@ impl Sender {
     pub(super) fn restart_timer(&mut self, o: &TcpOptions, now: Time) {
         let must_wait = self.is(Flags::APP_OPEN) && self.cwnd < 1.0; // only the timer opens this window again
         let needed = self.una < self.snd_max() || self.una < self.end || must_wait;
-        self.deadline = if needed { o.expiry(now, self.rto.timeout()) } else { NEVER };
+        self.deadline = if needed { o.expiry(now, self.rto.timeout()) } else { Time::NEVER };
     }
 
     /// Send what the window, or in SACK recovery the pipe, allows. `burst`: see [`Sender::limit`].
@@ -154,7 +154,7 @@ impl Sender {
         if is_timed {
             self.rto.on_send(sequence, now);
         }
-        if una == snd_max || self.deadline == NEVER {
+        if una == snd_max || self.deadline == Time::NEVER {
             self.deadline = o.expiry(now, self.rto.timeout());
         }
         out.push(Segment { sequence, is_retransmission, cwr });
