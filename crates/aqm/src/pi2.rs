@@ -6,10 +6,10 @@
 //! controller to a second queue for scalable senders.
 //!
 //! # When it decides
-//! Every `t_update`, with d how long the head has been queued (0 if the queue is empty): p' <- p' + alpha (d
-//! - target) + beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with probability p =
-//! p'^2, by two draws that must both lie below p'; cause `early`. ECN-capable packets are marked while p <
-//! `p_c_max`, above it dropped.
+//! Every `t_update`, with d how long the head has been queued (0 if the queue is empty):
+//! p' <- p' + alpha (d - target) + beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with
+//! probability p = p'^2, by two draws that must both lie below p'; cause `early`. ECN-capable packets are
+//! marked while p < `p_c_max`, above it dropped.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |

@@ -25,7 +25,7 @@
 //! let queue = &record.queues[0];
 //! let drops: u64 = queue.drops.iter().sum();
 //! assert_eq!(queue.arrivals, 5000);
-//! assert!(drops.abs_diff(2500) < 20, "half of them are dropped: {drops}");
+//! assert!(drops.abs_diff(2500) < 50, "about half of them are dropped: {drops}");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -50,6 +50,6 @@ pub use path::{FastPath, SlowPathReason};
 pub use plan::Plan;
 pub use record::{
     ClassColumns, CwndColumns, DropColumns, FlowColumns, Histogram, ObjectColumns, PageColumns, QueueRecord,
-    QueueSeries, Record, Series,
+    QueueSeries, Record, Series, Window,
 };
 pub use sim::{Control, Simulation};

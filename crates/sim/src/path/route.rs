@@ -16,6 +16,7 @@ use crate::{
     link::{LinkKind, TxTime},
     plan,
 };
+use sojourn_aqm::Span;
 use std::collections::BTreeMap;
 
 /// A link of a route: its number, relative to the first link of the host where the bits of `own` are set.
@@ -91,7 +92,7 @@ pub(super) enum AckPolicy {
 impl AckPolicy {
     pub(super) fn of(kind: &plan::TrafficKind) -> AckPolicy {
         match kind {
-            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > 0) => AckPolicy::Delayed,
+            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > Span::ZERO) => AckPolicy::Delayed,
             kind if kind.tcp().is_some() => AckPolicy::Immediate,
             _ => AckPolicy::None,
         }

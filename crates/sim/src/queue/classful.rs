@@ -2,7 +2,7 @@
 //! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
-use crate::packet::Packet;
+use crate::{packet::Packet, record::Backlog};
 use sojourn_aqm::{Outcome, Scheduler, Stream, Time, Token};
 
 /// A scheduler and its packets.
@@ -59,8 +59,8 @@ impl Classful {
     }
 
     /// Packets and bytes that wait.
-    pub(super) fn backlog(&self) -> (u32, u64) {
-        (self.scheduler.packets(), self.scheduler.bytes())
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.scheduler.packets(), bytes: self.scheduler.bytes() }
     }
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.slab.places.iter().flatten().map(|one| &one.packet)

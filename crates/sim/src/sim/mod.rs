@@ -38,8 +38,9 @@ use crate::{
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, offered},
+    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
 };
+use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -85,7 +86,7 @@ struct Clock {
     /// kept beside the others.
     service: Service,
     /// The window of statistics: warm-up and end.
-    window: (u64, u64),
+    window: Window,
     end: u64,
     /// Before this time a sender meets nothing but acknowledgements and its timer: no warm-up ends, no
     /// traffic stops.
@@ -145,7 +146,7 @@ impl Simulation {
         let mut clock = Clock {
             calendar: CalendarQueue::new(),
             service: Service::NONE,
-            window: (plan.warmup, plan.duration),
+            window: Window { start: Time(plan.warmup), end: Time(plan.duration) },
             end: plan.duration,
             horizon: 0,
             horizons,
@@ -214,11 +215,11 @@ impl Simulation {
         let in_flight = least.map_or(0, |bytes| network.bdp_packets(port, bytes));
         calendar.expect(count, 2 * count + in_flight);
         calendar.push_timer(Event::new(*end, u64::MAX, EventKind::End, 0));
-        if window.0 > 0 {
-            calendar.push_timer(Event::new(window.0, u64::MAX, EventKind::Warmup, 0));
+        if window.start > Time::ZERO {
+            calendar.push_timer(Event::new(window.start.0, u64::MAX, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.file_next(0, calendar);
+            log.recorder.schedule_next(0, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {

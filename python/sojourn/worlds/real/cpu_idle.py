@@ -23,7 +23,7 @@ OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 def awake() -> Iterator[None]:
     """Keep the processors that this process may use awake, where that helps."""
     is_wanted = is_virtual() and not has_quota()
-    kept = _core.Awake(sorted(os.sched_getaffinity(0)) if is_wanted else [])
+    kept = _core.IdleGuard(sorted(os.sched_getaffinity(0)) if is_wanted else [])
     try:
         yield
     finally:
