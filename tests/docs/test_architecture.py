@@ -1,7 +1,7 @@
 """The page on the architecture: each file and each name on it exists.
 
 ``test_docs`` follows the links. Mutants seen to fail: another name of a Rust function, of a Python function,
-of a file, and of a function in the figure.
+of a file, and of a function in the figure; a name beside a link to another file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ IDENTIFIER = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")
 OTHER = {"WORLD", "no_std", "unsafe", "std", "aqm", "sim", "raqm2005", "_core"}
 
 
-def defined() -> set[str]:
-    """Return the names of functions, types, variants, constants and modules."""
-    text = "\n".join(source.read_text(encoding="utf-8") for source in SOURCES)
+def names(text: str) -> set[str]:
+    """Return the names of functions, types, constants and modules that a source text defines."""
     pattern = r"\b(?:fn|struct|enum|trait|type|static|const|mod|def|class)\s+(\w+)"
-    names = set(re.findall(pattern, text)) | set(re.findall(r"^(\w+)(?:: [^=\n]+)? = ", text, re.MULTILINE))
-    return names | {source.stem for source in SOURCES} | {source.parent.name for source in SOURCES}
+    return set(re.findall(pattern, text)) | set(re.findall(r"^(\w+)(?:: [^=\n]+)? = ", text, re.MULTILINE))
+
+
+def defined() -> set[str]:
+    """Return the names of the whole project, with those of files and folders."""
+    found = names("\n".join(source.read_text(encoding="utf-8") for source in SOURCES))
+    return found | {source.stem for source in SOURCES} | {source.parent.name for source in SOURCES}
 
 
 def test_paths_exist() -> None:
@@ -38,6 +42,15 @@ def test_names_are_defined() -> None:
     codes = [code for code in re.findall(r"`([^`\n]+)`", PAGE) if IDENTIFIER.fullmatch(code)]
     assert len(codes) > 40
     assert [code for code in codes if not set(code.split("::")) <= known] == []
+
+
+def test_a_name_beside_a_link_is_defined_in_that_file() -> None:
+    pairs = re.findall(r"\]\(([^)]+\.(?:rs|py))\)\s`(\w+)`", PAGE)
+    assert len(pairs) > 20
+    wrong = [
+        (path, name) for path, name in pairs if name not in names((ROOT / "docs" / path).read_text("utf-8"))
+    ]
+    assert wrong == []
 
 
 def test_names_in_the_figure_are_defined() -> None:
