@@ -1,4 +1,4 @@
-//! The one list of algorithms. To add one: write its file, add its line here.
+//! The one list of algorithms. To add one: write its file, add its module to `lib.rs` and its line here.
 
 use crate::{
     Algorithm, Discipline, Profile, ared, avq, avqred, bio, blue, choke, cobalt, codel, droptail, feng_ared,

@@ -1,0 +1,61 @@
+"""The page on the architecture: each file and each name on it exists.
+
+``test_docs`` follows the links. Mutants seen to fail: another name of a Rust function, of a Python function,
+of a file, and of a function in the figure; a name beside a link to another file.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+SOURCES = [*ROOT.glob("crates/*/src/**/*.rs"), *ROOT.glob("python/sojourn/**/*.py")]
+#: A path of the project in code style; the others are links.
+PATH = re.compile(r"(crates|python|tests|docs)/[\w/.]+")
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*")
+#: Crates, packages and fields of a scenario, which are not defined in a source file.
+OTHER = {"WORLD", "no_std", "unsafe", "std", "aqm", "sim", "raqm2005", "_core"}
+
+
+def names(text: str) -> set[str]:
+    """Return the names of functions, types, constants and modules that a source text defines."""
+    pattern = r"\b(?:fn|struct|enum|trait|type|static|const|mod|def|class)\s+(\w+)"
+    return set(re.findall(pattern, text)) | set(re.findall(r"^(\w+)(?:: [^=\n]+)? = ", text, re.MULTILINE))
+
+
+def defined() -> set[str]:
+    """Return the names of the whole project, with those of files and folders."""
+    found = names("\n".join(source.read_text(encoding="utf-8") for source in SOURCES))
+    return found | {source.stem for source in SOURCES} | {source.parent.name for source in SOURCES}
+
+
+def test_paths_exist() -> None:
+    paths = [code for code in re.findall(r"`([^`\n]+)`", PAGE) if PATH.fullmatch(code) and "NAME" not in code]
+    assert paths
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+def test_names_are_defined() -> None:
+    known = defined() | OTHER
+    codes = [code for code in re.findall(r"`([^`\n]+)`", PAGE) if IDENTIFIER.fullmatch(code)]
+    assert len(codes) > 40
+    assert [code for code in codes if not set(code.split("::")) <= known] == []
+
+
+def test_a_name_beside_a_link_is_defined_in_that_file() -> None:
+    pairs = re.findall(r"\]\(([^)]+\.(?:rs|py))\)\s`(\w+)`", PAGE)
+    assert len(pairs) > 20
+    wrong = [
+        (path, name) for path, name in pairs if name not in names((ROOT / "docs" / path).read_text("utf-8"))
+    ]
+    assert wrong == []
+
+
+def test_names_in_the_figure_are_defined() -> None:
+    figure = (ROOT / "docs/images/life-of-a-packet.svg").read_text(encoding="utf-8")
+    texts = re.findall(r'class="file"[^>]*>([^<]+)<', figure)
+    codes = re.findall(r"\b[a-z]+_\w+\b|\w+::\w+", " ".join(texts))
+    assert len(codes) > 10
+    assert [code for code in codes if not set(code.split("::")) <= defined()] == []
