@@ -24,7 +24,7 @@ from sojourn.runner.manifest import command_line, write_manifest, write_text
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
-from sojourn.worlds.real.gateway import doubts, lateness
+from sojourn.worlds.real.gateway import lateness, run_warnings
 from sojourn.worlds.real.shell import Request
 
 #: The file by which the folder of a shell is known, and the other one that it cannot do without.
@@ -95,7 +95,7 @@ class Session:
     @cached_property
     def warnings(self) -> list[str]:
         """Why the figures may not mean what they seem to."""
-        return doubts(self.record)
+        return run_warnings(self.record)
 
     def to_toml(self) -> str:
         """Return the link as TOML."""
