@@ -80,7 +80,7 @@ class Results:
         Raises
         ------
         InputError
-            If it is no results folder, or its runs are not all there.
+            If it is not a results folder, or its runs are not all there.
         """
         folder = Path(directory)
         try:

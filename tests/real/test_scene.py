@@ -90,7 +90,7 @@ def test_draws_have_their_means() -> None:
         (
             'variant = "sack"',
             'variant = "sack"\ntcp = { max_rto = "1s" }',
-            "traffic[1].tcp.max_rto is the ker",
+            "traffic[1].tcp.max_rto cannot be set: the kernel decides it",
         ),
         ('header = "66B"', 'header = "41B"', "header = '41B' is not possible in the real world"),
         ('payload = "500B"', 'payload = "50B"', "payload = '50B' is not possible in the real world"),

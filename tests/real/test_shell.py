@@ -148,7 +148,7 @@ def test_a_command_is_behind_the_link_and_leaves_a_record(
 @pytest.mark.parametrize(
     ("manifest", "expected"),
     [
-        (None, "out is not the folder of a shell: it has no manifest.json"),
+        (None, "out is not the directory of a shell: it has no manifest.json"),
         ("{", "out/manifest.json cannot be read: "),
         ("[]", "out/manifest.json cannot be read: "),
         ('{"run_id": "x", "ran": []}', "out/manifest.json has no 'warnings'"),

@@ -29,7 +29,7 @@ from sojourn.runner.execute import execute
 from sojourn.runner.point import points
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import listed
-from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.directory import status
 from sojourn.study.sweep.model import Shard, Sweep
 from sojourn.study.sweep.run import sweep
 from sojourn.study.sweep.slurm import write_script

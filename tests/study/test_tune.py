@@ -20,7 +20,7 @@ from sojourn.papers.avqred2007 import arithmetic
 from sojourn.spec.aqm_spec import aqm
 from sojourn.spec.scenario import Scenario
 from sojourn.study.tune.advice import findings, place, sentences
-from sojourn.study.tune.folder import reopen
+from sojourn.study.tune.directory import reopen
 from sojourn.study.tune.model import Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, Tie, read_table, read_ties
 from sojourn.study.tune.run import tune
@@ -67,13 +67,13 @@ def test_ranges_come_from_the_schema() -> None:
     [
         ([("targt", "1ms:2ms")], "did you mean target"),
         ([("target", "1ms:2ms:log5")], "is a grid; allowed: 1ms:2ms:log for a search, or --by rank"),
-        ([("target", "5ms:1ms")], "no room"),
-        ([("target", "1ms:2s")], "two units"),
+        ([("target", "5ms:1ms")], "is empty"),
+        ([("target", "1ms:2s")], "two different units"),
         ([("target", "0ms:2ms")], "no logarithm"),
-        ([("target", "some")], "is no range"),
-        ([("target", "1ms:2ms:cube")], "is no range"),
+        ([("target", "some")], "is not a range"),
+        ([("target", "1ms:2ms:cube")], "is not a range"),
         ([("target", ""), ("target", "1ms:2ms")], "given twice"),
-        ([("mean_packet", "")], "has no range of its own"),
+        ([("mean_packet", "")], "has no default range"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(ranges: list[tuple[str, str]], expected: str) -> None:
@@ -333,11 +333,11 @@ def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path
     ("words", "expected"),
     [
         (["--metric", "mean_dealy_s"], "did you mean mean_delay_s"),
-        (["--metric", "arrivals"], "is neither better nor worse by itself"),
+        (["--metric", "arrivals"], "has no better direction"),
         (["--by", "luck"], "by: 'luck' is not a rule"),
         (["--trials", "1"], "trials = 1 is out of range"),
         (["--ties", "x.toml"], "ties is for a table"),
-        (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is no parameter"),
+        (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is not a parameter"),
         (["--weight", "heavy"], "weight: 'heavy' is not a weight"),
     ],
 )

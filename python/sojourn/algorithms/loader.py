@@ -59,7 +59,7 @@ def find(name: str) -> Own:
     Raises
     ------
     SpecError
-        If there is no such file or class, or it is no algorithm.
+        If there is no such file or class, or it is not an algorithm.
     """
     known = _known.get(name)
     if known is not None and known.stamp is None:
@@ -97,7 +97,7 @@ def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
         problem = f"has no class {wanted!r}"
         raise _refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
     if not issubclass(cls, Aqm):
-        raise _refusal(name, "is no algorithm", "a subclass of sojourn.Aqm")
+        raise _refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
     return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest()[:16], stamp))
 
 

@@ -70,7 +70,7 @@ class Param:
         lower, upper = min if above is None else above, max if below is None else below
         self.min = -math.inf if lower is None else self._plain(lower)
         self.max = math.inf if upper is None else self._plain(upper)
-        # An open end is no value: as everywhere in the schema, infinity itself is not allowed.
+        # An open end is not a value: as everywhere in the schema, infinity itself is not allowed.
         self.above, self.below = above is not None, below is not None or math.isinf(self.max)
         if self.kind in ("flag", "choice"):
             self.below = False

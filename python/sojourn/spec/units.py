@@ -86,7 +86,7 @@ def _plain_number(word: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1e9:
-        raise Wrong(f"= {word!r} is no number from 0 to 1e9", HINTS["howmany"])
+        raise Wrong(f"= {word!r} is not a number from 0 to 1e9", HINTS["howmany"])
     return value
 
 
@@ -176,7 +176,7 @@ def frequency(word: str) -> float:
     except (ValueError, Wrong):
         value, seconds = -1.0, 1.0
     if not 0 < value / seconds <= 1e6:
-        raise Wrong(f"= {word!r} is no frequency", HINTS["frequency"])
+        raise Wrong(f"= {word!r} is not a frequency", HINTS["frequency"])
     return value / seconds
 
 

@@ -108,7 +108,7 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
         for value in ends(sizes):
             if ("constant" in sizes and value != int(value)) or not least <= value <= 65535:
                 raise Wrong(
-                    f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
+                    f"= {word!r} is not a packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
                 )
     size = getattr(traffic, "size", None)
     if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
@@ -140,7 +140,7 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
 
 def _check_web(web: Web, place: str) -> None:
     if max(ends(draw(web.objects, "howmany"))) <= 0:
-        raise Wrong(f"= {web.objects!r} is no page", "1 or more", f"{place}.objects")
+        raise Wrong(f"= {web.objects!r} is not a page", "1 or more", f"{place}.objects")
     if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
         raise Wrong(f"= {web.page_gap!r} asks for all pages at once", "a gap", f"{place}.page_gap")
 

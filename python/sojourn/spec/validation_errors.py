@@ -44,7 +44,7 @@ def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputEr
     if kind == "union_tag_not_found":
         return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
     if chosen["loc"][-1] == "str":  # the first member of a union: an option's value
-        return InputError(key, f"= {_show(given)} is no value", "text, a whole number, true or false")
+        return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")
     return InputError(key, f"= {_show(given)} {_plainly(chosen)}", _allowed(chosen, root, path, data))
 
 
