@@ -249,7 +249,7 @@ def spec_info(spec: str) -> dict[str, Any]:
     """What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
-    """What an algorithm or scheduler costs: `state_bytes`, and over so many `packets` the `departures`,
+    """What an algorithm or scheduler costs: `state_bytes`, and over `packets` arrivals the `departures`,
     `draws`, `looks`, `timers`, `moves` (packets at which a probe moved) and the link's `elapsed_ns`."""
 
 def stopwatch(
@@ -311,13 +311,13 @@ class Batch:
 
 @final
 class Awake:
-    """Processors that do not sleep until it is closed: a thread for each spins when nobody else wants to."""
+    """Prevents idle states of processors until closed: a thread of the lowest priority spins on each."""
 
     def __new__(cls, processors: list[int]) -> Awake:
-        """Keep `processors` awake."""
+        """Start a thread for each of `processors`."""
 
     def close(self) -> None:
-        """Let them sleep."""
+        """Stop the threads."""
 
 @final
 class Gateway:

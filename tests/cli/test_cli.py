@@ -152,7 +152,7 @@ def test_compare_what_is_chosen(cli: Cli, small_file: Path, tmp_path: Path) -> N
         (["--sort", "dealy"], "sort = 'dealy' is not a metric"),
         (["--metric", "dealy"], "metric = 'dealy' is not a metric"),
         (["--sort", "ftp.goodput_bp"], "did you mean ftp.goodput_bps?"),
-        (["--on", "mean_delay_s"], "until-ci is missing"),
+        (["--on", "mean_delay_s"], "on requires until-ci"),
     ],
 )
 def test_compare_refuses(cli: Cli, small_file: Path, tmp_path: Path, words: list[str], expected: str) -> None:
@@ -335,7 +335,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_result(small_file: Path, tmp
 
 
 def doomed(number: signal.Signals, runs: int, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line, which signals itself when so many runs are on disk."""
+    """Run the command line, which signals itself at a given number of runs on disk."""
     return subprocess.run(
         [sys.executable, ROOT / "tests/cli/doomed.py", number.name, str(runs), *map(str, words)],
         cwd=cwd,

@@ -1,4 +1,4 @@
-"""Processors are kept awake in virtual machines, and where they are not a standstill is told."""
+"""Idle states are prevented in virtual machines; without that, a stall is reported."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ def spinning() -> list[int]:
 @pytest.mark.parametrize(
     ("is_virtual", "has_quota", "each"), [(True, False, 1), (False, False, 0), (True, True, 0)]
 )
-def test_a_thread_for_each_processor_gives_way_to_everybody_where_that_helps(
+def test_a_thread_for_each_processor_has_the_lowest_priority_where_that_helps(
     monkeypatch: pytest.MonkeyPatch, is_virtual: bool, has_quota: bool, each: int
 ) -> None:
     monkeypatch.setattr(cpu_idle, "is_virtual", lambda: is_virtual)

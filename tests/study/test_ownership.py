@@ -1,4 +1,4 @@
-"""A folder of results is of one study: others are refused before anything is written, the same goes on.
+"""A folder of results is of one study: others are refused before anything is written, the same continues.
 
 Mutants seen to fail: each call of `require_owner` left out (run, sweep, tune, shell, compare-worlds,
 reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's
@@ -77,7 +77,7 @@ def test_what_is_of_another_study_is_refused_and_left(
     assert content(here) == before
 
 
-def test_more_of_the_same_goes_on(here: Path) -> None:
+def test_more_of_the_same_continues(here: Path) -> None:
     for words in (
         MADE["run"],
         "run small.toml --seeds 2",

@@ -143,7 +143,7 @@ def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_p
     assert sweep(plan, out=tmp_path).summary().equals(whole)
     kept = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert kept.items() > {k: t for k, t in times.items() if k != chunk.name}.items(), "not written again"
-    assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is set aside"
+    assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is renamed"
     assert sweep(plan).summary().equals(whole), "the same without a folder"
 
 

@@ -5,8 +5,8 @@ and select the settings with the smallest sums. So one bad rank costs more than 
 printed sums do not follow from 2^r, but from 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the
 sixth; both weights are implemented.
 
-Printed values are rounded, so many tie, and the order within a tie affects the sums. The order is therefore
-an input; ``implied_ties`` finds the orders that are consistent with a printed column of sums.
+Printed values are rounded, which causes ties, and the order within a tie affects the sums. The order is
+therefore an input; ``implied_ties`` finds the orders that are consistent with a printed column of sums.
 """
 
 from __future__ import annotations
