@@ -109,10 +109,10 @@ def program() -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def _awake() -> Iterator[None]:
-    """Processors stay awake while real packets are tested, as they do while users measure."""
-    from sojourn.worlds.real.cpu_idle import awake
+    """Prevent idle processors in tests with real packets, as in measurements."""
+    from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 
-    with awake():
+    with prevent_cpu_idle():
         yield
 
 

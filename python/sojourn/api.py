@@ -1,4 +1,4 @@
-"""One scenario, several algorithms, several seeds: the first thing that a user calls."""
+"""``sojourn.run``: runs a scenario with several algorithms and seeds."""
 
 from __future__ import annotations
 
@@ -39,33 +39,34 @@ def run(
     world: str = "simulated",
     executor: Executor | None = None,
 ) -> Results:
-    """Run every algorithm under every seed and return the results.
+    """Run every algorithm with every seed and return the results.
 
     Parameters
     ----------
     scenario : Scenario
-        What happens; see ``load``.
+        The network and its traffic; see ``load``.
     aqms : sequence of str or Aqm, optional
-        Algorithm specs at the measured queue, or own algorithms; the scenario's own if None.
+        Algorithms at the measured queue: specs, or classes and objects in Python; the scenario's if None.
     seeds : int or iterable of int
-        How many seeds, or which.
+        The number of seeds, or the seeds.
     seed_from : int
         The first seed, if `seeds` is a number.
     workers : int, optional
         Threads; all cores if None. The results do not depend on it.
     out : path, optional
-        Folder for the results: runs that are done there are not run again. Nothing is written if None.
+        Results directory; finished runs in it are not repeated. Nothing is written if None.
     progress : callable, optional
         Called about ten times a second with (share, done, total).
     keep_traces : {"all", "none"}
-        Whether the samples over time are kept in `out`.
+        Whether the time series are stored in `out`.
     command : sequence of str, optional
-        The words that repeat this, for the manifest; ``sys.argv`` if None.
+        The command line, for the manifest; ``sys.argv`` if None.
     world : {"simulated", "real", "fluid"}
         Simulated packets; real hosts and packets (`sojourn.worlds.real`), in real time, one run after the
-        other; or the equations of `sojourn.worlds.fluid`, which know no seeds: they run once, with the first.
+        other; or the equations of `sojourn.worlds.fluid`, which are deterministic and use only
+        the first seed.
     executor : Executor, optional
-        Makes the runs, like `sojourn.Dask`; the cores of this machine if None.
+        Executes the runs, such as `sojourn.Dask`; the cores of this machine if None.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def plan(
     seed_from: int = 1,
     world: str = "simulated",
 ) -> list[Point]:
-    """Return the points of a run, or refuse what was asked for."""
+    """Return the points of a run; raise ``InputError`` for invalid arguments."""
     there = worlds.find(world)
     if isinstance(aqms, str):
         raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
@@ -140,7 +141,7 @@ def plan(
 
 
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
-    """Return ``results/NAME-ID``: the same scenario, algorithms and version continue in the same folder."""
+    """Return ``results/NAME-ID``: the same scenario, algorithms and version use the same directory."""
     more = () if world == "simulated" else (world,)
     name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
@@ -153,7 +154,7 @@ def _open(out: str | os.PathLike[str], keep_traces: str) -> Store:
 
 
 def _settle(outcome: Outcome, store: Store | None) -> Outcome:
-    """Let a finished record go where it can be read back from the disk."""
+    """Release a finished record that can be read from disk."""
     if store is None or not outcome.fresh or not store.traces:
         return outcome
     stored = store.read(outcome.point.run_id)

@@ -1,7 +1,7 @@
-"""Errors that a person reads: one line each, saying what is wrong, where, and what would be right.
+"""Errors for the user: one line each, with place, problem and allowed values.
 
 ``InputError`` is bad input (exit code 2), ``RunFailed`` a run that could not finish (exit code 1).
-Nothing below the command line prints; it raises one of these.
+Only the command line prints; all other code raises one of these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sojourn import _core
 
-#: What another folder would cure; the rest (a full disk, a broken one) is a failure.
+#: Errors that another directory avoids; others (a full disk, a broken one) are failures.
 _WRONG_PLACE = {
     errno.EACCES,
     errno.EEXIST,
@@ -34,23 +34,23 @@ class SojournError(Exception):
     exit_code = 1
 
 
-class RunFailed(SojournError):  # noqa: N818 - it is what happened
+class RunFailed(SojournError):  # noqa: N818 - a result, not a misuse
     """A run failed: packets were not conserved, the core broke, or the disk was full."""
 
 
 class InputError(SojournError):
-    """What was asked for cannot be done: refused before anything runs.
+    """Invalid input, reported before anything runs.
 
     Parameters
     ----------
     where : str
         File, and the key inside it: ``red.toml: queue.limit``.
     problem : str
-        What is wrong with it, continuing the sentence: ``= 100 has no unit``.
+        The problem, as the rest of the sentence: ``= 100 has no unit``.
     allowed : str
-        What would be right; empty if the problem says it all.
+        Allowed values; empty if the problem implies them.
     nearest : str or None
-        The valid word that was probably meant.
+        The closest valid word.
     """
 
     exit_code = 2
@@ -71,12 +71,12 @@ class InputError(SojournError):
         return " ".join(line.split())
 
     def at(self, file: str) -> InputError:
-        """Return the same error with the file it came from in front."""
+        """Return the same error with the file as a prefix."""
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
 
 
 def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:
-    """Return a path; refuse an empty text, which Python takes for the working folder.
+    """Return a path; reject an empty text, which Python takes for the working directory.
 
     Examples
     --------
@@ -92,20 +92,20 @@ def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a fo
 
 
 def from_core(error: _core.SpecError | _core.PlanError, prefix: str = "") -> InputError:
-    """Return the core's refusal as an ``InputError``; `prefix` is the key that held the value."""
+    """Return the core's error as an ``InputError``; `prefix` is the key of the value."""
     where = f"{prefix}: {error.key}" if prefix else error.key
     return InputError(where, error.problem, error.allowed, error.nearest)
 
 
 def unknown(word: str, kind: str, candidates: Iterable[str], where: str = "") -> InputError:
-    """Return the error for a `word` that is none of the `candidates`."""
+    """Return the error for a `word` that is not among the `candidates`."""
     names = list(candidates)
     place = f"{where}: {word!r}" if where else repr(word)
     return InputError(place, f"is not {kind}", ", ".join(names), _core.nearest(word, names))
 
 
 def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
-    """Return a failure of the file system as one clear line about `path`."""
+    """Return a file system error as one line about `path`."""
     reason = (error.strerror or str(error) or type(error).__name__).lower()
     place = os.fspath(error.filename or path)
     if isinstance(place, bytes):

@@ -1,4 +1,4 @@
-"""The results of a study as an object: runs, summary, traces, flows; in memory or a folder on disk."""
+"""The results of a study: runs, summary, traces and flows, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANIFEST = "manifest.json"
 
 
 class Results:
-    """What ``sojourn.run`` returns and ``Results.open`` reads back.
+    """The results that ``sojourn.run`` returns and ``Results.open`` reads.
 
     Examples
     --------
@@ -46,15 +46,15 @@ class Results:
     Attributes
     ----------
     scenario : Scenario
-        What was run.
+        The scenario.
     aqms : list of str
-        Canonical specs, in the order asked for.
+        Canonical specs, in the given order.
     warnings : list of str
-        Signs that the numbers do not mean what they seem to.
+        Reasons to doubt the results.
     directory : Path or None
-        Where the results are kept.
+        The results directory.
     manifest : dict
-        How they were made: versions, command, seeds, host, times.
+        Versions, command, seeds, host, times.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class Results:
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Results:
-        """Read a results folder back.
+        """Read a results directory.
 
         Raises
         ------
         InputError
-            If it is no results folder, or its runs are not all there.
+            If it is not a results directory, or runs are missing.
         """
         folder = Path(directory)
         try:
@@ -107,13 +107,13 @@ class Results:
         return cls(scenario, manifest["aqms"], outcomes, manifest.get("warnings", ()), folder, manifest)
 
     def joined(self, more: Results) -> Results:
-        """Return these results and `more`, further seeds of the same algorithms, as one; in memory only."""
+        """Return these results with `more` seeds of the same algorithms; in memory only."""
         warnings = list(dict.fromkeys(self.warnings + more.warnings))
         return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
 
     @property
     def seeds(self) -> list[int]:
-        """The seeds, each once."""
+        """The seeds, without duplicates."""
         return sorted({one.point.seed for one in self.outcomes})
 
     @property
@@ -134,12 +134,12 @@ class Results:
 
     @property
     def metric_names(self) -> list[str]:
-        """Every metric that some run has, in the order of tables."""
+        """All metrics of the runs, in the order of tables."""
         return list(dict.fromkeys(name for one in self.outcomes for name in one.metrics))
 
     @property
     def runs(self) -> pl.DataFrame:
-        """One row a run: aqm, seed, run_id, then every metric."""
+        """One row per run: aqm, seed, run_id, then every metric."""
         import polars as pl
 
         columns: dict[str, Any] = {
@@ -162,7 +162,7 @@ class Results:
     def median(self, aqm: str, metric: str) -> tuple[float, tuple[float, float] | None] | None:
         """Return the median over the seeds of one metric with its 95 % bootstrap interval; None if unknown.
 
-        For metrics whose mean a few seeds decide, like completion times of files with heavy tails.
+        For metrics whose mean depends on few seeds, like completion times of files with heavy-tailed sizes.
         """
         known = [value for value in self.values(aqm, metric) if value is not None]
         return (statistics.median(known), bootstrap(known)) if known else None
@@ -170,7 +170,7 @@ class Results:
     def batch_means(self, aqm: str, seed: int, column: str = "queue_mean") -> Estimate:
         """Return mean and 95 % half-width of a sampled quantity from one long run, after its warm-up.
 
-        `ci95` is None if the run is too short for batches that do not depend on each other; `n` is the number
+        `ci95` is None if the run is too short for independent batches; `n` is the number
         of batches. See `sojourn.stats.batch_means`.
         """
         start, _ = self.scenario.seconds
@@ -197,7 +197,7 @@ class Results:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def trace(self, what: str = "queue", aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
-        """Return samples over time: aqm, seed, time_s, and the columns of `what`.
+        """Return time series: aqm, seed, time_s, and the columns of `what`.
 
         Parameters
         ----------
@@ -228,15 +228,15 @@ class Results:
         return frame
 
     def flows(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
-        """Return one row a flow of every run: aqm, seed, traffic, index, counters."""
+        """Return one row per flow of every run: aqm, seed, traffic, index, counters."""
         return self._collect(lambda record: record.flows, aqm, seed)
 
     def objects(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
-        """Return one row a finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
+        """Return one row per finite transfer of every run: aqm, seed, traffic, start, end, bytes."""
         return self._collect(lambda record: record.objects, aqm, seed)
 
     def pages(self, aqm: str | None = None, seed: int | None = None) -> pl.DataFrame:
-        """Return one row a page of web traffic of every run: aqm, seed, traffic, start, end, objects."""
+        """Return one row per page of web traffic of every run: aqm, seed, traffic, start, end, objects."""
         return self._collect(lambda record: record.pages, aqm, seed)
 
     def distribution(self, what: str = "delay") -> pl.DataFrame:
@@ -291,12 +291,12 @@ class Results:
         if aqm in matches:
             return [aqm]
         if len(matches) != 1:
-            problem = "is not unambiguous" if matches else "was not run"
+            problem = "is ambiguous" if matches else "was not run"
             raise InputError(f"aqm {aqm!r}", problem, "; ".join(self.aqms))
         return matches
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``sojourn run --json`` prints."""
+        """Return the output of ``sojourn run --json``."""
         runs = []
         for one in self.outcomes:
             metrics, others = _split(one.metrics)

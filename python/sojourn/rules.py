@@ -17,18 +17,18 @@ from sojourn.spec.units import HINTS
 
 
 class Rule(str):
-    """A canonical spec with its origin.
+    """A canonical spec with its source.
 
     Attributes
     ----------
     values : mapping
-        The parameters and what was computed on the way, by name.
+        Parameters and intermediate results, by name.
     source : str
-        Paper and place.
+        Paper and section.
     printed : bool
-        Whether the values stand in the paper as they are.
+        Whether the values are printed in the paper.
     note : str
-        What to know before using it; empty if nothing.
+        Caveats; empty if there are none.
     """
 
     values: MappingProxyType[str, float]
@@ -46,7 +46,7 @@ class Rule(str):
 
 
 #: Ziegler, Brandauer, Fdida: "REDopt" in the tables of figures 3(a) (FTP flows) and 4(a) (Web sessions):
-#: min_th, max_th and buffer in packets, max_p, w_q. The 74 is printed so.
+#: min_th, max_th and buffer in packets, max_p, w_q. The paper prints 74.
 _FLOWS = {
     16: (41, 165, 247, 0.00513, 0.00068),
     32: (42, 168, 252, 0.0185, 0.0011),
@@ -96,9 +96,9 @@ def redopt(
         Web sessions instead; printed for 800, 1000, 1200, 1300, 1400, and known for these only.
     rate, packet, rtts, tcp_share
         The link, the mean packet on the wire, round-trip times without queueing (flows are spread evenly),
-        and the share of the link that is left to TCP.
+        and the share of the link available to TCP.
     reconstructed : bool
-        Compute, also where values are printed.
+        Compute the values even if the paper prints them.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def pi(
     Parameters
     ----------
     flows : float
-        N, the fewest flows that there will be.
+        N, the minimum number of flows.
     capacity : float
         C, in packets per second.
     rtt : float or str
@@ -202,7 +202,7 @@ def pi(
     f_s : float
         Samples per second; the paper has 160.
     q_ref : str
-        Queue to be held.
+        Reference queue length.
     lag : bool
         Count the queue's lag at the crossover, |1 + j z R|. The authors' published gains (1.822e-5 and
         1.816e-5 at 160 Hz, for 60 flows, 3750 packets/s and R = 0.2 s + 175/3750 s) come out without it, with

@@ -1,4 +1,4 @@
-"""What every algorithm must hold, checked on any of them: built-in, or the user's own.
+"""The contract that every algorithm must fulfil, as checks for built-in algorithms and the user's.
 
 ``check_aqm`` drives the real handlers through random inputs (the core's ``Harness``) and a small simulation.
 The project runs it over its whole registry; run it on your own algorithm before you trust its results.
@@ -29,7 +29,7 @@ EXTREME = [
     (10_000_000, "1000GB", 1, True),
     (10_000_000, "4294967295p", 65_536, True),
 ]
-#: At an ordinary link one departure drops at most this share of what waited.
+#: At an ordinary link one departure drops at most this share of the queue.
 MOST_DROPS = 0.5
 #: State after 20,000 events, at most this many times what it was after 5,000, and this many bytes more.
 MOST_GROWTH, SLACK = 2.0, 4096
@@ -55,7 +55,7 @@ size = "500B"
 
 
 class ContractBroken(AssertionError):  # noqa: N818 - it is what happened
-    """An algorithm fails some checks; `report` has them all."""
+    """An algorithm fails some checks; `report` has the results of all."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -64,7 +64,7 @@ class ContractBroken(AssertionError):  # noqa: N818 - it is what happened
 
 @dataclass(frozen=True)
 class Line:
-    """One check: `problem` is None if it holds; `skipped` says why it was not made."""
+    """The result of one check: `problem` is None if it passes; `skipped` is the reason if it did not run."""
 
     name: str
     meaning: str
@@ -81,14 +81,14 @@ class Line:
 
 @dataclass
 class Report:
-    """The checks of one algorithm, one line each."""
+    """The results of all checks of one algorithm, one line each."""
 
     spec: str
     lines: list[Line] = field(default_factory=list)
 
     @property
     def failed(self) -> list[Line]:
-        """The checks that do not hold."""
+        """The failed checks."""
         return [line for line in self.lines if line.problem is not None]
 
     def __str__(self) -> str:
@@ -100,26 +100,26 @@ class _Broken(Exception):  # noqa: N818 - what a check raises
 
 
 def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
-    """Check that an algorithm holds the contract.
+    """Check that an algorithm fulfils the contract.
 
     Parameters
     ----------
     aqm : str, Aqm or class
         A spec (``"red min_th 5"``, ``"mine.py:Mine"``), an own class or an object of it.
     strict : bool
-        Whether to raise where a check fails; else the report says so.
+        Whether to raise if a check fails.
 
     Returns
     -------
     Report
-        Prints as one line a check.
+        Its text has one line per check.
 
     Raises
     ------
     ContractBroken
-        With all failures listed.
+        If a check fails; lists all failures.
     InputError
-        If the algorithm cannot be loaded at all.
+        If the algorithm cannot be loaded.
 
     Examples
     --------
@@ -150,14 +150,14 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
 
 
 class _Exams:
-    """The algorithm in its worlds, and every rule that it broke in any of them."""
+    """An algorithm on various links, and the violated rules."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
         self.entry = _core.algorithm(spec.split()[0])
         self.name: str = self.entry["name"]
         self.is_scheduler = _is_scheduler(spec)
-        #: Rule to what was seen, by where: in an ordinary world, with strange times, on strange links.
+        #: Observations by rule, for ordinary links, unusual times and unusual links.
         self.broken: dict[str, dict[str, str]] = {"ordinary": {}, "times": {}, "links": {}}
         if not self.is_scheduler:
             self._visit("ordinary", ORDINARY, lambda exam: exam.run(3000, 0.5))
@@ -184,7 +184,7 @@ class _Exams:
             except _core.AlgorithmError as error:
                 faults.append((_rule(error), str(error)))
             except _core.SpecError as error:
-                # Values may not fit a strange link; an ordinary one they must.
+                # Values need not be valid for an unusual link.
                 if where != "links":
                     faults.append(("raises", str(error)))
             rate, limit, mean_packet, ecn = link
@@ -200,7 +200,7 @@ class _Exams:
 
 
 def _is_scheduler(spec: str) -> bool:
-    """Tell whether `spec` has queues of its own: `Harness` has one."""
+    """Return whether `spec` has its own queues; `Harness` supports only one queue."""
     try:
         _core.Harness(spec, 10_000_000, "1000p")
     except _core.SpecError as error:
@@ -211,7 +211,7 @@ def _is_scheduler(spec: str) -> bool:
 
 
 def _strange_times(exam: _core.Harness) -> None:
-    """Let time run, stand still, jump by weeks, and creep."""
+    """Yield times that advance, repeat, jump by weeks, and advance by 1 ns."""
     exam.run(300, 0.5)
     exam.run(200, 0.0)
     exam.advance(WEEK)
@@ -223,7 +223,7 @@ def _strange_times(exam: _core.Harness) -> None:
 
 
 def _rule(error: _core.AlgorithmError) -> str:
-    """Return the rule that an exception means."""
+    """Return the rule that an exception violates."""
     text = str(error)
     if "is the queue's own cause" in text:
         return "overflow"
@@ -235,7 +235,7 @@ def _rule(error: _core.AlgorithmError) -> str:
 def _schema(exams: _Exams) -> None:
     entry = exams.entry
     if not entry["doc"].strip():
-        raise _Broken(f"{exams.name} has no docstring: nobody can read what it does")
+        raise _Broken(f"{exams.name} has no docstring that describes it")
     for param in entry["params"]:
         place = f"{exams.name}.{param['name']}"
         if len(param["doc"]) <= 10:
@@ -362,11 +362,11 @@ CHECKS: dict[str, tuple[str, Check]] = {
     "schema": ("every parameter has meaning, unit, range and source", _schema),
     "spelling": ("specs and scenario files read back; defaults written out change nothing", _spelling),
     "runs": (
-        "no handler raises or answers nonsense",
+        "no handler raises or returns an invalid value",
         lambda exams: exams.refuse("raises", "answer", "clone", where=("ordinary",)),
     ),
     "times": (
-        "time may stand still or jump by a week",
+        "time may stop or jump by a week",
         lambda exams: exams.refuse("raises", "answer", where=("times",)),
     ),
     "links": (
@@ -374,10 +374,13 @@ CHECKS: dict[str, tuple[str, Check]] = {
         lambda exams: exams.refuse("raises", "answer", where=("links",)),
     ),
     "timers": ("a timer is after now", lambda exams: exams.refuse("timer")),
-    "ecn": ("what is not ECN-capable is never marked, CE stays CE", lambda exams: exams.refuse("ecn")),
-    "ecn off": ("nothing is marked where ECN is off", lambda exams: exams.refuse("ecn-off")),
+    "ecn": (
+        "packets that are not ECN-capable are never marked, CE stays CE",
+        lambda exams: exams.refuse("ecn"),
+    ),
+    "ecn off": ("nothing is marked if ECN is off", lambda exams: exams.refuse("ecn-off")),
     "overflow": ("overflow is the queue's cause, and never a mark", lambda exams: exams.refuse("overflow")),
-    "conservation": ("no packet is dropped that does not wait", lambda exams: exams.refuse("victim")),
+    "conservation": ("only queued packets are dropped", lambda exams: exams.refuse("victim")),
     "probabilities": ("a probe p or p_... lies in [0, 1]", lambda exams: exams.refuse("probability")),
     "finite": ("no probe is NaN or infinite", lambda exams: exams.refuse("finite")),
     "probes": ("every declared probe is reported, no other", lambda exams: exams.refuse("probes")),

@@ -24,7 +24,7 @@ BEFORE = {
         "class Mind(sojourn.Aqm): pass",
         "m.py has no class 'Mine' (did you mean Mind?); allowed: Mind",
     ),
-    "no algorithm": ("class Mine: pass", "m.py:Mine is no algorithm; allowed: a subclass of sojourn.Aqm"),
+    "no algorithm": ("class Mine: pass", "m.py:Mine is not an algorithm; allowed: a subclass of sojourn.Aqm"),
     "no handler": ("class Mine(sojourn.Aqm): pass", "m.py:Mine handles nothing; allowed: one of on_offered"),
     "__init__": (
         "class Mine(sojourn.Aqm):\n    def __init__(self): self.x = 1\n    def on_idle(self, now): pass",

@@ -1,4 +1,4 @@
-"""The command line, which signals itself when so many runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
+"""The command line, which signals itself when RUNS runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
 
 A kill from outside comes when the machine lets it, perhaps after the end. This one comes at a moment that is
 counted, and the worst: SIGKILL when the next file is written but not yet named, SIGINT when the last has just
@@ -15,7 +15,7 @@ from sojourn.runner import execute
 
 
 def doom(number: signal.Signals, whole: int) -> None:
-    """Send this process a signal once so many files with runs are whole."""
+    """Send this process a signal once that many files with runs are complete."""
     rename = Path.replace
     named = 0
 
@@ -32,7 +32,7 @@ def doom(number: signal.Signals, whole: int) -> None:
         return done
 
     Path.replace = replace  # type: ignore[assignment, method-assign]
-    execute.PATIENCE = execute.TOGETHER = 0.0  # a file for each run, however fast they are
+    execute.POLL_S = execute.FLUSH_S = 0.0  # a file for each run, however fast they are
 
 
 if __name__ == "__main__":

@@ -147,12 +147,12 @@ def test_compare_what_is_chosen(cli: Cli, small_file: Path, tmp_path: Path) -> N
     ("words", "expected"),
     [
         (["--until-ci", "5"], "until-ci = 5 is out of range"),
-        (["--until-ci", "narrow"], "until-ci = 'narrow' is no share"),
+        (["--until-ci", "narrow"], "until-ci = 'narrow' is not a share"),
         (["--baseline", "pie"], "baseline = 'pie' is not one of the algorithms"),
         (["--sort", "dealy"], "sort = 'dealy' is not a metric"),
         (["--metric", "dealy"], "metric = 'dealy' is not a metric"),
         (["--sort", "ftp.goodput_bp"], "did you mean ftp.goodput_bps?"),
-        (["--on", "mean_delay_s"], "until-ci is missing"),
+        (["--on", "mean_delay_s"], "on requires until-ci"),
     ],
 )
 def test_compare_refuses(cli: Cli, small_file: Path, tmp_path: Path, words: list[str], expected: str) -> None:
@@ -335,7 +335,7 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_result(small_file: Path, tmp
 
 
 def doomed(number: signal.Signals, runs: int, *words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """Run the command line, which signals itself when so many runs are on disk."""
+    """Run the command line, which signals itself at a given number of runs on disk."""
     return subprocess.run(
         [sys.executable, ROOT / "tests/cli/doomed.py", number.name, str(runs), *map(str, words)],
         cwd=cwd,
@@ -412,7 +412,7 @@ def test_sweep_status_and_dry_run(cli: Cli, small_file: Path, tmp_path: Path) ->
     ("words", "expected"),
     [
         (["-P", "queue.limit"], "queue.limit has no values"),
-        (["-P", "queue.limit", "10p"], "is no range"),
+        (["-P", "queue.limit", "10p"], "is not a range"),
         (["-L", "queue.limt", "10p"], "did you mean limit"),
         (["--metric", "dealy", "--seeds", "1"], "metric = 'dealy' is not a metric"),
         (["--metric", "page_time_p50_s", "--seeds", "1"], "'page_time_p50_s' was not measured"),
@@ -427,7 +427,7 @@ def test_sweep_refuses(cli: Cli, small_file: Path, words: list[str], expected: s
     Path(small_file.parent, "plan.toml").write_text('[vary]\n"queue.limit" = ["10p"]\n')
     assert "plan.toml: scenario is missing" in cli("sweep", "plan.toml").stderr
     assert cli("sweep", "status").returncode == 2
-    assert "is not the folder of a sweep" in cli("sweep", "status", ".").stderr
+    assert "is not the directory of a sweep" in cli("sweep", "status", ".").stderr
 
 
 EVERYTHING = [*_core.algorithms(), *_core.schedulers(), *_core.markers()]

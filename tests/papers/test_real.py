@@ -69,8 +69,8 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
             short = case.scenario.with_(duration="25s", warmup="10s")
             (outcome,) = execute([Point(short, case.spec, case.seed)], None, 1, None, self.reduce)
             late = ["the host could not keep up: late", "the machine stalled: the gateway"]
-            doubts = ["a doubt", *(late if case.seed == 2 else ())]
-            return [(self.done - 1, Made(outcome.record.data, outcome.metrics, doubts))]
+            warnings = ["a warning", *(late if case.seed == 2 else ())]
+            return [(self.done - 1, Made(outcome.record.data, outcome.metrics, warnings))]
 
         def progress(self) -> float:
             return self.done / len(self.cases)
@@ -90,7 +90,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     simulated = [row for (_, world), row in rows.items() if world == "simulated"]
     assert {(row["verdict"], row["reason"]) for row in simulated} == {("undecided", "not run")}
     assert {one.id for one in found.paper.claims} == {name for name, _ in rows}
-    assert "a doubt" in found.report.read_text()
+    assert "a warning" in found.report.read_text()
     text = (tmp_path / "summary.md").read_text()
     assert "Of 34 claims: " in text
     assert "4 arms, each 3 times for 60s, of which 20s are not counted (the simulated twin: 500s)" in text

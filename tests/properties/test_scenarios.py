@@ -168,7 +168,7 @@ def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario,
     assert flows["queue_arrivals"].sum() == record.queues[0]["arrivals"]
     assert flows["queue_drops"].sum() == sum(record.queues[0]["drops"])
     assert flows["queue_marks"].sum() == sum(record.queues[0]["marks"])
-    # Two mark unless told otherwise; the others do what the queue says.
+    # Two mark by default; the others follow the queue's setting.
     own_ecn = any(name in scenario.queue.aqm for name in ("fq_codel", "dualpi2"))  # type: ignore[union-attr]
     if not own_ecn and not scenario.queue.ecn:  # type: ignore[union-attr]
         assert sum(record.queues[0]["marks"]) == 0

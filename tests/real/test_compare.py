@@ -81,7 +81,7 @@ def test_a_real_run_stands_beside_simulated_ones_of_its_seed() -> None:
     found = simulate(scenario, ["red min_th 1 max_th 40 max_p 0.5 w_q 1"], 2, 5)
     assert [one.seeds for one in found] == [[1, 2]] * 3, "as many of each seed"
     starts = {one.flows(seed=seed)["start_ns"][0] for one in found for seed in (1, 2)}
-    assert len(starts) == 6, "hosts draw anew"
+    assert len(starts) == 6, "the random numbers of hosts differ"
     lost = [[one.trace("drops", seed=seed)["arrival"].to_list() for one in found] for seed in (1, 2)]
     assert [len(set(map(tuple, one))) for one in lost] == [1, 1], "the queue does not"
     assert lost[0][0] != lost[1][0]

@@ -134,7 +134,7 @@ def test_jumbo_frames_and_fragments_come_whole():
         assert 1 + 2 + 4 + 7 in sent  # the pieces belong to the flow of their first
 
 
-def test_noise_on_a_device_is_counted_and_the_rest_goes_on():
+def test_noise_on_a_device_is_counted_and_other_packets_pass():
     with wire() as place, place.gateway(Link("100Mbit/s")) as gateway:
         raw = place.left.within(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0))
         with raw:

@@ -25,7 +25,7 @@ from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import Layout
-from sojourn.worlds.real.web import PREFIX, sweep
+from sojourn.worlds.real.web import PREFIX, remove_stale_directories
 from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
 
@@ -310,7 +310,7 @@ def test_folders_of_killed_servers_are_swept_away(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for owner in ("999999999", str(os.getpid())):
         (tmp_path / f"{PREFIX}{owner}-x").mkdir()
-    sweep()
+    remove_stale_directories()
     assert [one.name for one in tmp_path.iterdir()] == [f"{PREFIX}{os.getpid()}-x"]
 
 

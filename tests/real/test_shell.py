@@ -25,7 +25,7 @@ from sojourn.worlds.real.addresses import blocks
 from sojourn.worlds.real.namespace import Namespace
 from support import Cli, until
 
-#: Does nothing, longer than any test; and can be told apart from every other process.
+#: Sleeps longer than any test; its command line is unique.
 IDLE = f"sleep 10{os.getpid()}"
 LINK = ("--rate", "20mbit", "--delay", "10ms")
 BARE = (*LINK, "--no-report")
@@ -50,7 +50,7 @@ PEER = (
 
 @pytest.fixture
 def scripts(tmp_path: Path) -> tuple[str, str]:
-    """Return the commands of somebody who echoes, and of somebody who measures a round trip."""
+    """Return the commands of an echo server and of a client that measures a round trip."""
     found = []
     for name, text in (("peer.py", PEER), ("echo.py", ECHO)):
         (tmp_path / name).write_text(text)
@@ -148,7 +148,7 @@ def test_a_command_is_behind_the_link_and_leaves_a_record(
 @pytest.mark.parametrize(
     ("manifest", "expected"),
     [
-        (None, "out is not the folder of a shell: it has no manifest.json"),
+        (None, "out is not the directory of a shell: it has no manifest.json"),
         ("{", "out/manifest.json cannot be read: "),
         ("[]", "out/manifest.json cannot be read: "),
         ('{"run_id": "x", "ran": []}', "out/manifest.json has no 'warnings'"),
@@ -208,7 +208,7 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
 def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
     program: Callable[[str], str], tmp_path: Path
 ):
-    """The host is a namespace, too, with a neighbour that knows nothing of the shell's addresses."""
+    """The host is a namespace, too, with a neighbour without a route to the shell's addresses."""
     nft = program("nft")
     host, beyond = Namespace("host"), Namespace("beyond")
     host.ip(f"link add out type veth peer name in netns /proc/{os.getpid()}/fd/{beyond.fd}")
@@ -237,7 +237,7 @@ def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
 
 
 @pytest.mark.usefixtures("places")
-def test_what_is_missing_is_said(process: Cli, tmp_path: Path):
+def test_a_missing_requirement_is_reported(process: Cli, tmp_path: Path):
     none = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --bounding-set=-all --inh-caps=-all "
     shell = f"{sys.executable} -m sojourn shell --rate 1mbit -- true"
     command = ["unshare", "--user", "--map-root-user", "sh", "-c", none + shell]

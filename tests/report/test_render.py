@@ -257,7 +257,7 @@ def test_ids_are_unique_even_for_equal_figures(document: Document) -> None:
     assert not repeated
 
 
-def test_verdicts_are_told_without_colour(document: Document) -> None:
+def test_verdicts_are_readable_without_colour(document: Document) -> None:
     text = Page(report.render(document)).text
     for verdict in ("reproduced", "not reproduced", "undecided"):
         assert verdict in text

@@ -19,7 +19,7 @@ SOJOURN = f"{sys.executable} -m sojourn"
 
 
 def within(program: Callable[[str], str], tmp_path: Path, options: str, script: str) -> str:
-    """Run a script where `disk` is a file system in memory; return all that is said."""
+    """Run a script where `disk` is a file system in memory; return its output."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "small.toml").write_text(
         SMALL.replace('"6s"', '"2s"').replace('warmup = "2s"', 'warmup = "1s"')
@@ -35,7 +35,7 @@ def within(program: Callable[[str], str], tmp_path: Path, options: str, script: 
     return done.stdout + done.stderr
 
 
-def test_a_full_disk_is_said_and_survived(program: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_survived(program: Callable[[str], str], tmp_path: Path) -> None:
     sweep = f"{SOJOURN} sweep small.toml --seeds 40 -L queue.limit 10p,20p --out disk/out"
     said = within(
         program,

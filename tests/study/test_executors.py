@@ -1,4 +1,4 @@
-"""Whoever makes the runs, the tables are the same: in turn, on all cores, on a Dask cluster, in shards.
+"""The tables do not depend on the executor: in turn, on all cores, on a Dask cluster, in shards.
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
 suspects of which the first is not tried again; shards that begin at the second run; a job array that begins
@@ -29,7 +29,7 @@ from sojourn.runner.execute import execute
 from sojourn.runner.point import points
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import listed
-from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.directory import status
 from sojourn.study.sweep.model import Shard, Sweep
 from sojourn.study.sweep.run import sweep
 from sojourn.study.sweep.slurm import write_script
@@ -62,7 +62,7 @@ def two_workers() -> Iterator[distributed.LocalCluster]:
 
 
 def tables(directory: Path) -> list[pl.DataFrame]:
-    """Return runs and summary; a run's row says nothing of who made it."""
+    """Return runs and summary; a run's row does not depend on the executor."""
     return [
         pl.read_parquet(directory / "runs.parquet").sort("run_id"),
         pl.read_parquet(directory / "summary.parquet"),
@@ -115,7 +115,7 @@ def test_a_cluster_that_has_lost_its_workers_is_not_waited_for(
     plan: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cluster, "WORK", 0.0)  # a run a chunk: there is a middle
-    monkeypatch.setattr(cluster, "WITHOUT", 0.2)
+    monkeypatch.setattr(cluster, "NO_WORKERS_S", 0.2)
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
     ) as found:
@@ -173,9 +173,11 @@ def test_a_worker_with_another_core_is_refused(
 
 
 def test_a_cluster_that_is_not_there(small: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "PATIENCE", 0.3)
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.3)
     for address in ("tcp://127.0.0.1:9", "nonsense://x"):
-        with pytest.raises(InputError, match=r"dask = .*nobody answers.*allowed: tcp://HOST:PORT, or local"):
+        with pytest.raises(
+            InputError, match=r"dask = .*no scheduler answers.*allowed: tcp://HOST:PORT, or local"
+        ):
             list(execute(points(small, ["red"], [1]), executor=Dask(address)))
 
 

@@ -85,7 +85,7 @@ def test_light_tails_are_left_alone() -> None:
         assert sum(heavy_tail(np.abs(draw(size=5000))) is not None for _ in range(40)) == 0
     assert sum(heavy_tail(rng.pareto(2.5, 5000) + 1) is not None for _ in range(40)) <= 2
     assert heavy_tail(np.ones(1000)) is None
-    assert heavy_tail(rng.pareto(1.2, 100) + 1) is None, "too few to tell"
+    assert heavy_tail(rng.pareto(1.2, 100) + 1) is None, "too few values"
 
 
 WEB = """

@@ -1,4 +1,4 @@
-"""A folder of results is of one study: others are refused before anything is written, the same goes on.
+"""A folder of results is of one study: others are refused before anything is written, the same continues.
 
 Mutants seen to fail: each call of `require_owner` left out (run, sweep, tune, shell, compare-worlds,
 reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's
@@ -16,9 +16,9 @@ from sojourn import InputError, Scenario
 from sojourn.cli import call
 from sojourn.runner.ownership import require_owner
 from sojourn.study.axes import Axis
-from sojourn.study.sweep import folder
+from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.sweep.model import Sweep
-from sojourn.study.tune import folder as tune_folder
+from sojourn.study.tune import directory as tune_directory
 from sojourn.study.tune.model import Tune
 from sojourn.study.tune.ranking import Objective
 from sojourn.study.tune.search_space import dimensions
@@ -77,7 +77,7 @@ def test_what_is_of_another_study_is_refused_and_left(
     assert content(here) == before
 
 
-def test_more_of_the_same_goes_on(here: Path) -> None:
+def test_more_of_the_same_continues(here: Path) -> None:
     for words in (
         MADE["run"],
         "run small.toml --seeds 2",
@@ -133,17 +133,17 @@ def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_
     plan = Sweep(small, ["droptail"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
     tables = [tmp_path / name for name in ("runs.parquet", "summary.parquet", "report.html")]
     for other, left in ((plan, True), (replace(plan, seeds=3), False)):
-        folder.prepare(plan, tmp_path, ())
+        sweep_directory.prepare(plan, tmp_path, ())
         for table in tables:
             table.touch()
-        folder.prepare(other, tmp_path, ())
+        sweep_directory.prepare(other, tmp_path, ())
         assert [table.exists() for table in tables] == [left] * 3
 
     question = Tune(small, ["red"], [Objective.parse("mean_delay_s")], {"red": dimensions("red")})
     tables = [tmp_path / "tune" / name for name in ("trials.parquet", "report.html")]
     for asked, left in ((question, True), (replace(question, trials=50), False)):
-        tune_folder.prepare(question, tmp_path / "tune", ())
+        tune_directory.prepare(question, tmp_path / "tune", ())
         for table in tables:
             table.touch()
-        tune_folder.prepare(asked, tmp_path / "tune", ())
+        tune_directory.prepare(asked, tmp_path / "tune", ())
         assert [table.exists() for table in tables] == [left] * 2

@@ -1,4 +1,4 @@
-"""Tuning: what is searched, how it is chosen, that fresh seeds are fresh, and what Linux is told.
+"""Tuning: the search space, the selection, held-out seeds, and the tc command.
 
 Seen to fail: the first trial sampled, not as given; a stop although an aim is worse; a front that keeps a
 beaten setting; confirmation on the seeds of the search; alpha not in sixteenths; RED's thresholds in packets.
@@ -20,7 +20,7 @@ from sojourn.papers.avqred2007 import arithmetic
 from sojourn.spec.aqm_spec import aqm
 from sojourn.spec.scenario import Scenario
 from sojourn.study.tune.advice import findings, place, sentences
-from sojourn.study.tune.folder import reopen
+from sojourn.study.tune.directory import reopen
 from sojourn.study.tune.model import Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, Tie, read_table, read_ties
 from sojourn.study.tune.run import tune
@@ -67,13 +67,13 @@ def test_ranges_come_from_the_schema() -> None:
     [
         ([("targt", "1ms:2ms")], "did you mean target"),
         ([("target", "1ms:2ms:log5")], "is a grid; allowed: 1ms:2ms:log for a search, or --by rank"),
-        ([("target", "5ms:1ms")], "no room"),
-        ([("target", "1ms:2s")], "two units"),
+        ([("target", "5ms:1ms")], "is empty"),
+        ([("target", "1ms:2s")], "two different units"),
         ([("target", "0ms:2ms")], "no logarithm"),
-        ([("target", "some")], "is no range"),
-        ([("target", "1ms:2ms:cube")], "is no range"),
+        ([("target", "some")], "is not a range"),
+        ([("target", "1ms:2ms:cube")], "is not a range"),
         ([("target", ""), ("target", "1ms:2ms")], "given twice"),
-        ([("mean_packet", "")], "has no range of its own"),
+        ([("mean_packet", "")], "has no default range"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(ranges: list[tuple[str, str]], expected: str) -> None:
@@ -127,7 +127,7 @@ def test_a_trial_stops_only_if_it_is_beaten_in_every_aim() -> None:
     assert not beats(bad, good, aims[:1])
 
 
-def test_the_front_is_what_nobody_beats() -> None:
+def test_no_setting_dominates_one_of_the_front() -> None:
     aims = [Objective("delay", False), Objective("used", True)]
     points = [(1.0, 0.5), (2.0, 0.9), (2.5, 0.8), (1.0, 0.4), (3.0, 0.9)]
     trials = [Trial(i, str(i), {"delay": [a], "used": [b]}, "finished") for i, (a, b) in enumerate(points)]
@@ -150,7 +150,7 @@ def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
         Tune(short, specs, aims, {}, rule="rnak")
 
 
-def test_what_is_lost_is_said_although_it_is_no_aim(short: Scenario) -> None:
+def test_a_loss_in_another_metric_is_reported(short: Scenario) -> None:
     """A queue that leaves half the link idle has little delay."""
     aims = [Objective("mean_delay_s", False)]
     plan = Tune(short, ["droptail", "gkvq theta 0.3"], aims, {}, seeds=2, confirm=4, rule="rank")
@@ -240,7 +240,7 @@ def test_the_line_for_linux(spec: str, words: str, program: Callable[[str], str]
     assert said in ("", "Error: Specified qdisc kind is unknown.") or "seems to be too large" in said
 
 
-def test_what_linux_cannot_be_told_is_said() -> None:
+def test_options_that_tc_lacks_are_listed() -> None:
     line = tc_line("pie alpha 0.2 max_burst 20ms", PLACE)
     assert line is not None
     assert line.notes == [
@@ -333,11 +333,11 @@ def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path
     ("words", "expected"),
     [
         (["--metric", "mean_dealy_s"], "did you mean mean_delay_s"),
-        (["--metric", "arrivals"], "is neither better nor worse by itself"),
-        (["--by", "luck"], "by: 'luck' is not a rule"),
+        (["--metric", "arrivals"], "has no better direction"),
+        (["--by", "chance"], "by: 'chance' is not a rule"),
         (["--trials", "1"], "trials = 1 is out of range"),
         (["--ties", "x.toml"], "ties is for a table"),
-        (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is no parameter"),
+        (["--by", "rank", "-L", "queue.limit", "5p,6p"], "queue.limit is not a parameter"),
         (["--weight", "heavy"], "weight: 'heavy' is not a weight"),
     ],
 )

@@ -160,7 +160,7 @@ WRONG = {
     "half a byte": ('payload = "500B"', 'payload = "0.5B"', ["traffic[1].payload", "whole bytes"]),
     "unknown start": ('"uniform 0s 1s"', '"unifrom 0s 1s"', ["traffic[1].start", "did you mean uniform?"]),
     "start of one end": ('"uniform 0s 1s"', '"uniform 1s"', ["traffic[1].start", "1 values", "takes 2"]),
-    "start backwards": ('"uniform 0s 1s"', '"uniform 2s 1s"', ["traffic[1].start", "wrong way round"]),
+    "start backwards": ('"uniform 0s 1s"', '"uniform 2s 1s"', ["traffic[1].start", "wrong order"]),
     "start after the end": ('"uniform 0s 1s"', '"7s"', ["traffic[1].start", "before the end"]),
     "stop before the start": (
         'size = "500B"',
@@ -191,12 +191,12 @@ WRONG = {
 
 WRONG_GRAPHS = {
     "an unknown node": ('to = "B"\n"""', 'to = "C"', ["traffic[1].to = 'C' is not a node", "A, B, R"]),
-    "no way back": (
+    "no return route": (
         'delay = "1ms"\nqueue',
         'delay = "1ms"\nduplex = false\nqueue',
-        ["traffic[1].to", "no way for acknowledgements from B to A"],
+        ["traffic[1].to", "no route for acknowledgements from B to A"],
     ),
-    "a flow to itself": ('to = "B"\n"""', 'to = "A"', ["traffic[1].to = 'A' is where it comes from"]),
+    "a flow to itself": ('to = "B"\n"""', 'to = "A"', ["traffic[1].to = 'A' is its source, too"]),
     "no sender": ('from = "A"\nto = "B"\n"""', 'to = "B"', ["traffic[1].from is missing", "A, B, R"]),
     "a loop": ('to = "R"', 'to = "A"', ["link[1].to", "another node"]),
     "no queue": ('queue = { limit = "20p" }', "", ["has no queue"]),

@@ -43,8 +43,8 @@ def test_a_csv_trace_has_a_rate_from_each_time_on() -> None:
     ("name", "text", "problem"),
     [
         ("a.csv", "0,1\n0,2", "line 2"),
-        ("a.csv", "1,1", "begin at 0"),
-        ("a.csv", "0,1\n1,0", "ends in no rate"),
+        ("a.csv", "1,1", "start at 0"),
+        ("a.csv", "0,1\n1,0", "its last rate is 0"),
         ("a.csv", "0,1\nx,2", "line 2"),
         ("a.csv", "", "no line"),
         ("a.up", "3\n2", "line 2"),

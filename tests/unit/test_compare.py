@@ -161,7 +161,7 @@ def test_what_cannot_be_compared_is_refused(
 def test_a_name_is_enough_for_the_baseline(small: Scenario) -> None:
     both = ["red min_th 5 max_th 15", "red min_th 5 max_th 20", "droptail"]
     assert sojourn.compare(small, both, "droptail", seeds=1).baseline == "droptail"
-    with pytest.raises(InputError, match="not unambiguous"):
+    with pytest.raises(InputError, match="is ambiguous"):
         sojourn.compare(small, both, "red", seeds=1)
     assert sojourn.compare(small, both, "red max_th 20 min_th 5", seeds=1).baseline.endswith("20p")
     assert list(itertools.islice(looks(1, 9), 3)) == [1, 2, 3]

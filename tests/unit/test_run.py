@@ -231,22 +231,24 @@ def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
     narrow = {**small.model_dump(by_alias=True, exclude_none=True)["dumbbell"]}
     narrow["server"] = {"rate": "1Mbit", "delay": "5ms"}
     results = sojourn.run(small.with_(dumbbell=narrow, warmup="0s"), ["droptail"], seeds=1)
-    # The server's link is slower, but it comes behind the bottleneck: the utilization tells.
+    # The server's link is slower, but behind the bottleneck, which the utilization shows.
     assert any("server links carry 1 Mbit/s" in warning for warning in results.warnings)
 
 
-def test_a_good_run_has_no_doubts(small: sojourn.Scenario) -> None:
+def test_a_good_run_has_no_warnings(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["droptail", "red min_th 5p max_th 15p"], seeds=2)
     assert results.warnings == []
     assert diagnose(results.records[0]) == []
 
 
-def test_seeds_that_all_give_the_same_are_told() -> None:
-    """Mutants seen to fail: one seed told, too; random seeds told, too; no word in a run, or in a sweep."""
+def test_identical_results_of_all_seeds_are_reported() -> None:
+    """Mutants seen to fail: a warning for one seed, or for random seeds; none in a run, or in a sweep."""
     fixed = sojourn.Scenario.from_toml(SMALL.replace('"uniform 0s 1s"', '"0s"'), "small.toml")
-    told = "all 3 seeds gave identical results, so ± 0 is not an uncertainty"
+    expected = "all 3 seeds gave identical results, so ± 0 is not an uncertainty"
     results = sojourn.run(fixed, ["droptail", "red"], seeds=3)
-    assert [one.partition(";")[0] for one in results.warnings if "identical" in one] == [f"droptail: {told}"]
+    assert [one.partition(";")[0] for one in results.warnings if "identical" in one] == [
+        f"droptail: {expected}"
+    ]
     assert results.estimate("droptail", "mean_delay_s").ci95 == pytest.approx(0, abs=1e-12)
     assert not any("identical" in one for one in sojourn.run(fixed, ["droptail"], seeds=1).warnings)
     plan = Sweep(fixed, ["droptail", "red"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
@@ -295,7 +297,7 @@ def test_an_interruption_stops_the_threads(small: sojourn.Scenario) -> None:
     assert caught.value.__traceback__ is not None
 
 
-def test_results_that_nobody_wants_any_more_stop_the_threads(small: sojourn.Scenario) -> None:
+def test_unreferenced_results_stop_the_threads(small: sojourn.Scenario) -> None:
     long = small.with_(duration="20h", trace={"interval": "off"})
     quick = points(small, ["red"], [1])
     stream = execute([*quick, *points(long, ["red"], range(1, 9))], workers=2)

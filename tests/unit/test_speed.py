@@ -1,7 +1,7 @@
-"""Instructions a packet, counted by callgrind, against the bounds in ``benches/bounds.json``; twins in ns-2.
+"""Instructions per packet, by callgrind, against the bounds in ``benches/bounds.json``; twins in ns-2.
 
-Times are never held to anything: they belong to the machine. Mutants seen to fail: no laps (``Step::laps``
-never set); a calendar that looks through all that is due at one time; half the queue in ``gfc2.tcl``.
+Times are not checked: they depend on the machine. Mutants seen to fail: a fast path that is never taken; a
+calendar that scans all events of one time; half the queue in ``gfc2.tcl``.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 from sojourn.study.axes import Axis, cells, listed, magnitudes, spaced, with_parameter
-from sojourn.study.sweep.folder import done, status
+from sojourn.study.sweep.directory import done, status
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
 from sojourn.study.sweep.plan_file import read
@@ -34,14 +34,14 @@ def test_ranges_keep_their_unit_and_reach_both_ends() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("1:2", "is no range"),
-        ("1Mbit/s:2kbit/s:3", "two units"),
+        ("1:2", "is not a range"),
+        ("1Mbit/s:2kbit/s:3", "two different units"),
         ("1:2:1", "1 values"),
         ("1:2:99999", "99999 values"),
         ("0:2:log3", "no logarithm"),
-        ("2:2:3", "no room"),
-        ("a:b:3", "is no range"),
-        ("1:2:exp3", "is no range"),
+        ("2:2:3", "is empty"),
+        ("a:b:3", "is not a range"),
+        ("1:2:exp3", "is not a range"),
     ],
 )
 def test_ranges_that_are_none(text: str, expected: str) -> None:
@@ -143,7 +143,7 @@ def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_p
     assert sweep(plan, out=tmp_path).summary().equals(whole)
     kept = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert kept.items() > {k: t for k, t in times.items() if k != chunk.name}.items(), "not written again"
-    assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is set aside"
+    assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is renamed"
     assert sweep(plan).summary().equals(whole), "the same without a folder"
 
 
@@ -174,9 +174,9 @@ def test_an_estimate_counts_what_is_left(plan: Sweep, tmp_path: Path) -> None:
         ('aqms = ["red"]', "scenario is missing"),
         ('scenario = "nowhere.toml"', "nowhere.toml cannot be read"),
         ('scenario = "small.toml"\nsedes = 3', "sedes is unknown .did you mean seeds"),
-        ('scenario = "small.toml"\nseeds = "many"', "seeds = 'many' is no whole number"),
-        ('scenario = "small.toml"\naqms = "red"', "aqms is no list"),
-        ('scenario = "small.toml"\nvary = 3', "vary is no table"),
+        ('scenario = "small.toml"\nseeds = "many"', "seeds = 'many' is not a whole number"),
+        ('scenario = "small.toml"\naqms = "red"', "aqms is not a list"),
+        ('scenario = "small.toml"\nvary = 3', "vary is not a table"),
         ('scenario = "small.toml"\n[vary]\n"queue.limit" = []', "vary.queue.limit has no values"),
         ("scenario = ", "is not TOML"),
     ],

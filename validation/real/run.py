@@ -130,7 +130,7 @@ def _report(
                 f"| {name} | {metric} | {value:.4g} | {linux:g} | {100 * (value / linux - 1):+.1f} | {word} |"
             )
     chosen = "" if wanted.cases is None else f" --cases {' '.join(map(str, wanted.cases))}"
-    doubts = "\n".join(f"- {warning}" for warning in warnings) or "- none"
+    warning_list = "\n".join(f"- {warning}" for warning in warnings) or "- none"
     punctual = ""
     if late:
         punctual = (
@@ -149,7 +149,7 @@ compared, and why figures differ: [README.md](README.md).
 
 Doubts about the real runs:
 
-{doubts}
+{warning_list}
 
 ## Beside the kernel's own disciplines
 

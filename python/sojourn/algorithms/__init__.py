@@ -1,7 +1,7 @@
-"""Algorithms that users write in Python: a class, loaded from ``file.py:Class`` or given as it is.
+"""Algorithms in Python: a class, loaded from ``file.py:Class`` or given as an object.
 
-`Aqm` is what one subclasses, `Param` declares a parameter, `find` loads and registers a class so that the
-core knows it like a built-in algorithm. What they cost and what they may do: ``docs/own-algorithm.md``.
+`Aqm` is the base class, `Param` declares a parameter, `find` loads and registers a class, so that the core
+can use it like a built-in algorithm. ``docs/own-algorithm.md`` describes their interface and cost.
 """
 
 from sojourn.algorithms.base import CE, DROP, ECT0, ECT1, MARK, NOT_ECT, PASS, Aqm, drop_both

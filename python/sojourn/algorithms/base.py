@@ -1,4 +1,4 @@
-"""The class that an algorithm in Python extends: every handler is optional.
+"""The base class of algorithms in Python; every handler is optional.
 
 The meaning and the order of the calls are those of ``crates/aqm/src/aqm.rs``. Times are integer nanoseconds.
 """
@@ -17,7 +17,7 @@ __all__ = ["CE", "DROP", "ECT0", "ECT1", "HANDLERS", "MARK", "NOT_ECT", "PASS", 
 #: The ECN field of a packet, as in RFC 3168: true if the packet can carry a mark.
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
 
-#: What the simulator calls, with the number of arguments.
+#: The handlers that the simulator calls, with their numbers of arguments.
 HANDLERS = {
     "on_offered": 3,
     "on_arrival": 4,
@@ -34,7 +34,7 @@ HANDLERS = {
 class Aqm:
     """An active queue management algorithm.
 
-    A subclass declares its parameters as `Param` class attributes, sets up its state in `start` and answers
+    A subclass declares its parameters as `Param` class attributes, sets up its state in `start` and decides
     in the handlers. The docstring is its page. One instance serves one queue in one run; an object made by
     ``Mine(target="5ms")`` only says which parameters the runs will have.
 
@@ -81,41 +81,41 @@ class Aqm:
         return self._spec
 
     def start(self) -> None:
-        """Set up the state of a run; parameters, `ecn` and `link` are known. ValueError refuses them."""
+        """Set up the state of a run; parameters, `ecn` and `link` are set. ValueError rejects them."""
 
     def on_offered(self, now: int, packet: _core.Packet, queue: _core.Queue) -> None:
-        """See a packet that is offered to the queue, whether or not it will fit."""
+        """Handle the arrival of a packet, whether or not it will fit."""
 
     def on_arrival(
         self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng
     ) -> _core.Verdict | None:
-        """Decide about a packet that fits and asks to enter; None lets it pass."""
+        """Decide about an arriving packet that fits; None enqueues it."""
 
     def on_departure(
         self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng
     ) -> _core.Verdict | None:
-        """Decide about the head, about to be sent; `queue` no longer contains it. None lets it pass."""
+        """Decide about the head at dequeue; `queue` no longer contains it. None sends it."""
 
     def on_drop(self, now: int, packet: _core.Packet, cause: str, queue: _core.Queue) -> None:
-        """See a packet that the queue dropped, not this algorithm (`cause` is ``overflow``)."""
+        """Handle a packet that the queue dropped, not this algorithm (`cause` is ``overflow``)."""
 
     def on_refused(self, now: int, packet: _core.Packet, queue: _core.Queue, rng: _core.Rng) -> None:
-        """See an arriving packet that found no room, after `on_drop`; it may draw random numbers."""
+        """Handle an arriving packet that did not fit, after `on_drop`; it may draw random numbers."""
 
     def on_idle(self, now: int) -> None:
-        """Learn that the transmitter finished a packet and found nothing to send."""
+        """Handle the end of a transmission that leaves the queue empty."""
 
     def next_timer(self) -> float | None:
-        """Return when `on_timer` is wanted next, in ns; asked after `start` and after each timer."""
+        """Return the time of the next `on_timer` in ns; called after `start` and after each timer."""
 
     def on_timer(self, now: int, queue: _core.Queue) -> None:
-        """Act at the time that `next_timer` asked for."""
+        """Handle the timer that `next_timer` set."""
 
     def probe(self) -> Mapping[str, float]:
-        """Return the state worth plotting: a number for every name in `probes`."""
+        """Return the state for plots: a number for every name in `probes`."""
         return {name: float(getattr(self, name)) for name in self.probes}
 
     def signal(self, packet: _core.Packet, cause: str = "early") -> _core.Verdict:
-        """Return a congestion signal: a mark where ECN is on and the packet can carry it, else a drop."""
+        """Return a congestion signal: a mark if ECN is on and the packet is ECN-capable, else a drop."""
         verdict = MARK if self.ecn and packet.ecn else DROP
         return verdict if cause == "early" else verdict(cause)

@@ -1,10 +1,10 @@
-"""What a decision of each algorithm and scheduler costs, measured on this machine (``sojourn bench aqm``).
+"""Measures the cost of a decision of each algorithm and scheduler (``sojourn bench aqm``).
 
 Each is offered an eighth more than a link of 20 Mbit/s carries, 500-byte packets of 10, 1,000 and 100,000
 flows in turn into a buffer of 100 packets, and finds its working point first (``crates/aqm/src/inspect.rs``).
 Nanoseconds are the best of several runs, since a busy machine only ever makes it slower, and include
-the queue around an algorithm: the row of DropTail is that queue and nothing else. Instructions are of the
-decision alone; callgrind counts them in a program built from a clone, which also tells the memory.
+the queue around an algorithm: the row of DropTail is the cost of the queue alone. Instructions are of the
+decision alone; callgrind counts them in a program built from a clone, which also reports the memory.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ BUILD = "cargo build --release -p sojourn-aqm --examples"
 
 
 def subjects() -> list[dict[str, Any]]:
-    """Every algorithm, then every scheduler, as the registry has them."""
+    """Every algorithm, then every scheduler, in the order of the registry."""
     return [*_core.algorithms(), *_core.schedulers()]
 
 
 def missing() -> str | None:
-    """Say why instructions cannot be counted here, if they cannot."""
+    """Return why instructions cannot be counted here, or an empty text."""
     if not PROGRAM.exists():
         return f"instructions and memory need a clone of the project, and there: {BUILD}"
     return None if shutil.which("valgrind") else "instructions need valgrind"
 
 
-def measure(specs: Sequence[str], told: Callable[[float, int, int], None] | None = None) -> dict[str, Any]:
-    """Measure each of ``specs``; the machine, what could not be measured and why, one entry a spec.
+def measure(
+    specs: Sequence[str], progress: Callable[[float, int, int], None] | None = None
+) -> dict[str, Any]:
+    """Measure each of ``specs``; return the machine, missing measurements with reasons, one entry per spec.
 
-    ``told`` hears how far it is: the share, and how many of how many specs are done.
+    ``progress`` is called with the completed share, the number of finished specs, and their total.
     """
     costs = []
     for done, spec in enumerate(specs):
-        if told is not None:
-            told(done / len(specs), done, len(specs))
+        if progress is not None:
+            progress(done / len(specs), done, len(specs))
         costs.append(_cost(spec))
     return {"machine": machine(), "core": _core.CORE_VERSION, "missing": missing(), "costs": costs}
 
@@ -93,7 +95,7 @@ def _times(spec: str, flows: int) -> dict[str, float | None]:
 
 
 def _state(spec: str, flows: int) -> int:
-    """Bytes that a copy of the instance takes after the run."""
+    """Bytes of a copy of the instance after the run."""
     return int(_run([str(PROGRAM), spec, str(flows), str(COUNTED)]))
 
 
@@ -154,7 +156,7 @@ HEAD = [
 
 
 def table(measured: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Lay out what was measured: a head and a row for each; `-` is what there is not."""
+    """Return the measurements as a table with a header; `-` is a missing value."""
     unit = "nanoseconds" if measured["missing"] else "instructions"
     rows = []
     for cost in measured["costs"]:

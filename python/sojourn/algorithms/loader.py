@@ -1,4 +1,4 @@
-"""From ``file.py:Class`` to an algorithm that the core knows.
+"""Loads algorithms from ``file.py:Class`` and registers them with the core.
 
 A file is executed once for each version of it; what is wrong with it is refused before anything runs, like
 a misspelt parameter. A class that no file holds (a notebook's) is known by ``python:Class`` and can run in
@@ -49,7 +49,7 @@ _loading = 0
 
 
 def within_load() -> bool:
-    """Tell whether a user's file is being executed just now."""
+    """Return whether a user's file is being executed."""
     return _loading > 0
 
 
@@ -59,7 +59,7 @@ def find(name: str) -> Own:
     Raises
     ------
     SpecError
-        If there is no such file or class, or it is no algorithm.
+        If the file or class does not exist, or is not an algorithm.
     """
     known = _known.get(name)
     if known is not None and known.stamp is None:
@@ -80,7 +80,7 @@ def find(name: str) -> Own:
 
 
 def adopt(name: str, source: bytes) -> None:
-    """Register `name` from this very `source`, whatever its file holds by now."""
+    """Register `name` from this `source`, even if its file has changed."""
     _take(name, source, None)
 
 
@@ -97,7 +97,7 @@ def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
         problem = f"has no class {wanted!r}"
         raise _refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
     if not issubclass(cls, Aqm):
-        raise _refusal(name, "is no algorithm", "a subclass of sojourn.Aqm")
+        raise _refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
     return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest()[:16], stamp))
 
 
@@ -114,7 +114,7 @@ def _register(own: Own) -> Own:
 
 
 def _execute(path: str, source: bytes) -> types.ModuleType:
-    """Execute the file as a module of its own; ``__name__`` is not ``__main__``."""
+    """Execute the file as a separate module; ``__name__`` is not ``__main__``."""
     global _loading
     module = types.ModuleType(
         "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
@@ -128,7 +128,7 @@ def _execute(path: str, source: bytes) -> types.ModuleType:
         exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
         raise _refusal(path, f"cannot be loaded: line {error.lineno}: {error.msg}") from None
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's file does
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code may raise anything
         line = _line(error, path)
         raise _refusal(path, f"cannot be loaded: {line}{type(error).__name__}: {error}") from None
     finally:
@@ -147,7 +147,7 @@ def _line(error: BaseException, path: str) -> str:
 
 
 def _described(own: Own) -> dict[str, Any]:
-    """Return what the core keeps of a class, or refuse what could not work."""
+    """Return the core's description of a class; raise if it is invalid."""
     cls, name = own.cls, own.name
     if cls.__init__ is not Aqm.__init__:
         raise _refusal(
@@ -211,7 +211,7 @@ def _checked(name: str, param: Param) -> Param:
 
 
 def name_of(cls: type[Aqm]) -> str:
-    """Return the name by which specs know a class, registered."""
+    """Register a class and return its name in specs."""
     for own in _known.values():
         if own.cls is cls:
             return own.name
@@ -224,7 +224,7 @@ def name_of(cls: type[Aqm]) -> str:
 
 
 def _file_name(cls: type[Aqm]) -> str | None:
-    """Return ``file.py:Class`` of a class that stands at the top of a file."""
+    """Return ``file.py:Class`` of a class at the top level of a file."""
     if "." in cls.__qualname__:
         return None
     module = sys.modules.get(cls.__module__)
@@ -241,7 +241,7 @@ def _file_name(cls: type[Aqm]) -> str | None:
 
 
 def _code(cls: type) -> bytes | None:
-    """Return the text of a class that no file holds, if Python remembers it."""
+    """Return the source of a class without a file, if Python has it."""
     try:
         return inspect.getsource(cls).encode()
     except (OSError, TypeError):
@@ -254,7 +254,7 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
     Raises
     ------
     InputError
-        If there is no such algorithm, or a parameter is refused.
+        If the algorithm does not exist, or a parameter is invalid.
     """
     if isinstance(aqm, Aqm):
         return aqm.spec
@@ -273,12 +273,12 @@ def names_in(plan_json: str) -> list[str]:
 
 
 def digests(plan_json: str) -> list[str]:
-    """Return a hash of every class that a plan uses: its result depends on them."""
+    """Return a hash of every class that a plan uses, since the result depends on it."""
     return [f"{name} {find(name).digest}" for name in names_in(plan_json)]
 
 
 def shipped(names: Iterable[str]) -> list[tuple[str, bytes]] | None:
-    """Return the sources of classes, for another process; None if one can run in this process only."""
+    """Return the sources of classes, for another process; None if a class has no source."""
     found = [find(name) for name in names]
     sources = [(own.name, own.source) for own in found if own.source is not None]
     return sources if len(sources) == len(found) else None
@@ -287,7 +287,7 @@ def shipped(names: Iterable[str]) -> list[tuple[str, bytes]] | None:
 def _refusal(
     key: str, problem: str, allowed: str = "", word: str = "", candidates: Iterable[str] = ()
 ) -> _core.SpecError:
-    """Return the error that the core would raise for a spec that it refuses."""
+    """Return the error that the core would raise for an invalid spec."""
     error = _core.SpecError(" ".join(f"{key} {problem}".split()))
     error.key, error.problem, error.allowed = key, problem, allowed
     error.nearest = _core.nearest(word, list(candidates)) if word else None

@@ -1,4 +1,4 @@
-"""A parameter of an algorithm written in Python: the same schema as a built-in algorithm's."""
+"""A parameter of an algorithm in Python, with the schema of built-in algorithms."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ class Param:
     """Declares a parameter as a class attribute; in a run it is the value, ready to compute with.
 
     A time arrives as integer nanoseconds (as ``now`` is), a rate as bit/s, an amount of queue in its unit,
-    a derived default that nobody set as None.
+    a derived default that is not set as None.
 
     Parameters
     ----------
     default : str, float, int, bool or None
-        Used when nobody sets it, in the grammar of a spec (``"15ms"``); None with `derived`.
+        The value if it is not set, in the grammar of a spec (``"15ms"``); None with `derived`.
     unit : str
         ``s`` (a time), ``bit/s`` (a rate), ``packets`` or ``bytes`` (an amount of queue), else any text for
-        tables. A default with a unit says it too.
+        tables. A default with a unit sets it, too.
     min, max : float or str, optional
-        Smallest and largest value allowed, in `unit` or with their own.
+        Smallest and largest allowed value, in `unit` or with a unit.
     above, below : float or str, optional
-        The same, the ends themselves not allowed.
+        Exclusive bounds.
     doc : str
-        One line of meaning.
+        Description in one line.
     source : str
-        Where the default comes from.
+        Source of the default.
     choices : sequence of str
-        The words allowed, for a choice.
+        The allowed words of a choice.
     derived : str
-        What the default is computed from, where it depends on the link or on other parameters.
+        Description of the default's computation, if it depends on the link or other parameters.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Param:
         lower, upper = min if above is None else above, max if below is None else below
         self.min = -math.inf if lower is None else self._plain(lower)
         self.max = math.inf if upper is None else self._plain(upper)
-        # An open end is no value: as everywhere in the schema, infinity itself is not allowed.
+        # As everywhere in the schema, infinity itself is not allowed.
         self.above, self.below = above is not None, below is not None or math.isinf(self.max)
         if self.kind in ("flag", "choice"):
             self.below = False
@@ -84,7 +84,7 @@ class Param:
         raise AttributeError(f"{self.name} has no value: parameters are set when a run begins")
 
     def described(self) -> dict[str, Any]:
-        """Return what the core takes in as its schema."""
+        """Return the parameter in the form of the core's schema."""
         keys = ("name", "kind", "unit", "default", "min", "max", "above", "below", "choices", "doc", "source")
         return {**{key: getattr(self, key) for key in keys}, "derived": bool(self.derived)}
 
@@ -96,7 +96,7 @@ class Param:
         return f"{value!r}{_UNITS[self.unit][1] if self.unit in _UNITS else ''}"
 
     def _plain(self, value: float | str) -> float:
-        """Return an end of the range as the plain number that the schema compares with."""
+        """Return a bound as a plain number in the schema's unit."""
         if not isinstance(value, str):
             return float(value)
         if self.kind == "span":
@@ -107,7 +107,7 @@ class Param:
 
 
 def _kind(default: str | float | bool | None, unit: str, choices: Sequence[str]) -> tuple[str, str]:
-    """Return kind and unit of a parameter, from whatever says it."""
+    """Return kind and unit of a parameter, from its unit, default or choices."""
     if choices:
         return "choice", unit
     if isinstance(default, bool):

@@ -1,7 +1,7 @@
-"""The ``tc`` line that sets up a queue of ours in Linux, where Linux has the algorithm.
+"""The ``tc`` command for a queue, for algorithms that Linux has.
 
 Units are Linux's own: RED counts bytes, PIE's gains are sixteenths, SFB's times are milliseconds, and RED's
-weight is said by the burst that it lets through (``w_q`` = 2^-n). What Linux cannot be told is listed, never
+weight follows from the allowed burst (``w_q`` = 2^-n). Options that tc does not support are listed, never
 dropped silently. Source: the usage texts and parsers of iproute2's ``tc``, and the schema's names for them.
 """
 
@@ -18,18 +18,18 @@ from sojourn.algorithms.builtin import parameters
 
 @dataclass(frozen=True)
 class Place:
-    """Where the queue stands.
+    """The link and the buffer of the queue.
 
     Parameters
     ----------
     rate : int
-        Of the link, bit/s.
+        Rate of the link, bit/s.
     limit : str
-        Of the buffer: ``100p`` or ``120000B``.
+        Limit of the queue: ``100p`` or ``120000B``.
     packet : float
-        Bytes of a mean packet on the wire.
+        Mean packet size on the wire, bytes.
     ecn : bool
-        Whether the queue marks where the algorithm's ``ecn`` is not set.
+        Whether the queue marks if the algorithm's ``ecn`` is not set.
     """
 
     rate: int
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass
 class Line:
-    """Words for ``tc``, and what they could not say."""
+    """The arguments of ``tc``, and notes on options that it does not support."""
 
     words: list[str]
     notes: list[str] = field(default_factory=list)
@@ -50,14 +50,14 @@ class Line:
 
 
 def tc_line(spec: str, place: Place) -> Line | None:
-    """Return the words for ``tc``, or None if Linux has no such queue.
+    """Return the arguments of ``tc``, or None if Linux has no such queue.
 
     Parameters
     ----------
     spec : str
         An algorithm or scheduler.
     place : Place
-        Where it stands; a limit in the spec wins.
+        Its link and buffer; a limit in the spec takes precedence.
 
     Examples
     --------
@@ -73,22 +73,22 @@ def tc_line(spec: str, place: Place) -> Line | None:
         return None
     setting = _Setting(info, place)
     line = writer(setting)
-    line.notes += setting.untold()
+    line.notes += setting.unsupported()
     return line
 
 
 class _Setting:
-    """The parameters of a spec, those of the schema where it is silent; remembers what was asked for."""
+    """The parameters of a spec with the schema's defaults; records which ones were used."""
 
     def __init__(self, info: dict[str, Any], place: Place) -> None:
         self.name, self.given, self.place = info["name"], info["values"], place
         self.limit = info["limit"] or place.limit
         self.schema = {one["name"]: one for one in parameters(self.name)}
-        self.told: set[str] = set()
+        self.used: set[str] = set()
 
     def word(self, name: str) -> str | None:
-        """Return a parameter as text, None where it is computed."""
-        self.told.add(name)
+        """Return a parameter as text; None if it is derived."""
+        self.used.add(name)
         if name in self.given:
             return str(self.given[name])
         return None if self.schema[name]["derived"] else str(self.schema[name]["default"])
@@ -104,7 +104,7 @@ class _Setting:
         return f"{ns / 1e6:g}ms" if ns % 1_000_000 == 0 or ns >= 10_000_000 else f"{ns / 1e3:.0f}us"
 
     def size(self, name: str, otherwise: float = math.nan) -> float:
-        """Return an amount of queue in bytes; `otherwise` where it is computed."""
+        """Return a queue length in bytes; `otherwise` if it is derived."""
         word = self.word(name)
         return otherwise if word is None else self.bytes(word)
 
@@ -118,15 +118,15 @@ class _Setting:
 
     @property
     def ecn(self) -> bool:
-        self.told.add("ecn")
+        self.used.add("ecn")
         default = self.schema["ecn"]["default"] == "on" if "ecn" in self.schema else False
         return bool(self.given.get("ecn", default or self.place.ecn))
 
-    def untold(self) -> list[str]:
+    def unsupported(self) -> list[str]:
         return [
             f"Linux's {self.name} has no {name} (here: {value})"
             for name, value in self.given.items()
-            if name not in self.told
+            if name not in self.used
         ]
 
 
@@ -135,10 +135,10 @@ def _red_words(s: _Setting, counted: Callable[[float], int]) -> tuple[list[str],
     packet = round(s.size("mean_packet", s.place.packet))
     low = s.size("min_th")
     high = s.size("max_th", 3 * low)
-    s.told.update(("max_packet", "w_q"))
+    s.used.update(("max_packet", "w_q"))
     weight = s.number("w_q")
     burst, shift = burst_for(weight, low / packet)
-    notes = [f"w_q {weight:g} becomes 2^-{shift} = {2.0**-shift:.3g}, the nearest that Linux can be told"]
+    notes = [f"w_q {weight:g} becomes 2^-{shift} = {2.0**-shift:.3g}, the nearest value that tc accepts"]
     words = ["min", str(counted(low)), "max", str(counted(high)), "avpkt", str(packet), "burst", str(burst)]
     words += ["bandwidth", f"{s.place.rate}bit", "probability", f"{s.number('max_p'):g}"]
     return words + (["ecn"] if s.ecn else []), notes
@@ -184,7 +184,7 @@ def _red(s: _Setting) -> Line:
 
 def _choke(s: _Setting) -> Line:
     words, notes = _red_words(s, lambda size: max(1, round(size / s.place.packet)))
-    s.told.add("ecn_forced")
+    s.used.add("ecn_forced")
     return Line(["choke", "limit", str(s.packets(s.limit)), *words], notes)
 
 
@@ -238,7 +238,7 @@ def _fq_pie(s: _Setting) -> Line:
 
 
 def _sfb(s: _Setting) -> Line:
-    s.told.add("ecn")
+    s.used.add("ecn")
     words = ["limit", str(s.packets(s.limit))]
     words += ["target", str(s.packets(s.word("bin_size") or "")), "max", str(s.packets(s.word("max") or ""))]
     words += ["increment", f"{s.number('d1'):.6g}", "decrement", f"{s.number('d2'):.6g}"]

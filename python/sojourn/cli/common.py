@@ -41,7 +41,7 @@ def print_json(value: Any) -> None:
 
 @contextlib.contextmanager
 def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
-    """Show a progress bar; yield the function that updates it, or None if standard error is no terminal."""
+    """Show a progress bar; yield the function that updates it, or None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return

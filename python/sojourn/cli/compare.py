@@ -109,7 +109,7 @@ def _share(text: str) -> float:
     except ValueError:
         value = float("nan")
     if rest or not value > 0:
-        raise InputError("until-ci", f"= {text!r} is no share", "like 5% or 0.05")
+        raise InputError("until-ci", f"= {text!r} is not a share", "like 5% or 0.05")
     return value / 100 if percent else value
 
 

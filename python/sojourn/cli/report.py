@@ -20,8 +20,8 @@ from sojourn.cli.tune import of_tuned, write_tuned
 from sojourn.results import Results
 from sojourn.study import shell_session
 from sojourn.study.compare import Comparison
-from sojourn.study.sweep import folder
-from sojourn.study.tune import folder as tune_folder
+from sojourn.study.sweep import directory as sweep_directory
+from sojourn.study.tune import directory as tune_directory
 
 
 def report(
@@ -38,12 +38,12 @@ def report(
 ) -> None:
     """Write report.html of a folder again, and export its tables, from stored results."""
     output: Callable[[], Output]
-    if (directory / tune_folder.MANIFEST).exists():
-        tuned = tune_folder.reopen(directory)
+    if (directory / tune_directory.MANIFEST).exists():
+        tuned = tune_directory.reopen(directory)
         print(write_tuned(tuned))
         output = partial(of_tuned, tuned)
-    elif (directory / folder.PLAN).exists():
-        swept = folder.reopen(directory)
+    elif (directory / sweep_directory.PLAN).exists():
+        swept = sweep_directory.reopen(directory)
         print(write_swept(swept))
         output = partial(of_sweep, swept)
     elif (directory / shell_session.LINK).exists():

@@ -37,7 +37,7 @@ from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import load
 from sojourn.study.axes import listed, spaced
 from sojourn.study.compare import check_metric
-from sojourn.study.sweep.folder import status
+from sojourn.study.sweep.directory import status
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.study.sweep.plan_file import read

@@ -178,7 +178,7 @@ def _plan(
         key, values_ = pair(text)
         if key.split(".")[0] not in ("aqm", *_parameters(specs)):
             raise InputError(
-                key, "is no parameter of the algorithm", "tune varies it alone; sweep varies a scenario"
+                key, "is not a parameter of the algorithm", "tune varies it alone; sweep varies a scenario"
             )
         axes.append(make(key if key.startswith("aqm") else f"aqm.{key}", values_))
     every = dict.fromkeys(spec for cell in cells(scenario, specs, axes) for spec in cell.specs)

@@ -86,7 +86,7 @@ class Campaign:
         self._lengths: dict[Source, float] = {}
         self.fresh = self.solved = 0
         self.real = real
-        self.doubts: list[str] = []
+        self.warnings: list[str] = []
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Make the runs of `jobs`, those whose samples are kept first.
@@ -155,7 +155,7 @@ class Campaign:
                     f"{outcome.point.spec}, repetition {outcome.point.seed}: " + one
                     for one in outcome.warnings
                 ]
-                self.doubts += warnings
+                self.warnings += warnings
             yield outcome
 
 

@@ -54,13 +54,13 @@ def _hosts(result: Reproduction) -> list[str]:
                 f"which {scenario.warmup} are not counted (the simulated twin: {twin.duration}).",
                 "",
             ]
-    doubts = result.campaign.doubts
-    late = [doubt for doubt in doubts if "could not keep up" in doubt or "machine stalled" in doubt]
-    others = [doubt for doubt in doubts if doubt not in late]
+    warnings = result.campaign.warnings
+    late = [warning for warning in warnings if "could not keep up" in warning or "machine stalled" in warning]
+    others = [warning for warning in warnings if warning not in late]
     runs = len(result.campaign.runs)
-    held_up = len({doubt.split(": ")[0] for doubt in late})  # a run may have several doubts
+    held_up = len({warning.split(": ")[0] for warning in late})  # a run may have several warnings
     lines += [f"The machine kept up in {runs - held_up} of {runs} runs.", ""]
-    return lines + [f"- {doubt}" for doubt in (*late, *others)] + [""] * bool(late or others)
+    return lines + [f"- {warning}" for warning in (*late, *others)] + [""] * bool(late or others)
 
 
 def _row(item: ClaimResult) -> str:

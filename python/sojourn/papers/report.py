@@ -251,8 +251,8 @@ def _making(result: Reproduction) -> Iterator[Block]:
         {**shown, "wall time": f"{result.seconds:.0f} s", "processor time": f"{result.cpu_seconds:.0f} s"}
     )
     yield Code(result.command, "The command that repeats it")
-    if result.campaign.doubts:
-        yield Note("Warnings about the real runs: " + "; ".join(result.campaign.doubts))
+    if result.campaign.warnings:
+        yield Note("Warnings about the real runs: " + "; ".join(result.campaign.warnings))
     if result.campaign.fresh < len(result.campaign.runs):
         kept = len(result.campaign.runs) - result.campaign.fresh
         yield Note(f"{kept} runs were found in the output folder and not repeated.")

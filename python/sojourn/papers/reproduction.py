@@ -104,8 +104,8 @@ def reproduce(
     judged = _judge(paper, claims, campaign, selection)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)
-    for doubt in campaign.doubts:
-        say(f"warning: {doubt}")
+    for warning in campaign.warnings:
+        say(f"warning: {warning}")
     say("writing the report")
     _write(result)
     return result

@@ -1,4 +1,4 @@
-"""A record as columns of a Parquet file, and back: many runs at once, nothing lost, nothing rounded.
+"""Converts records to columns of a Parquet file and back, without loss.
 
 A run is a row. Its tables (flows, objects, pages) are structs of lists, its queues a list of structs: any
 reader of Parquet can unnest them. Samples over time are tables of their own, one row a sample.
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 TABLES = ("flows", "objects", "pages")
-#: ``hosts`` is JSON; it and the histogram ``lateness`` are there for runs in the real world only.
+#: ``hosts`` is JSON; only runs in the real world have it and the histogram ``lateness``.
 RECORD_COLUMNS = ("window", "events", "fast_path", "queues", *TABLES, "hosts", "lateness")
 LATENESS = ("edges_ns", "counts")
 TRACE_TABLES = ("drops", "cwnd")
 
 
 def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return the counters of each record as one row: nested columns, exact."""
+    """Return the counters of each record as one row of nested columns."""
     import polars as pl
 
     columns = {
@@ -46,7 +46,7 @@ def pack(records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
 
 
 def unpack(row: pl.DataFrame) -> dict[str, Any]:
-    """Return the counters of one row as the core gave them."""
+    """Return the counters of one row in the core's form."""
 
     def column(values: pl.Series) -> bytes:
         return values.to_numpy().tobytes()

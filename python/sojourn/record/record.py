@@ -1,7 +1,7 @@
-"""A record: everything measured in one run, as whole columns; nothing derived.
+"""A record: all measurements of one run, as columns; nothing is derived.
 
-The core hands over plain numbers and little-endian bytes; ``Record`` gives them names, numpy arrays and
-polars frames. Metrics read a record and nothing else, so they do not know which world it came from.
+The core returns plain numbers and little-endian bytes; ``Record`` provides them as numpy arrays and polars
+frames. Metrics read only the record, so they do not depend on the world.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CAUSES = ("overflow", "early", "forced", "flow-limit", "profile")
-#: A number that is not known: an end that never came, a counter that a world does not have.
+#: A missing value: the end of an unfinished transfer, or a counter that a world does not have.
 UNFINISHED = UNKNOWN = 2**64 - 1
 
 #: Type codes of the columns (``memoryview.cast``, and numpy after translation).
@@ -114,7 +114,7 @@ def array(column: bytes, code: str) -> NDArray[np.generic]:
 
 
 class Record:
-    """What one run left behind.
+    """The measurements of one run.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Record:
 
     @property
     def flows(self) -> pl.DataFrame:
-        """One row a flow (of web traffic: a session): traffic, transport, index, counters over the window.
+        """One row per flow (web traffic: per session): traffic, transport, index, counters over the window.
 
         What its world does not know is null.
         """
@@ -197,7 +197,7 @@ class Record:
 
     @property
     def hosts(self) -> pl.DataFrame:
-        """What real hosts counted over the window: host, counter (as ``nstat`` names it), value.
+        """Counters of real hosts over the window: host, counter (as in ``nstat``), value.
 
         An endless connection is a host, too (``ftp.0``): what it counted, and its window and round-trip time
         at the end, which ``ss`` names.
@@ -213,7 +213,7 @@ class Record:
 
     @property
     def lateness(self) -> pl.DataFrame:
-        """How late real packets left the gateway: lower edge of a bucket in ns, count; empty elsewhere."""
+        """Histogram of the lateness of real packets: lower bucket edge in ns, count; else empty."""
         import polars as pl
 
         try:
@@ -225,16 +225,16 @@ class Record:
 
     @property
     def objects(self) -> pl.DataFrame:
-        """One row a finite transfer: start, end (null if the run ended first), bytes."""
+        """One row per finite transfer: start, end (null if the run ended first), bytes."""
         return self._timed("objects", "completion_time_s")
 
     @property
     def pages(self) -> pl.DataFrame:
-        """One row a page of web traffic: start, end (null if the run ended first), objects, bytes."""
+        """One row per page of web traffic: start, end (null if the run ended first), objects, bytes."""
         return self._timed("pages", "response_time_s")
 
     def _timed(self, table: str, name: str) -> pl.DataFrame:
-        """Return a table of what starts and ends, how long it took as `name`."""
+        """Return a table with start and end times, and the duration as `name`."""
         import polars as pl
 
         frame = pl.DataFrame(self._table(table))

@@ -1,1 +1,1 @@
-"""The runner: points of a study, their execution, and the folder that keeps them."""
+"""The runner: points of a study, their execution, and the store of results."""

@@ -1,8 +1,7 @@
-"""Run what is missing: points in, outcomes out, as they finish.
+"""Executes points and yields their outcomes as they finish.
 
-An executor makes the runs; what the store has is not run again. Ctrl-C stops within a fraction of a
-second; what is done stays. One failed run does not stop the others: the failure is written down and raised
-at the end.
+Runs that the store has are not executed again. Ctrl-C stops within a fraction of a second; finished runs stay
+stored. A failed run does not stop the others: the failure is logged, and raised at the end.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store, Stored
 from sojourn.worlds import Executor, Made, Reduce, parsed
 
-#: Share of all virtual time done (0..1), runs done, runs in all.
+#: Completed share of all virtual time (0 to 1), finished runs, total runs.
 Progress = Callable[[float, int, int], None]
 
-PATIENCE = 0.1
-#: Runs that finish within so many seconds share a file: at most so much is lost when the process is killed.
-TOGETHER = 1.0
+POLL_S = 0.1
+#: Runs that finish within this time (s) share a file; a killed process loses at most these.
+FLUSH_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Outcome:
     Attributes
     ----------
     fresh : bool
-        Whether it was run now, not found in the store.
+        Whether the run was executed now, not read from the store.
     noted : tuple of str
-        Warnings that only its world could give; `warnings` has those that follow from the record, too.
+        Warnings from the world; `warnings` adds those that follow from the record.
     """
 
     point: Point
@@ -49,12 +48,12 @@ class Outcome:
 
     @property
     def warnings(self) -> list[str]:
-        """What makes the figures doubtful, one sentence each."""
+        """Reasons to doubt the results, one sentence each."""
         return [*worlds.find(self.point.world).warnings(self.record), *self.noted]
 
 
 def check(points: Iterable[Point]) -> None:
-    """Refuse, before anything runs, what the world of `points` (all of one) does not support."""
+    """Raise ``InputError`` if the common world of `points` does not support one of them."""
     wanted = list(points)
     if wanted:
         worlds.find(wanted[0].world).supports(wanted)
@@ -68,27 +67,27 @@ def execute(
     reduce: Reduce | None = None,
     executor: Executor | None = None,
 ) -> Iterator[Outcome]:
-    """Yield an outcome for each point: first what the store has, then the rest as it finishes.
+    """Yield an outcome for each point: stored runs first, then the others as they finish.
 
     Parameters
     ----------
     points : iterable of Point
-        What to run, all in one world; checked before the first starts.
+        The runs, all in one world; checked before the first starts.
     store : Store, optional
-        Where finished runs are kept and found again; None keeps nothing.
+        Stores finished runs; None stores nothing.
     workers : int, optional
         Threads; all cores if None. The results do not depend on it.
     on_progress : callable, optional
         Called about ten times a second with (share, done, total).
     reduce : callable, optional
-        Record to further metrics, which are merged into the outcome's and kept in the store.
+        Computes further metrics from a record, which are added to the outcome's and stored.
     executor : Executor, optional
-        Who makes simulated runs; the cores of this machine if None. The results do not depend on it.
+        Executes simulated runs; the cores of this machine if None. The results do not depend on it.
 
     Raises
     ------
     InputError
-        Before anything runs, if the core refuses a point.
+        Before anything runs, if the core rejects a point.
     RunFailed
         At the end, if runs failed.
     """
@@ -116,10 +115,10 @@ def execute(
     finished = 0
     waiting: list[Finished] = []
     kept = time.monotonic()
-    # No `finally` around a `yield`: what runs and is held by nobody any more cancels itself.
+    # No `finally` around a `yield`: runs without a reference cancel themselves.
     while finished < len(missing):
         try:
-            for index, result in running.poll(PATIENCE):
+            for index, result in running.poll(POLL_S):
                 finished += 1
                 if isinstance(result, Made):
                     waiting.append(Finished(missing[index], *result))
@@ -129,7 +128,7 @@ def execute(
                     store.fail(missing[index], str(result))
             outcomes = []
             last = finished == len(missing)
-            if last or store is None or store.traces or time.monotonic() - kept >= TOGETHER:
+            if last or store is None or store.traces or time.monotonic() - kept >= FLUSH_S:
                 outcomes = _keep(waiting, store, reduce)
                 waiting, kept = [], time.monotonic()
             if on_progress is not None:
@@ -137,7 +136,7 @@ def execute(
                 on_progress(min(1.0, share), done + finished, len(wanted))
         except BaseException:
             running.cancel()
-            # The first error says what happened; a disk that is full would say so twice.
+            # Report the first error only: a full disk would cause a second one here.
             with contextlib.suppress(SojournError):
                 _keep(waiting, store, reduce)
             raise
@@ -147,7 +146,7 @@ def execute(
 
 
 def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | None) -> list[Outcome]:
-    """Store finished runs, if there is where; return their outcomes."""
+    """Write finished runs to the store, if any; return their outcomes."""
     if store is not None and store.traces:
         for one in waiting:
             store.write([one], metrics_version(), _version(reduce))
@@ -162,7 +161,7 @@ def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | Non
 
 
 def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None:
-    """Return what the store has of a point, if it has enough."""
+    """Return the outcome of a stored point; None if the store lacks data that is needed."""
     stored = store.read(point.run_id)
     if stored is None:
         return None

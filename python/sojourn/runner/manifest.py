@@ -1,4 +1,4 @@
-"""The manifest of a results folder: what was run, by which versions and command, whether it is done."""
+"""The manifest of a results directory: runs, versions, command and status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sojourn.spec.scenario import Scenario
 
 
 def command_line(command: Sequence[str]) -> str:
-    """Return `command` as one would type it: the command that repeats, or continues, a run."""
+    """Return `command` as text for a shell, to repeat or resume a run."""
     first = Path(command[0]).name if command else "sojourn"
     return shlex.join([first, *command[1:]])
 
@@ -26,7 +26,7 @@ def command_line(command: Sequence[str]) -> str:
 def manifest(
     scenario: Scenario, wanted: Sequence[Point], command: Sequence[str], world: str
 ) -> dict[str, Any]:
-    """Return the manifest of a run that begins."""
+    """Return the manifest of a study that starts."""
     return {
         "name": scenario.name,
         "version": _core.VERSION,
@@ -46,12 +46,12 @@ def manifest(
 
 
 def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
-    """Write ``manifest.json``, whole or not at all."""
+    """Write ``manifest.json`` atomically."""
     write_text(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
 
 
 def write_text(store: Store, name: str, text: str) -> None:
-    """Write a file of a results folder, whole or not at all."""
+    """Write a file of a results directory atomically."""
     try:
         write_whole(store.directory / name, text.encode())
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Whose a folder of results is: one kind of study of one scenario; what is of another is refused.
+"""Checks that a results directory belongs to the same study before it is written.
 
-A folder has one manifest, one resolved scenario and one report. Another study would overwrite them, and leave
-the first one's runs with nothing that says what they are. More seeds, more algorithms, other values of a
-sweep or other settings to tune are the same study: what is done is found again. A session of a shell is never
-made again, so a second one is another study, behind the same link, too.
+A directory has one manifest, one resolved scenario and one report. Another study would overwrite them and
+leave the runs of the first without a description. The same scenario with more seeds, more algorithms, other
+values of a sweep or other settings to tune is the same study and reuses the finished runs. Every session of a
+shell is a new study, even with the same link.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 from sojourn.errors import InputError
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
-#: Which file says what a study is about.
+#: The file that describes a study, by kind.
 FILES = {"tune": "scenario.toml", "sweep": "sweep.toml", "shell": "link.toml", "run": "scenario.toml"}
-#: What a folder holds, in words, by the kind of study; a shell has no name.
+#: Description of a directory's content, by kind of study; a shell has no name.
 HELD = {
     "run": "runs of {}",
     "sweep": "a sweep of {}",
@@ -31,7 +31,7 @@ HELD = {
 
 
 class Owner(NamedTuple):
-    """Who has a folder: kind of study, its name, what it is about as data, the world, the command."""
+    """The study in a directory: kind, name, scenario or link as data, world, command."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class Owner(NamedTuple):
 
 
 def owner_of(directory: Path) -> Owner | None:
-    """Return whose results are in a folder, None if nobody's."""
+    """Return the study in a directory; None if there is none."""
     facts = _json(directory / MANIFEST) or {}
     if "paper" in facts:
         return Owner("reproduce", str(facts["paper"]), None, command=str(facts.get("command", "")))
@@ -57,20 +57,20 @@ def owner_of(directory: Path) -> Owner | None:
 def require_owner(
     out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
 ) -> None:
-    """Refuse a folder that holds other results; nothing is written.
+    """Raise ``InputError`` if a directory has results of another study; nothing is written.
 
     Parameters
     ----------
     out : path
-        The folder; it need not exist.
+        The directory; it need not exist.
     kind : str
-        Of study: a key of `HELD`, or another word that never goes with what is there.
+        Kind of study: a key of `HELD`, or another word, which matches no existing study.
     name : str
-        Of the scenario, or a paper's id.
+        Name of the scenario, or id of a paper.
     text : str, optional
-        The resolved scenario, as TOML; of a shell its link.
+        The resolved scenario as TOML; for a shell, its link.
     world : str
-        Of the runs.
+        World of the runs.
 
     Raises
     ------
@@ -122,23 +122,23 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "")
 
 
 def _spare(directory: Path, kind: str, text: str | None) -> None:
-    """Refuse a folder where a file would be overwritten that is not of such a study."""
+    """Raise ``InputError`` if the study would overwrite a file of the user."""
     report = directory / REPORT
     alone = report.is_file() and not any((directory / name).exists() for name in (MANIFEST, TUNE))
-    if alone and kind != "compare-worlds":  # which leaves nothing else
+    if alone and kind != "compare-worlds":  # which writes only a report
         raise InputError(os.fspath(report), "would be overwritten", "a folder of its own, with --out DIR")
     file = directory / FILES.get(kind, "")
     if text is None or not file.is_file():
         return
     about = _about(kind, file)
-    # A plan that was killed between its first two files has left just this one, which has no comments.
+    # A process killed between its first two files leaves only this one, which has no comments.
     if about is not None and "#" not in file.read_text() and not difference(about, tomllib.loads(text)):
         return
     raise InputError(os.fspath(file), "would be overwritten", "a folder of its own, with --out DIR")
 
 
 def _about(kind: str, file: Path) -> dict[str, Any] | None:
-    """Return what a file of a folder says of the scenario, or of the link; None if it cannot be read."""
+    """Return the scenario, or the link, in a file of a directory; None if it cannot be read."""
     try:
         found: Any = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Points of a study: one scenario, one algorithm, one seed, and the id that names the run for ever."""
+"""Points of a study: a scenario, an algorithm and a seed, with the permanent id of the run."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ MOST_SEEDS = 1_000_000
 
 @dataclass(frozen=True)
 class Point:
-    """One run to be made.
+    """One run.
 
     Parameters
     ----------
     scenario : Scenario
-        What happens.
+        The network and its traffic.
     spec : str
         The algorithm at the measured queue, in canonical form.
     seed : int
-        Of every random number; the same seed gives every algorithm the same demand.
+        Seed of all random numbers; with the same seed, every algorithm gets the same traffic.
     world : str
-        Where it is run: a key of `sojourn.worlds.REGISTRY`.
+        The world that runs it: a key of `sojourn.worlds.REGISTRY`.
     """
 
     scenario: Scenario
@@ -43,15 +43,12 @@ class Point:
 
     @property
     def plan_json(self) -> str:
-        """The plan that the core runs."""
+        """The plan for the core."""
         return self.scenario.plan_json(self.spec)
 
     @cached_property
     def run_id(self) -> str:
-        """Hash of everything that the result depends on: resolved scenario, spec, seed, world, version.
-
-        And of the file, where an algorithm is the user's own.
-        """
+        """Hash of all inputs of a result: plan, spec, seed, world, versions, and algorithms in Python."""
         parts: tuple[str, ...] = (self.plan_json, self.spec, str(self.seed), _core.CORE_VERSION)
         parts += tuple(digests(self.plan_json))
         if version := worlds.find(self.world).version():
@@ -73,6 +70,6 @@ def digest(*parts: str, length: int = 16) -> str:
 def points(
     scenario: Scenario, specs: Iterable[str], seeds: Iterable[int], world: str = "simulated"
 ) -> list[Point]:
-    """Return every algorithm under every seed, seed by seed, so that comparisons fill up evenly."""
+    """Return every algorithm with every seed, seed by seed, so that partial results are balanced."""
     names = list(specs)
     return [Point(scenario, spec, seed, world) for seed in seeds for spec in names]

@@ -1,4 +1,4 @@
-"""Which run is in which file: a folder of Parquet files with a row a run, read at most once each."""
+"""Maps runs to the Parquet files of a directory (one row per run); each file is read at most once."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class RunIndex:
-    """The files of a folder of runs, and which run is in which; reads each at most once.
+    """An index of the runs in a directory.
 
-    A file that cannot be read is set aside under the name ``FILE.damaged``: its runs are not done.
+    A file that cannot be read is renamed to ``FILE.damaged``; its runs are missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -25,7 +25,7 @@ class RunIndex:
         self._where: dict[str, Path] = {}
         self._rows: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
         for path in folder.glob("[!.]*.parquet"):
-            # A run that is alone gives the file its name; the others are looked for inside.
+            # The file of a single run is named by its id; other files are read.
             alone = re.fullmatch(r"[0-9a-f]{16}", path.stem) is not None
             self.add(path, [path.stem] if alone else self._inside(path))
 
@@ -33,19 +33,19 @@ class RunIndex:
         return run_id in self._where
 
     def add(self, path: Path, ids: Sequence[str]) -> None:
-        """Take note of a file and the runs in it."""
+        """Add a file and its runs."""
         self._rows.pop(path, None)
         self._where.update(dict.fromkeys(ids, path))
 
     def find(self, run_id: str) -> Path | None:
-        """Return the file that a run is in."""
+        """Return the file of a run."""
         return self._where.get(run_id)
 
     def read(self, run_id: str) -> dict[str, Any] | None:
-        """Return the row of a run without its record, or None if there is none that is whole."""
+        """Return the row of a run without its record, or None if it is missing or damaged."""
         path = self._where.get(run_id)
         if path is None:
-            # Written by somebody else since?
+            # Another process may have written it in the meantime.
             path = self.folder / f"{run_id}.parquet"
             if not path.exists():
                 return None
@@ -59,7 +59,7 @@ class RunIndex:
             frame, places = self._rows[path]
             return frame.row(places[run_id], named=True)
         except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
-            self._set_aside(path)
+            self._mark_damaged(path)
             return None
 
     def _inside(self, path: Path) -> list[str]:
@@ -68,10 +68,10 @@ class RunIndex:
         try:
             return pl.read_parquet(path, columns=["run_id"])["run_id"].to_list()
         except (OSError, ValueError, pl.exceptions.PolarsError):
-            self._set_aside(path)
+            self._mark_damaged(path)
             return []
 
-    def _set_aside(self, path: Path) -> None:
+    def _mark_damaged(self, path: Path) -> None:
         self._where = {run_id: one for run_id, one in self._where.items() if one != path}
         self._rows.pop(path, None)
         with contextlib.suppress(OSError):

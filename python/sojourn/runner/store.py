@@ -1,8 +1,8 @@
-"""What is done, on disk: the truth about a study.
+"""The store of finished runs; results on disk are authoritative.
 
-``runs/*.parquet`` has a row for each finished run: what was run, its metrics, and the record they came from;
-runs that finish together share a file. ``traces/ID.parquet`` has the samples over time. A file is written to
-a temporary name and renamed, that of the runs last: what is in ``runs`` is whole. Kill anything at any time.
+``runs/*.parquet`` has a row for each finished run: its plan, metrics and record; runs that finish together
+share a file. ``traces/ID.parquet`` has the time series. Files are written under a temporary name and renamed,
+traces before runs, so every file in ``runs`` is complete even if a process is killed at any time.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 #: What identifies a row; the rest are metrics and the columns of the record.
 FACTS = ("run_id", "aqm", "world", "core_version", "metrics_version", "reduced", "plan", "metrics")
-#: A temporary file of this age, in seconds, is nobody's.
+#: Temporary files older than this (s) belong to killed processes.
 STALE_TMP_S = 3600.0
 
 
 class Finished(NamedTuple):
-    """A run that is to be kept: columns of its record, metrics, and warnings that only its world gives."""
+    """A run to store: columns of its record, metrics, and warnings from its world."""
 
     point: Point
     data: Mapping[str, Any]
@@ -62,25 +62,25 @@ class Stored:
 
     @cached_property
     def record(self) -> Record:
-        """The record, read when first asked for."""
+        """The record, read on first access."""
         return Record(self.load(), json.loads(self.plan))
 
 
 class Store:
-    """The folder of a study.
+    """The directory of a study.
 
     Parameters
     ----------
     directory : path
         Created if it does not exist.
     traces : bool
-        Whether to keep the samples over time too.
+        Whether to store the time series, too.
     """
 
     def __init__(self, directory: str | os.PathLike[str], traces: bool = True) -> None:
         self.directory = place(directory)
         self.traces = traces
-        #: The file, within the folder, that holds the scenario of a plan; ``scenario.toml`` if not named.
+        #: The file in the directory with the scenario of a plan; ``scenario.toml`` if not listed.
         self.scenarios: dict[str, str] = {}
         try:
             for name in ("runs", "traces") if traces else ("runs",):
@@ -96,15 +96,15 @@ class Store:
         return run_id in self._index
 
     def path(self, run_id: str) -> Path:
-        """Return the file that a run is in; if it is not done, where it would be if it were alone."""
+        """Return the file of a run; for a missing run, the file that it would get alone."""
         return self._index.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"
 
     def trace_path(self, run_id: str, table: str = "") -> Path:
-        """Return where a run's samples (or drops, or windows) are or would be."""
+        """Return the path of a run's time series (or drops, or windows)."""
         return self.directory / "traces" / f"{run_id}{'.' if table else ''}{table}.parquet"
 
     def read(self, run_id: str) -> Stored | None:
-        """Return a finished run, or None if it is not done or its file is damaged."""
+        """Return a finished run, or None if it is missing or its file is damaged."""
         facts = self._index.read(run_id)
         if facts is None:
             return None
@@ -130,18 +130,18 @@ class Store:
             raise disk(OSError(0, f"damaged: {error}", os.fspath(path)), path) from None
 
     def has_traces(self, run_id: str) -> bool:
-        """Tell whether the samples of a run were kept."""
+        """Return whether the time series of a run are stored."""
         return self.trace_path(run_id).exists()
 
     def write(self, finished: Sequence[Finished], version: str, reduced: str | None = None) -> None:
-        """Keep finished runs: their samples first, then one file with the rows that say they are done.
+        """Write finished runs: first their time series, then one file with their rows.
 
         Parameters
         ----------
         finished : sequence of Finished
             At least one.
         version : str
-            Of the formulas behind the metrics.
+            Version of the formulas of the metrics.
         reduced : str or None
             Version of the further metrics among them.
         """
@@ -241,7 +241,7 @@ class _LazyData(dict[str, Any]):
 
 
 def _tidy(directory: Path) -> None:
-    """Remove what killed processes left half written; what may still be written stays."""
+    """Remove temporary files of killed processes; newer ones may still be in use."""
     for path in directory.rglob(".*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > STALE_TMP_S:
@@ -249,8 +249,8 @@ def _tidy(directory: Path) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    # Shards on several machines may share the folder: a process id alone is not unique.
+    """Write a file atomically."""
+    # Shards on several machines may share the directory: a process id alone is not unique.
     temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

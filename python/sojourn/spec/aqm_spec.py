@@ -1,4 +1,4 @@
-"""Specs of algorithms: a name and its parameters as text, like ``red min_th 5p ecn``."""
+"""Specs of algorithms: name and parameters as text, like ``red min_th 5p ecn``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def aqm(name: str, **params: object) -> str:
     Parameters
     ----------
     name : str
-        As ``sojourn list`` shows it, or ``file.py:Class``.
+        A name from ``sojourn list``, or ``file.py:Class``.
     **params
         Its parameters: numbers, booleans, or text with units.
 
@@ -31,7 +31,7 @@ def aqm(name: str, **params: object) -> str:
 
 
 def canonical(spec: str) -> str:
-    """Return the canonical form of a spec; raise ``InputError`` if it is refused."""
+    """Return the canonical form of a spec; raise ``InputError`` if it is invalid."""
     try:
         return parsed(spec)
     except _core.SpecError as error:
@@ -39,14 +39,14 @@ def canonical(spec: str) -> str:
 
 
 def parsed(spec: str) -> str:
-    """Return the canonical form of a spec; raise the core's ``SpecError`` if it is refused."""
+    """Return the canonical form of a spec; raise the core's ``SpecError`` if it is invalid."""
     if (name := spec.partition(" ")[0]).endswith(".py"):
-        raise InputError(name, "names a file and no class in it", f"{name}:CLASS")
+        raise InputError(name, "names a file without a class", f"{name}:CLASS")
     return _core.canonical(spec)
 
 
 def located(spec: str, folder: str) -> str:
-    """Return a spec of a scenario file with the path that it means: beside the file, else as it stands.
+    """Return a spec with its path relative to the scenario's `folder` resolved; other specs are unchanged.
 
     Examples
     --------
@@ -61,6 +61,6 @@ def located(spec: str, folder: str) -> str:
 
 
 def short_path(path: str) -> str:
-    """Return `path` from the working directory, if it lies below."""
+    """Return `path` relative to the working directory if it is below it, else the absolute path."""
     relative = os.path.relpath(path)
     return os.path.abspath(path) if relative.startswith("..") else relative  # noqa: PTH100

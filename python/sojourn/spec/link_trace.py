@@ -1,6 +1,6 @@
-"""Rates that change with time: what a scenario says of a link's capacity, as the core's plan has it.
+"""Rates that vary with time: the capacity of a link in a scenario, converted to the core's plan.
 
-A trace is read when a plan is made, and its content is part of the plan: another content is another run.
+A trace is read when the plan is made. Its content is part of the plan, so a changed file gives another run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ MOST_BYTES = 64_000_000
 
 
 def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | None:
-    """Return the plan of a varying rate; None where it does not vary.
+    """Return the plan of a varying rate; None for a constant one.
 
     Parameters
     ----------
     varying : Varying, optional
-        As in the scenario.
+        The scenario's table.
     where : str
-        The scenario's file: traces are looked for beside it.
+        The scenario's file; paths of traces are relative to it.
     key : str
         The table's name, for errors.
     """
@@ -53,7 +53,7 @@ def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | 
 
 
 def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
-    r"""Return [ns, bit/s] of every line ``seconds,bit/s``; the last one stays.
+    r"""Return [ns, bit/s] of every line ``seconds,bit/s``; the last rate lasts to the end.
 
     Examples
     --------
@@ -68,14 +68,14 @@ def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
             time, rate = (float(word) for word in row)
         except ValueError:
             if i == 0:
-                continue  # a head
+                continue  # a header
             raise InputError(place, f"line {i + 1} is not 'time,rate'", "seconds and bit/s") from None
         if not (0 <= time <= 1e7 and 0 <= rate <= 1e13) or (time <= rows[-1][0] if rows else time != 0):
-            problem = f"line {i + 1}: times must begin at 0 and grow, rates be 0 to 1e13"
+            problem = f"line {i + 1}: times must start at 0 and increase, rates must be 0 to 1e13"
             raise InputError(place, problem, "seconds and bit/s")
         rows.append((time, rate))
     if not rows or rows[-1][1] < 1:
-        raise InputError(place, "has no line, or ends in no rate", "lines 'time,rate'")
+        raise InputError(place, "has no line, or its last rate is 0", "lines 'time,rate'")
     ends = [round(time * SECOND) for time, _ in rows[1:]] + [round(rows[-1][0] * SECOND) + SECOND]
     starts = [0, *ends[:-1]]
     steps = [[b - a, round(rate)] for a, b, (_, rate) in zip(starts, ends, rows, strict=True)]
@@ -83,7 +83,7 @@ def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
 
 
 def mahimahi_steps(text: str, place: str = "trace") -> list[list[int]]:
-    r"""Return [ns, bit/s] for each stretch of milliseconds with as many chances to send.
+    r"""Return [ns, bit/s] for each sequence of milliseconds with the same number of transmissions.
 
     Examples
     --------
@@ -94,13 +94,11 @@ def mahimahi_steps(text: str, place: str = "trace") -> list[list[int]]:
     last = 0
     for i, line in enumerate(text.split()):
         if not (line.isascii() and line.isdigit()) or not last <= int(line) <= 10_000_000:
-            problem = (
-                f"line {i + 1}: {line[:20]!r} is not a millisecond that is no earlier than the one before"
-            )
-            raise InputError(place, problem, "whole numbers, one a line")
+            problem = f"line {i + 1}: {line[:20]!r} is not a time in ms, at or after the line before"
+            raise InputError(place, problem, "whole numbers, one per line")
         last = int(line)
         chances[max(1, last)] = chances.get(max(1, last), 0) + 1
     if not chances:
-        raise InputError(place, "is empty", "one millisecond a line")
+        raise InputError(place, "is empty", "one millisecond per line")
     per_ms = (chances.get(ms, 0) for ms in range(1, max(1, last) + 1))
     return [[MS * len(list(run)), count * MTU_BITS * 1000] for count, run in groupby(per_ms)]

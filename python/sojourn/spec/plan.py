@@ -1,4 +1,4 @@
-"""From a scenario to the plan that the core runs: defaults filled in, every unit a plain number.
+"""Converts a scenario to the core's plan: all defaults filled in, units as plain numbers.
 
 The plan has the JSON shape of ``crates/sim/src/plan/mod.rs``.
 """
@@ -44,7 +44,7 @@ def measured(scenario: ScenarioFields) -> str:
 
 
 def interval(scenario: ScenarioFields) -> int | None:
-    """Return the distance of samples in ns: 10 ms, and at most 100,000 samples unless told otherwise."""
+    """Return the sampling interval in ns; the default is 10 ms, longer to limit a run to 100,000 samples."""
     wanted = scenario.trace.interval
     if wanted == "off":
         return None
@@ -55,7 +55,7 @@ def interval(scenario: ScenarioFields) -> int | None:
 
 
 def is_tcp(traffic: Traffic) -> bool:
-    """Tell whether `traffic` is carried by TCP."""
+    """Return whether `traffic` uses TCP."""
     return traffic.kind in ("tcp", "tcp-short", "tcp-onoff", "web")
 
 
@@ -65,7 +65,7 @@ def transport(traffic: Traffic) -> str:
 
 
 def listed(names: str | list[str] | None) -> list[str]:
-    """Return the nodes that a key names: one, several or none."""
+    """Return the nodes of a key as a list."""
     return [names] if isinstance(names, str) else names or []
 
 
@@ -233,7 +233,7 @@ def _web(web: Web) -> dict[str, Any]:
 
 
 def _sizes(traffic: Traffic) -> dict[str, Any] | None:
-    """Return what the sizes of datagrams are drawn from, if they differ."""
+    """Return the distribution of the sizes of datagrams; None if they are constant."""
     return None if is_tcp(traffic) else _drawn(traffic.size)  # type: ignore[union-attr,arg-type]
 
 

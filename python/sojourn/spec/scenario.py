@@ -1,8 +1,8 @@
-"""A scenario says what happens: links, queues, traffic, how long. It never says in which world.
+"""A scenario: links, queues, traffic and duration, independent of the world that runs it.
 
-It is read from TOML (``load``) or built in Python from the classes of ``schema.py``; both are checked before
-anything runs, and each error names file, key, reason, what is allowed and the nearest match. ``plan.py``
-turns a scenario into the plain numbers that the core takes.
+It is read from TOML (``load``) or built in Python from the classes of ``schema.py``. Both are validated
+before anything runs; an error has file, key, reason, allowed values and the closest match. ``plan.py``
+converts a scenario to the core's numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sojourn.spec.validation_errors import refusal
 
 
 class Scenario(ScenarioFields):
-    """One experiment, complete.
+    """The complete description of an experiment.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Scenario(ScenarioFields):
 
     @classmethod
     def from_toml(cls, text: str, where: str = "scenario") -> Scenario:
-        """Read a scenario; `where` names the source of the text in error messages."""
+        """Parse a scenario; `where` is the source of the text in error messages."""
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -85,11 +85,11 @@ class Scenario(ScenarioFields):
         return cls(**{**data, "__where__": where})
 
     def to_toml(self) -> str:
-        """Write the scenario, every default filled in, as TOML that reads back to an equal one."""
+        """Return the scenario with all defaults as TOML; parsing it gives an equal scenario."""
         return dumps(_without_empty(self.model_dump(by_alias=True, exclude_none=True)))
 
     def with_(self, **changes: Any) -> Scenario:
-        """Return a copy with some top-level keys changed, checked again.
+        """Return a validated copy with some top-level keys changed.
 
         A table may be given as a dict (replaces the table) or as an object.
         """
@@ -100,11 +100,11 @@ class Scenario(ScenarioFields):
         return Scenario(**kept, __where__=self._where)
 
     def plan(self, spec: str | None = None) -> dict[str, Any]:
-        """Return what the core runs: every unit a plain number, `spec` at the measured queue."""
+        """Return the core's plan: units as plain numbers, `spec` at the measured queue."""
         return plan.plan(self, spec)
 
     def plan_json(self, spec: str | None = None) -> str:
-        """Return the plan as canonical JSON: what a run id is a hash of."""
+        """Return the plan as canonical JSON; the id of a run is its hash."""
         key = spec or ""
         if key not in self._plans:
             self._plans[key] = json.dumps(self.plan(spec), sort_keys=True, separators=(",", ":"))
@@ -125,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """Leave out tables and lists with nothing in them: they are what is meant by saying nothing."""
+    """Drop empty tables and lists; a missing one means the same."""
     kept = {}
     for key, value in table.items():
         if isinstance(value, dict):
@@ -149,7 +149,7 @@ def load(path: str | PathLike[str]) -> Scenario:
     """
     where = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # editors on Windows write a mark in front
+        text = Path(path).read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
     except UnicodeDecodeError as error:
         raise InputError(where, f"is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:
@@ -160,7 +160,7 @@ def load(path: str | PathLike[str]) -> Scenario:
 
 
 def _nearest_file(path: Path) -> str | None:
-    """Return the file that was probably meant: its name is misspelt, or that of its folder."""
+    """Return the probably intended file, if its name or that of its directory is misspelt."""
     if path.parent.is_dir():
         name = _core.nearest(path.name, [one.name for one in path.parent.glob("*.toml")])
         return None if name is None else str(path.with_name(name))

@@ -1,6 +1,6 @@
-"""The keys of a scenario file: one class a table, with what is allowed, what is the default, what it means.
+"""The keys of a scenario file: one class per table, with types, defaults and descriptions.
 
-Quantities are text with units, kept in one canonical spelling. Tables are immutable and strict.
+Quantities are text with units, in canonical form. Tables are immutable and strict.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sojourn.spec.units import (
 Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=64)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
 Options = dict[str, str | int | bool]
-#: Where the file that is being read lies: what ``mine.py:Mine`` in it is beside.
+#: Directory of the scenario file being read; the path in a spec ``mine.py:Mine`` is relative to it.
 folder: ContextVar[str] = ContextVar("folder", default="")
 
 
@@ -78,7 +78,7 @@ Conventions = Annotated[
 
 
 class Table(BaseModel):
-    """A table of the TOML file: no key too many, no guessing of types, never changed afterwards."""
+    """A table of the TOML file: unknown keys are errors, types are strict, instances are immutable."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
@@ -107,22 +107,22 @@ class HostLinks(Table):
 class Queue(Table):
     """A finite queue and its algorithm."""
 
-    limit: Limit = Field(description="most that may wait; a limit in the algorithm's spec wins")
+    limit: Limit = Field(description="maximum queue length; a limit in the algorithm's spec takes precedence")
     aqm: Spec = Field("droptail", description="algorithm and parameters, replaced by --aqm")
     ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
 
 
 class Varying(Table):
-    """A rate that changes with time: drawn anew at regular times, or read from a file.
+    """A rate that varies with time: drawn again at regular intervals, or read from a file.
 
-    A ``.csv`` file has lines ``time,rate`` in seconds and bit/s, from time 0 on; the last rate stays.
-    Any other file has mahimahi's format: lines with the millisecond of each chance to send 1504 bytes,
-    over and over.
+    A ``.csv`` file has lines ``time,rate`` in seconds and bit/s, from time 0; the last rate lasts to the end.
+    Any other file has mahimahi's format: each line is a millisecond at which 1504 bytes can be sent, and the
+    file repeats.
     """
 
-    every: Period | None = Field(None, description="how often the rate is drawn")
-    rate: Capacity | None = Field(None, description="what it is drawn from")
-    file: str | None = Field(None, description="a trace, from the scenario's folder")
+    every: Period | None = Field(None, description="interval between draws of the rate")
+    rate: Capacity | None = Field(None, description="distribution of the rate")
+    file: str | None = Field(None, description="a trace; its path is relative to the scenario file")
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
@@ -139,57 +139,57 @@ class Dumbbell(Table):
     delay: Span = Field(description="of the bottleneck, one way")
     capacity: Varying | None = Field(
         None,
-        description="what R1-R2 carries, where that changes with time; `rate` then is what algorithms "
-        "that ask for the link's rate are told at first, and the rate of R2-R1",
+        description="varying rate of R1-R2; `rate` is then the initial rate for algorithms that use the "
+        "link's rate, and the rate of R2-R1",
     )
-    access: HostLinks = Field(description="client side; unless told otherwise one host for each flow")
-    server: HostLinks = Field(description="server side; unless told otherwise one host for all")
-    reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: never full")
+    access: HostLinks = Field(description="client side; by default one host for each flow")
+    server: HostLinks = Field(description="server side; by default one host for all flows")
+    reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: unlimited")
 
 
 class Link(Table):
     """A link of any graph."""
 
-    from_: Word = Field(alias="from", description="node where it starts")
-    to: Word = Field(description="node where it ends")
+    from_: Word = Field(alias="from", description="sending node")
+    to: Word = Field(description="receiving node")
     rate: Rate
     delay: Span = Field(description="propagation, one way")
-    capacity: Varying | None = Field(
-        None, description="what it carries from its start to its end, where that changes with time"
-    )
-    queue: Queue | None = Field(None, description="absent: never full")
+    capacity: Varying | None = Field(None, description="varying rate from `from` to `to`")
+    queue: Queue | None = Field(None, description="absent: unlimited")
     duplex: bool = Field(True, description="the other direction exists too, with the same rate and delay")
-    reverse_queue: Queue | None = Field(None, description="of the other direction; absent: never full")
+    reverse_queue: Queue | None = Field(None, description="of the other direction; absent: unlimited")
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
         if self.from_ == self.to:
-            raise Wrong(f"= {self.to!r} is where the link starts", "another node", "to")
+            raise Wrong(f"= {self.to!r} is the start of the link, too", "another node", "to")
         if self.reverse_queue is not None and not self.duplex:
             raise Wrong("is given, but duplex = false", "", "reverse_queue")
         return self
 
 
 class Stagger(Table):
-    """A ramp: sources start some at a time."""
+    """A ramp: groups of sources start one after the other."""
 
-    every: Start = Field(description="from one step to the next, drawn for each step")
-    by: Count = Field(1, description="sources a step; the first ones start without delay")
+    every: Start = Field(description="time from one group to the next, drawn for each group")
+    by: Count = Field(1, description="sources per group; the first group starts without delay")
 
 
 class _Traffic(Table):
-    """What every kind of traffic has."""
+    """The keys of every kind of traffic."""
 
-    name: Word = Field(description="in results")
+    name: Word = Field(description="name in results")
     count: Count = Field(1, description="number of sources")
     direction: Literal["forward", "reverse"] = Field(
         "forward", description="forward: from the clients to the servers (dumbbell only)"
     )
-    access: HostLinks | None = Field(None, description="own links instead of the dumbbell's")
+    access: HostLinks | None = Field(
+        None, description="access links of this traffic instead of the dumbbell's"
+    )
     from_: Word | list[Word] | None = Field(None, alias="from", description="sending nodes, taken in turn")
     to: Word | list[Word] | None = Field(None, description="receiving nodes, taken in turn")
     start: Start = Field("0s", description="when each source starts")
-    stagger: Stagger | None = Field(None, description="a ramp of starts; absent: all of one step")
+    stagger: Stagger | None = Field(None, description="a ramp of starts; absent: one group")
     stop: Period | None = Field(None, description="when all stop; absent: never")
     class_: Annotated[int, Field(ge=0, le=255)] = Field(0, alias="class", description="traffic class")
     marker: Marker | None = Field(
@@ -203,24 +203,24 @@ class _TcpTraffic(_Traffic):
     header: Bytes = Field(description="added to every data packet on the wire")
     ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
     max_rate: Rate | None = Field(
-        None, description="most that each connection sends, headers included, as by a shaper; absent: no cap"
+        None, description="rate limit of each connection, headers included, as of a shaper; absent: none"
     )
     tcp: Options = Field(default_factory=dict, description="options; see 'sojourn explain tcp'")
 
 
 class Tcp(_TcpTraffic):
-    """TCP with endless data."""
+    """TCP with unlimited data."""
 
     kind: Literal["tcp"]
 
 
 class TcpShort(_TcpTraffic):
-    """TCP flows that arrive as a Poisson process, and end."""
+    """Finite TCP flows that arrive as a Poisson process."""
 
     kind: Literal["tcp-short"]
     arrivals: Frequency = Field(description="flows per second")
     size: Amount | None = Field(None, description="payload of each flow")
-    lifetime: Start | None = Field(None, description="how long each flow has new data to send")
+    lifetime: Start | None = Field(None, description="time in which each flow has new data to send")
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
@@ -234,7 +234,7 @@ class TcpShort(_TcpTraffic):
 class TcpOnOff(_TcpTraffic):
     """TCP whose application writes packets at a constant rate while on; exponential on and off times.
 
-    What TCP cannot send at once waits at the sender.
+    Data that TCP cannot send immediately is queued at the sender.
     """
 
     kind: Literal["tcp-onoff"]
@@ -247,33 +247,35 @@ class TcpOnOff(_TcpTraffic):
 
 
 class Web(_TcpTraffic):
-    """Sessions of people who look at pages; every object comes over a connection of its own (HTTP/1.0).
+    """Web sessions; every object uses its own connection (HTTP/1.0).
 
-    Objects travel in the traffic's direction, requests against it; `count` is the number of sessions.
+    Objects are sent in the traffic's direction, requests against it; `count` is the number of sessions.
     """
 
     kind: Literal["web"]
     page_gap: Start = Field(description="from a page to the next one of the same session")
     page_gap_from: Literal["end", "start"] = Field(
-        "end", description="of the page before: whether the gap counts from its last byte or its request"
+        "end",
+        description="whether the gap counts from the last byte of the previous page or from its request",
     )
-    pages: Count | None = Field(None, description="of a session; absent: without end")
-    objects: HowMany = Field("1", description="of a page, rounded up")
+    pages: Count | None = Field(None, description="pages per session; absent: unlimited")
+    objects: HowMany = Field("1", description="objects per page, rounded up")
     object_gap: Start = Field("0s", description="between the requests for two objects of a page")
     size: Amount = Field(description="payload of an object")
     patience: Start | None = Field(
-        None, description="an object that has not come this long after its request is given up; absent: never"
+        None,
+        description="an object that is not complete this long after its request is aborted; absent: never",
     )
     request: Bytes | None = Field(None, description="payload of a request; absent: one full packet")
     respond: Literal["received", "acknowledged"] = Field(
         "received",
-        description="when the server begins to answer: when the request reaches it, or (as ns-2's WebTraf) "
-        "when the client has its acknowledgement",
+        description="when the server responds: when it receives the request, or (as ns-2's WebTraf) "
+        "when the client receives the acknowledgement of the request",
     )
 
 
 class _Datagrams(_Traffic):
-    ecn: Literal["off", "ect0", "ect1"] = Field("off", description="what the packets say of ECN")
+    ecn: Literal["off", "ect0", "ect1"] = Field("off", description="ECN codepoint of the packets")
 
 
 class UdpCbr(_Datagrams):
@@ -281,7 +283,7 @@ class UdpCbr(_Datagrams):
 
     kind: Literal["udp-cbr"]
     rate: Rate = Field(description="of each source")
-    size: Amount = Field(description="on the wire, drawn for each packet; the rate stays")
+    size: Amount = Field(description="on the wire, drawn for each packet; the rate does not change")
     jitter: Annotated[float, Field(strict=False, ge=0, lt=1)] = Field(
         0.0, description="each gap is multiplied by uniform(1 - jitter, 1 + jitter)"
     )
@@ -305,19 +307,19 @@ Traffic = Annotated[Tcp | TcpShort | TcpOnOff | Web | UdpCbr | UdpOnOff, Field(d
 
 
 class Measure(Table):
-    """Which queue the metrics are about."""
+    """The measured queue."""
 
-    queue: str = Field(description="its link, like R3-R4")
+    queue: str = Field(description="the link of the queue, like R3-R4")
     aqms: Literal["here", "everywhere"] = Field(
-        "here", description="where the algorithm of a run (--aqm) goes: to this queue, or to every one"
+        "here", description="where the algorithm of a run (--aqm) is used: at this queue, or at every queue"
     )
 
 
 class Trace(Table):
-    """What is recorded besides the counters."""
+    """Recorded data besides the counters."""
 
     interval: Period | Literal["off"] | None = Field(
-        None, description="of the samples of every queue; absent: 10ms, for runs over 1000s more"
+        None, description="sampling interval of every queue; absent: 10ms, more for runs over 1000s"
     )
     drops: bool = Field(False, description="every drop at the measured queue")
     cwnd: bool = Field(False, description="every change of a congestion window")
@@ -331,20 +333,20 @@ class ScenarioFields(Table):
     warmup: Span = Field("0s", description="statistics start here")
     conventions: Conventions = Field("default", description="preset of documented options")
     note: str | None = Field(None, description="free text")
-    source: str | None = Field(None, description="where it comes from, free text")
+    source: str | None = Field(None, description="origin of the scenario, free text")
     dumbbell: Dumbbell | None = Field(None, description="the classic topology")
     queue: Queue | None = Field(None, description="at the dumbbell's bottleneck")
     link: list[Link] = Field(default_factory=list, description="any graph, instead of a dumbbell")
     tcp: Options = Field(default_factory=dict, description="options of all TCP traffic")
-    traffic: list[Traffic] = Field(min_length=1, description="who sends")
-    measure: Measure | None = Field(None, description="needed where several links have queues")
+    traffic: list[Traffic] = Field(min_length=1, description="the senders")
+    measure: Measure | None = Field(None, description="required if several links have queues")
     trace: Trace = Field(default_factory=Trace)
 
     _where: str = PrivateAttr("scenario")
 
     @property
     def where(self) -> str:
-        """The file it came from, for messages."""
+        """The source file, for messages."""
         return self._where
 
     @property

@@ -1,4 +1,4 @@
-"""A writer of TOML for the shapes that scenarios have (the standard library only reads)."""
+"""Writes TOML for the structures of scenarios; the standard library only reads it."""
 
 from __future__ import annotations
 

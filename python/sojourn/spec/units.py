@@ -1,7 +1,7 @@
-"""Quantities in scenarios: words with units, kept in one canonical spelling.
+"""Quantities in scenarios: text with units, in canonical form.
 
-A field of a scenario holds text (``"10Mbit/s"``), so that what was read can be written back; the number
-comes out with :func:`number`. The only parser is the core's.
+A field of a scenario holds text (``"10Mbit/s"``), so that a scenario can be written back as it was read;
+:func:`number` returns the value. All units are parsed by the core.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HINTS = {
 
 
 class Wrong(ValueError):  # noqa: N818 - a reason, not a failure
-    """A refused value: what is wrong, what is allowed, and the key if it is not the field itself."""
+    """An invalid value: the problem, the allowed values, and the key if it is not the field itself."""
 
     def __init__(self, problem: str, allowed: str = "", key: str = "", nearest: str | None = None) -> None:
         super().__init__(problem)
@@ -39,7 +39,7 @@ class Wrong(ValueError):  # noqa: N818 - a reason, not a failure
 
 
 def number(kind: str, word: str) -> Any:
-    """Return what `word` means: ns (span), bit/s (rate), bytes, (number, unit) of a limit, or how many."""
+    """Return the value of `word`: ns (span), bit/s (rate), bytes, (number, unit) of a limit, or a number."""
     if kind == "howmany":
         return _plain_number(word)
     try:
@@ -86,12 +86,12 @@ def _plain_number(word: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1e9:
-        raise Wrong(f"= {word!r} is no number from 0 to 1e9", HINTS["howmany"])
+        raise Wrong(f"= {word!r} is not a number from 0 to 1e9", HINTS["howmany"])
     return value
 
 
 def draw(word: str, kind: str) -> dict[str, Any]:
-    """Return ``"uniform 0s 1s"`` as the core wants it: ``{"uniform": [0, 1000000000]}``.
+    """Return a distribution as the core's JSON: ``"uniform 0s 1s"`` as ``{"uniform": [0, 1000000000]}``.
 
     Examples
     --------
@@ -116,12 +116,12 @@ def draw(word: str, kind: str) -> dict[str, Any]:
     if shape in TAILED:
         values.append(_tail(words[1], word, hint))
     if shape == "uniform" and values[0] > values[1]:
-        raise Wrong(f"= {word!r} has its ends the wrong way round", hint)
+        raise Wrong(f"= {word!r} has its ends in the wrong order", hint)
     return {shape: values[0] if len(values) == 1 else values}
 
 
 def _tail(word: str, whole: str, hint: str) -> float:
-    """Return the shape of a heavy tail: above 1, for else it has no mean."""
+    """Return the shape of a heavy tail; it must be above 1 for a finite mean."""
     try:
         value = float(word)
     except ValueError:
@@ -132,7 +132,7 @@ def _tail(word: str, whole: str, hint: str) -> float:
 
 
 def ends(shape: dict[str, Any]) -> list[float]:
-    """Return the least value of a draw, and its greatest; of an open one the mean."""
+    """Return the minimum of a distribution and its maximum, or its mean if it is unbounded."""
     ((name, values),) = shape.items()
     if name == "constant":
         return [values]
@@ -144,7 +144,7 @@ def ends(shape: dict[str, Any]) -> list[float]:
 
 
 def mean(shape: dict[str, Any]) -> float:
-    """Return the mean of a draw."""
+    """Return the mean of a distribution."""
     ((name, values),) = shape.items()
     if name == "uniform":
         return float(sum(values)) / 2
@@ -176,7 +176,7 @@ def frequency(word: str) -> float:
     except (ValueError, Wrong):
         value, seconds = -1.0, 1.0
     if not 0 < value / seconds <= 1e6:
-        raise Wrong(f"= {word!r} is no frequency", HINTS["frequency"])
+        raise Wrong(f"= {word!r} is not a frequency", HINTS["frequency"])
     return value / seconds
 
 
@@ -196,9 +196,9 @@ Bytes = Annotated[str, _text("bytes"), _quantity("bytes", 0), _schema("bytes")]
 
 
 def limit(word: str) -> str:
-    """Return a limit in its canonical spelling: ``100p`` or ``120kB``."""
+    """Return a limit in canonical form: ``100p`` or ``120kB``."""
     number("limit", word)
-    if not word.strip()[-1].isalpha():  # packets without a unit are for specs
+    if not word.strip()[-1].isalpha():  # only specs allow packets without a unit
         raise Wrong(f"= {word!r} has no unit", HINTS["limit"])
     return _core.canonical_unit("limit", word)
 

@@ -1,7 +1,7 @@
-"""Whether the parts of a scenario fit together: what no single field can see.
+"""Checks that involve several fields of a scenario.
 
-A flow to nowhere, a warm-up after the end. What only the core can judge (``min_th >= max_th``) is refused by
-the core's own ``check`` before anything runs.
+Examples are a flow without a route and a warm-up after the end. Parameters of algorithms (``min_th >=
+max_th``) are checked by the core's ``check`` before anything runs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from sojourn.spec.schema import ScenarioFields, Traffic, Web
 from sojourn.spec.units import Wrong, draw, ends, frequency, number
 
 RESERVED = ("tcp", "udp")
-#: What metrics of one queue or class begin with: no traffic may have it.
+#: Prefixes of the metrics of one queue or class: reserved, so not allowed as names of traffic.
 GROUPS = ("queues", "classes")
 MOST_FLOWS = 1_000_000
 MOST_SAMPLES = 10_000_000
 
 
 def check(scenario: ScenarioFields) -> None:
-    """Refuse a scenario whose parts do not fit together."""
+    """Raise ``Wrong`` if the fields of a scenario contradict each other."""
     warmup, duration = number("span", scenario.warmup), number("span", scenario.duration)
     if warmup >= duration:
         raise Wrong(
@@ -43,12 +43,12 @@ def check(scenario: ScenarioFields) -> None:
     for i, traffic in enumerate(scenario.traffic):
         place = f"traffic[{i + 1}]"
         if traffic.name in names:
-            raise Wrong(f"= {traffic.name!r} is the name of another traffic too", "", f"{place}.name")
+            raise Wrong(f"= {traffic.name!r} is also the name of another traffic", "", f"{place}.name")
         names.add(traffic.name)
         others = {"tcp" if is_tcp(t) else "udp" for t in scenario.traffic if t is not traffic}
         if traffic.name in RESERVED and (traffic.name in others or traffic.name != transport(traffic)):
             raise Wrong(
-                f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic have it",
+                f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic use it",
                 "another word",
                 f"{place}.name",
             )
@@ -108,7 +108,7 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
         for value in ends(sizes):
             if ("constant" in sizes and value != int(value)) or not least <= value <= 65535:
                 raise Wrong(
-                    f"= {word!r} is no packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
+                    f"= {word!r} is not a packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
                 )
     size = getattr(traffic, "size", None)
     if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
@@ -116,7 +116,9 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
     if traffic.kind == "web":
         _check_web(traffic, place)
     if traffic.kind == "tcp-short" and traffic.stagger is not None:
-        raise Wrong("is for sources that are there", "arrivals say when flows come", f"{place}.stagger")
+        raise Wrong(
+            "is for a fixed number of sources", "arrivals, which set when flows start", f"{place}.stagger"
+        )
     start = min(ends(draw(traffic.start, "span")), default=0)
     if start >= duration:
         raise Wrong(
@@ -140,16 +142,16 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
 
 def _check_web(web: Web, place: str) -> None:
     if max(ends(draw(web.objects, "howmany"))) <= 0:
-        raise Wrong(f"= {web.objects!r} is no page", "1 or more", f"{place}.objects")
+        raise Wrong(f"= {web.objects!r} is not a page", "1 or more", f"{place}.objects")
     if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
-        raise Wrong(f"= {web.page_gap!r} asks for all pages at once", "a gap", f"{place}.page_gap")
+        raise Wrong(f"= {web.page_gap!r} requests all pages at once", "a gap", f"{place}.page_gap")
 
 
 def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> None:
     if traffic.access is not None:
-        raise Wrong("belongs to a dumbbell", "links of its own in the graph", f"{place}.access")
+        raise Wrong("belongs to a dumbbell", "separate links in the graph", f"{place}.access")
     if traffic.direction != "forward":
-        raise Wrong("belongs to a dumbbell", "from and to, the other way round", f"{place}.direction")
+        raise Wrong("belongs to a dumbbell", "from and to, exchanged", f"{place}.direction")
     nodes = sorted({node for link in scenario.link for node in (link.from_, link.to)})
     ends_of = {"from": listed(traffic.from_), "to": listed(traffic.to)}
     for key, names in ends_of.items():
@@ -162,10 +164,12 @@ def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> None
     every = traffic.kind == "web"
     for source, target in _pairs(ends_of["from"], ends_of["to"], traffic.count, every):
         if source == target:
-            raise Wrong(f"= {target!r} is where it comes from", "another node", f"{place}.to")
+            raise Wrong(f"= {target!r} is its source, too", "another node", f"{place}.to")
         for a, b, what in [(source, target, "packets"), (target, source, "acknowledgements")]:
             if (what == "packets" or is_tcp(traffic)) and b not in _reachable(scenario, a):
-                raise Wrong(f"= {target!r}: no way for {what} from {a} to {b}", "linked nodes", f"{place}.to")
+                raise Wrong(
+                    f"= {target!r}: no route for {what} from {a} to {b}", "linked nodes", f"{place}.to"
+                )
 
 
 def _pairs(sources: list[str], targets: list[str], count: int, every: bool) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""From pydantic's list of errors to one line that a person can act on.
+"""Converts pydantic's list of errors to one message with a remedy.
 
-Only the error that explains the most is shown: an unknown key before a missing one (a misspelt key is
-both), then the first in the file's order.
+Only the most useful error is shown: an unknown key before a missing one (a misspelt key causes both), then
+the first in the order of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Path = tuple[int | str, ...]
 
 
 def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputError:
-    """Return the most telling of pydantic's complaints about `data`, read as a `root`."""
+    """Return the most useful of pydantic's errors about `data`, validated as `root`."""
     errors = error.errors(include_url=False)
     chosen = min(errors, key=lambda e: (_rank(e), len(e["loc"])))
     path = _path(chosen["loc"], data)
@@ -44,12 +44,12 @@ def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputEr
     if kind == "union_tag_not_found":
         return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
     if chosen["loc"][-1] == "str":  # the first member of a union: an option's value
-        return InputError(key, f"= {_show(given)} is no value", "text, a whole number, true or false")
+        return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")
     return InputError(key, f"= {_show(given)} {_plainly(chosen)}", _allowed(chosen, root, path, data))
 
 
 def _rank(error: ErrorDetails) -> int:
-    """Unknown keys first, then a union's complaint about the type last."""
+    """Order errors: unknown keys first, missing ones last."""
     return {"extra_forbidden": 0, "missing": 2}.get(error["type"], 1)
 
 
@@ -70,7 +70,7 @@ def _path(loc: Path, data: Any) -> Path:
 
 
 def _dotted(path: Path) -> str:
-    """``traffic[2].rate``: tables are counted from 1, as a reader counts them."""
+    """Return a path as text, ``traffic[2].rate``; tables are numbered from 1."""
     text = ""
     for part in path:
         text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
@@ -93,7 +93,7 @@ def _model(root: type[BaseModel], path: Path, data: Any) -> type[BaseModel] | No
         models = list(_models(field.annotation))
         one = data[0] if isinstance(data, list) and data else data
         current = _choose(models, one)
-    # A list of tagged tables: choose again by the tag of the very element.
+    # In a list of tagged tables, choose by the tag of this element.
     if isinstance(current, type) and path and isinstance(path[-1], int) and isinstance(data, dict):
         siblings = list(_models(_field(root, str(path[0])).annotation))
         current = _choose(siblings, data)
@@ -131,7 +131,7 @@ def _keys(root: type[BaseModel], path: Path, data: Any) -> list[str]:
 
 
 def _hint(root: type[BaseModel], path: Path, data: Any) -> str:
-    """Say what a field takes: as its type says, or its annotation and what the field is for."""
+    """Describe the values of a field: from its type, or from its annotation and description."""
     model = _model(root, path[:-1], data)
     field = _field(model, str(path[-1])) if model else None
     if field is None:
@@ -145,7 +145,7 @@ def _hint(root: type[BaseModel], path: Path, data: Any) -> str:
 
 
 def _taken(annotation: Any, key: str) -> str:
-    """Say in plain words what TOML a type is written as."""
+    """Describe the TOML form of a type."""
     models = list(_models(annotation))
     inner = [one for one in (annotation, *typing.get_args(annotation)) if one is not type(None)]
     if any(one is list or typing.get_origin(one) is list for one in inner):

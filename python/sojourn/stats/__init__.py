@@ -1,4 +1,4 @@
-"""Statistics: estimates with intervals, tests, batch means, the end of a warm-up; plain numbers only."""
+"""Statistics on plain numbers: estimates with intervals, tests, batch means, warm-up."""
 
 from sojourn.stats.estimates import (
     Effect,

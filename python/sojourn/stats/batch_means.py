@@ -1,4 +1,4 @@
-"""One long run instead of many seeds: batch means, and whether the values have a heavy tail.
+"""Batch means of one long run, and a test for heavy tails.
 
 Samples of one run depend on each other, so their spread says too little about their mean; means over long
 batches hardly do. Where values have a heavy tail (an index below 2: no variance) means converge as
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 FINE, BATCHES, CORRELATED = 400, 40, 0.4
-#: Share of the largest values that Hill's estimate looks at.
+#: Share of the largest values that Hill's estimator uses.
 TAIL = 0.05
 LEAST_VALUES = 200
 
@@ -34,7 +34,7 @@ class Tail(NamedTuple):
 
 
 def batch_means(values: Floats, level: float = 0.95) -> Estimate:
-    """Return mean and half-width of the interval from one run's samples; None if they are too few for one.
+    """Return mean and half-width of the interval from the samples of one run; None if they are too few.
 
     The samples are cut into 400 batches. If neighbours among these correlate by less than 0.4, forty batches
     of ten times the length hardly correlate at all, and Student's t holds for their means (Law and Carson
@@ -45,7 +45,7 @@ def batch_means(values: Floats, level: float = 0.95) -> Estimate:
     values : array
         Samples at equal distances, without the warm-up.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def _serial(values: Floats) -> float:
 
 
 def heavy_tail(values: Floats) -> Tail | None:
-    """Return the tail of values if it is shown to be heavy: its index is below 2, and surely so.
+    """Return the tail of values if it is heavy: its index is significantly below 2.
 
     Hill's estimate (1975) from the largest twentieth: 1 / index is the mean of the logarithms of these values
     over the smallest of them. Its standard error is index / sqrt(k), with k values.

@@ -1,8 +1,8 @@
-"""Estimates with intervals: from values under several seeds to a mean, an effect, a verdict.
+"""Estimates with confidence intervals from the values of several seeds.
 
 Runs are paired by seed (common random numbers), so two algorithms are compared by the differences
-within a seed. Sums use ``math.fsum``: the order of the values never moves a bit. Intervals are
-Student's t, two-sided, 95 % unless told otherwise.
+within a seed. Sums use ``math.fsum``: the result does not depend on the order of the values. Intervals are
+Student's t, two-sided, 95 % by default.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _known(values: Sequence[float | None]) -> list[float]:
 
 
 def mean_ci(values: Sequence[float | None], level: float = 0.95) -> Estimate:
-    """Return mean and half-width over the values that are known.
+    """Return mean and half-width over the known values.
 
     Examples
     --------
@@ -89,11 +89,11 @@ def paired(
     Parameters
     ----------
     a, b : sequence of float or None
-        Values under the same seeds; a pair with an unknown is left out.
+        Values under the same seeds; a pair with an unknown value is ignored.
     log : bool
         Compare ratios: work on log b - log a and return b / a. Pairs with a value <= 0 are left out.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -128,20 +128,20 @@ def paired(
 def bootstrap(
     values: Sequence[float | None], statistic: str = "median", level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return the bootstrap interval of a statistic that has no formula for one; None for fewer than 3 values.
+    """Return the bootstrap interval of a statistic without a closed form; None for fewer than 3 values.
 
     Bias-corrected and accelerated (Efron 1987), 9,999 resamples from a fixed seed: the same values, in any
-    order, give the same interval. For means of a few seeds Student's t is better: resampling knows no spread
-    beyond the values at hand, and is too narrow for fewer than about ten.
+    order, give the same interval. For means of a few seeds Student's t is better: the bootstrap interval
+    is too narrow for fewer than about ten values.
 
     Parameters
     ----------
     values : sequence of float or None
-        Unknown ones are left out.
+        Unknown values are ignored.
     statistic : str
         ``median`` or ``mean``.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def bootstrap(
 
 
 def equivalent(effect: Effect, low: float, high: float) -> bool | None:
-    """Judge equality: True if the interval lies inside [`low`, `high`], False if wholly outside, else None.
+    """Test equivalence: True if the interval is inside [`low`, `high`], False if outside, else None.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 
 def sign_test(differences: Sequence[float]) -> float:
-    """Return the exact two-sided p of the sign test; zeros are left out.
+    """Return the exact two-sided p of the sign test; zeros are ignored.
 
     For times that were never reached (censored), where a mean means nothing.
 

@@ -1,9 +1,9 @@
-"""Seeds until the intervals are narrow enough: when to look, and how sure each look must be.
+"""Confidence levels for studies that add seeds until the intervals are narrow enough.
 
-Whoever looks at an interval again and again and stops when it pleases him is wrong more often than once in
-twenty. Here the looks share one error: look k has the level 1 - 0.05 * 6 / (pi k)**2, and these errors add
-up to 0.05 however many looks there are (Boole's inequality). So the intervals that are reported are right
-in at least 95 of 100 studies, wherever the study stopped; they are a little wider for it.
+With repeated evaluations and a stop at the first narrow interval, a 95 % interval is wrong in more than 5 %
+of the studies. Here evaluation k has the level 1 - 0.05 * 6 / (pi k)**2, so that the errors sum to 0.05 for
+any number of evaluations (Boole's inequality). The reported intervals are right in at least 95 of 100
+studies, wherever the study stops, and slightly wider.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator
 
 from sojourn.stats import Estimate
 
-#: Each look has this many times the seeds of the one before: few looks, and at most half too many seeds.
+#: Growth factor of the number of seeds: few evaluations, at most half of the seeds superfluous.
 GROWTH = 1.5
 
 
 def looks(first: int, most: int) -> Iterator[int]:
-    """Yield the numbers of seeds after which to look: `first`, then half as many again, at last `most`.
+    """Yield the numbers of seeds at which to evaluate: `first`, then half as many again, finally `most`.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def looks(first: int, most: int) -> Iterator[int]:
 
 
 def level(look: int, error: float = 0.05) -> float:
-    """Return the level of the intervals at the look number `look` (1, 2, ...).
+    """Return the confidence level of the intervals at evaluation `look` (1, 2, ...).
 
     Examples
     --------
@@ -44,9 +44,9 @@ def level(look: int, error: float = 0.05) -> float:
 
 
 def narrow(estimates: Iterable[Estimate], share: float) -> bool:
-    """Tell whether every interval is known and its half-width at most `share` of the mean.
+    """Return whether every interval is known and its half-width at most `share` of the mean.
 
-    A mean of exactly 0 in every seed has nothing to narrow.
+    A value of exactly 0 in every seed counts as narrow.
     """
     return all(
         one.mean is not None and one.ci95 is not None and one.ci95 <= share * abs(one.mean)

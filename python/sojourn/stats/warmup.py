@@ -1,8 +1,8 @@
-"""Is the warm-up long enough? MSER-5: leave out as much of the beginning as makes the rest's mean surest.
+"""MSER-5: the warm-up that minimises the standard error of the mean of the rest.
 
 White (1997): of all truncations d of a series of n batch means (five observations each), take the one with
 the smallest variance / (n - d), the squared standard error of the mean of the rest. If it lies beyond half
-the series, there is too little data to tell. A hint, not a proof: it sees one run and one quantity.
+the series, there is too little data. It is a hint, not a proof: it uses one run and one quantity.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 BATCH = 5
-#: Observations that a series is reduced to first: 10 ms samples of a queue are far from independent.
+#: Length to which a series is reduced first: 10 ms samples of a queue are strongly correlated.
 OBSERVATIONS = 1000
 
 
 def mser(values: Floats, batch: int = BATCH) -> int | None:
-    """Return how many of the first values to leave out, a multiple of `batch`; None: there is no telling.
+    """Return how many of the first values to leave out, a multiple of `batch`; None if unknown.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def mser(values: Floats, batch: int = BATCH) -> int | None:
     if n < 4:
         return None
     means = values[: n * batch].reshape(n, batch).mean(axis=1)
-    # Sums over what is left after d batches, d = 0 ... n - 1.
+    # Sums over the rest after d batches, d = 0 ... n - 1.
     left = np.arange(n, 0, -1)
     total = np.cumsum(means[::-1])[::-1]
     squares = np.cumsum(((means - means.mean()) ** 2)[::-1])[::-1]
@@ -47,7 +47,7 @@ def mser(values: Floats, batch: int = BATCH) -> int | None:
 
 
 def settled_after(values: Floats, seconds: float) -> float | None:
-    """Return after how many seconds a series of equally spaced means over `seconds` has settled."""
+    """Return the time (s) at which a series of equally spaced means over `seconds` has settled."""
     width = max(1, len(values) // OBSERVATIONS)
     n = len(values) // width
     if n == 0:

@@ -1,9 +1,9 @@
-"""Axes of a study: which key of a scenario takes which values, and the scenarios that come of it.
+"""Axes of a study: the varied keys of a scenario, their values, and the resulting scenarios.
 
 A key is a path into the scenario file (``dumbbell.rate``, ``queue.limit``, ``tcp.min_rto``); a traffic or a
-link is named (``traffic.ftp.count``, ``link.R1-R2.rate``; ``link.rate`` is a dumbbell's). ``aqm`` is the
-algorithm, ``aqm.target`` a parameter of it. Values are a list, or a range ``LOW:HIGH:logN`` with a unit at
-both ends.
+link is given by its name (``traffic.ftp.count``, ``link.R1-R2.rate``; ``link.rate`` is a dumbbell's). ``aqm``
+is the algorithm, ``aqm.target`` one of its parameters. Values are a list, or a range ``LOW:HIGH:logN`` with a
+unit on both numbers.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from sojourn.spec.scenario import Scenario
 
 MOST_VALUES = 10_000
 _QUANTITY = re.compile(r"^([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%/]*)$")
-#: A word of a spec; a spec within it, in parentheses, is one.
+#: A word of a spec; a nested spec in parentheses is one word.
 _WORD = re.compile(r"\((?:[^()]|\([^()]*\))*\)|\S+")
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One key and the values that it takes, as text."""
+    """One key and its values, as text."""
 
     key: str
     values: tuple[str, ...]
 
     @property
     def is_aqm(self) -> bool:
-        """Whether it is about the algorithm, not the scenario."""
+        """Whether the key belongs to the algorithm, not the scenario."""
         return self.key.split(".")[0] == "aqm"
 
 
@@ -65,23 +65,25 @@ def spaced(key: str, text: str) -> Axis:
     hint = "LOW:HIGH:N, like 1Mbit/s:100Mbit/s:log5 or 10:50:lin3"
     parts = text.split(":")
     if len(parts) != 3:
-        raise InputError(key, f"= {text!r} is no range", hint)
+        raise InputError(key, f"= {text!r} is not a range", hint)
     ends = [_QUANTITY.match(part.strip()) for part in parts[:2]]
     count = re.fullmatch(r"(lin|log|)(\d+)", parts[2].strip())
     low, high = ends
     if low is None or high is None or count is None:
-        raise InputError(key, f"= {text!r} is no range", hint)
+        raise InputError(key, f"= {text!r} is not a range", hint)
     unit = low[2] or high[2]
     if high[2] != low[2]:
-        raise InputError(key, f"= {text!r} has two units", f"{low[1]}{unit}:{high[1]}{unit}:{parts[2]}")
+        raise InputError(
+            key, f"= {text!r} has two different units", f"{low[1]}{unit}:{high[1]}{unit}:{parts[2]}"
+        )
     a, b, n = float(low[1]), float(high[1]), int(count[2])
     if not 2 <= n <= MOST_VALUES:
         raise InputError(key, f"= {text!r} has {n} values", f"2 to {MOST_VALUES}")
     if not (math.isfinite(a) and math.isfinite(b)) or a == b:
-        raise InputError(key, f"= {text!r} has no room between its ends", hint)
+        raise InputError(key, f"= {text!r} is empty: its ends are equal", hint)
     if count[1] == "log" and min(a, b) <= 0:
         raise InputError(key, f"= {text!r} has no logarithm", "ends above 0, or lin")
-    # Flows, packets and bytes are counted.
+    # Flows, packets and bytes are integers.
     whole = unit in ("", "p", "B") and all(re.fullmatch(r"[-+]?\d+", end[1]) for end in (low, high))
     return _axis(key, tuple(f"{_number(x, whole)}{unit}" for x in _spread(a, b, n, count[1] == "log")))
 
@@ -119,7 +121,7 @@ def _axis(key: str, values: tuple[str, ...]) -> Axis:
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination: what each key is, and the scenario and algorithms that this makes."""
+    """One combination of values, with its scenario and algorithms."""
 
     values: tuple[tuple[str, str], ...]
     scenario: Scenario
@@ -127,17 +129,17 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The combination as people write it."""
+        """The combination as text."""
         return ", ".join(f"{key} {value}" for key, value in self.values) or "the scenario"
 
 
 def cells(scenario: Scenario, aqms: Sequence[str], axes: Sequence[Axis]) -> list[Cell]:
-    """Return every combination of the axes, the last axis fastest; each is checked.
+    """Return every combination of the axes, the last axis fastest; each scenario is validated.
 
     Raises
     ------
     InputError
-        If a key does not exist, or a value makes a scenario or spec that is refused.
+        If a key does not exist, or a scenario or spec is invalid.
     """
     keys = [axis.key for axis in axes]
     for key in keys:
@@ -174,7 +176,7 @@ def with_parameter(spec: str, name: str, value: str) -> str:
     words = _WORD.findall(_canonical(spec))
     kept, rest = words[:1], iter(words[1:])
     for word in rest:
-        # A flag that is on has no value in the canonical form.
+        # In canonical form, a flag that is on has no value.
         flag = _core.spec_info(spec)["values"].get(word) is True
         pair = [word] if flag else [word, next(rest, "")]
         kept += pair if word != name else []
@@ -187,7 +189,7 @@ def _canonical(spec: str) -> str:
 
 
 def _put(data: dict[str, Any], key: str, value: str) -> None:
-    """Set the key at a path; the last word may be new (the scenario's own check judges it)."""
+    """Set the key at a path; the last word may be new (the scenario's validation checks it)."""
     words = _words(data, key)
     place: Any = data
     for i, word in enumerate(words[:-1]):
@@ -196,7 +198,7 @@ def _put(data: dict[str, Any], key: str, value: str) -> None:
 
 
 def _words(data: dict[str, Any], key: str) -> list[str]:
-    """Split a key; names of links hold dots of their own at most in a link's or traffic's name."""
+    """Split a key into words; the name of a link or traffic may contain dots."""
     head, _, rest = key.partition(".")
     if head == "link" and "dumbbell" in data:
         return ["dumbbell", *rest.split(".")]
@@ -206,7 +208,7 @@ def _words(data: dict[str, Any], key: str) -> list[str]:
     match = next((name for name in sorted(names, key=len, reverse=True) if rest.startswith(f"{name}.")), None)
     if match is None:
         near = _core.nearest(rest.split(".")[0], names)
-        raise InputError(key, f"names no {head} of the scenario", ", ".join(names), near)
+        raise InputError(key, f"does not name a {head} of the scenario", ", ".join(names), near)
     return [head, match, *rest[len(match) + 1 :].split(".")]
 
 
@@ -219,12 +221,14 @@ def _step(place: Any, word: str, key: str) -> Any:
         return next(one for one in place if _name(one) == word)
     if not isinstance(place.get(word), dict | list):
         tables = [name for name, value in place.items() if isinstance(value, dict | list)]
-        raise InputError(key, "is no table of the scenario", ", ".join(tables), _core.nearest(word, tables))
+        raise InputError(
+            key, "is not a table of the scenario", ", ".join(tables), _core.nearest(word, tables)
+        )
     return place[word]
 
 
 def _read(old: object, text: str) -> object:
-    """Return the value in the type that the file would have: TOML where it is, else text."""
+    """Return the value with the type of the old one: text stays text, otherwise TOML if it parses."""
     if isinstance(old, str):
         return text
     try:
@@ -234,7 +238,7 @@ def _read(old: object, text: str) -> object:
 
 
 def magnitudes(axis: Axis) -> tuple[list[float], str] | None:
-    """Return the values as numbers with their common unit, or None if they are words or units differ.
+    """Return the values as numbers and their common unit, or None if there is no such unit.
 
     Examples
     --------

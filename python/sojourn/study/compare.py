@@ -1,7 +1,7 @@
-"""Which algorithm is better, and how sure is that: differences from a baseline, paired by seed.
+"""Compares algorithms with a baseline: differences paired by seed, with confidence intervals.
 
-Under one seed every algorithm meets the same demand, so each seed gives one difference. A difference is
-shown as one only if its p-value survives Holm's correction for all comparisons of the table.
+All algorithms get the same traffic with the same seed, so each seed gives one difference. A difference is
+significant if its p-value after Holm's correction for all comparisons of the table is small enough.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MOST = 200
 
 
 class Difference(NamedTuple):
-    """One algorithm beside the baseline, in one metric."""
+    """Difference of one algorithm from the baseline in one metric."""
 
     aqm: str
     metric: str
@@ -51,22 +51,22 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results read as a comparison.
+    """A comparison of results.
 
     Parameters
     ----------
     results : Results
-        Of two or more algorithms under the same seeds.
+        Results of two or more algorithms with the same seeds.
     baseline : str
-        Canonical spec that the others are compared with.
+        Canonical spec of the algorithm that the others are compared with.
     sort : str
-        Metric by which algorithms are ordered, best first (least first where neither is better).
+        Metric by which algorithms are sorted, best first (smallest first if it has no better direction).
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     looks : tuple of int
-        After how many seeds it was looked at the intervals, if seeds were added until they were narrow.
+        Numbers of seeds after which the intervals were evaluated, if seeds were added until they were narrow.
     chosen : tuple of str
-        The metrics that are compared, with that of `sort`; the usual ones if empty.
+        The metrics to compare, in addition to `sort`; those of the view ``comparison`` if empty.
     """
 
     results: Results
@@ -90,7 +90,7 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> list[str]:
-        """The metrics that are compared: the chosen, or the usual that are known and not 0 throughout."""
+        """The compared metrics: `chosen`, or those of the view that have a value other than 0."""
         if self.chosen:
             return list(dict.fromkeys((self.sort, *self.chosen)))
         wanted = dict.fromkeys((self.sort, *shown("comparison")))
@@ -99,7 +99,7 @@ class Comparison:
         ]
 
     def estimate(self, aqm: str, metric: str) -> Estimate:
-        """Return mean and half-width at the level of this comparison."""
+        """Return mean and half-width at this comparison's confidence level."""
         return mean_ci(self.results.values(aqm, metric), self.level)
 
     @cached_property
@@ -129,7 +129,7 @@ class Comparison:
         return "better" if (effect.mean > 0) == (found.better == "higher") else "worse"
 
     def table(self) -> pl.DataFrame:
-        """Return one row an algorithm and metric.
+        """Return one row per algorithm and metric.
 
         Columns: aqm, metric, unit, mean, ci95 (half-width), n; difference (from the baseline), low, high,
         p, p_holm, verdict. The baseline's own rows have no difference.
@@ -154,7 +154,7 @@ class Comparison:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def facts(self) -> dict[str, Any]:
-        """Return what a manifest keeps, so that the comparison can be read again."""
+        """Return the parameters that the manifest stores to restore the comparison."""
         return {
             "baseline": self.baseline,
             "sort": self.sort,
@@ -164,12 +164,12 @@ class Comparison:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``sojourn compare --json`` prints."""
+        """Return the output of ``sojourn compare --json``."""
         return {**self.results.to_json(), "comparison": {**self.facts(), "rows": self.table().to_dicts()}}
 
     @classmethod
     def of(cls, results: Results) -> Comparison | None:
-        """Return the comparison that a results folder was made for, if it was."""
+        """Return the comparison that is stored with results, or None."""
         facts = results.manifest.get("comparison")
         if facts is None:
             return None
@@ -194,39 +194,39 @@ def compare(
     executor: Executor | None = None,
     metrics: Sequence[str] = (),
 ) -> Comparison:
-    """Run algorithms under the same seeds and compare them.
+    """Run algorithms with the same seeds and compare them.
 
     Parameters
     ----------
     scenario : Scenario
-        What happens.
+        The network and its traffic.
     aqms : sequence of str or Aqm
-        Two or more algorithm specs, or own algorithms.
+        Two or more specs of algorithms, or algorithms in Python.
     baseline : str, optional
-        What the others are compared with: a spec, or a name that is unambiguous; the first if None.
+        The algorithm that the others are compared with: a spec or an unambiguous name; the first if None.
     sort : str, optional
-        Metric by which the algorithms are ordered; the first of `metrics`, or ``mean_delay_s``, if None.
+        Metric by which the algorithms are sorted; the first of `metrics`, or ``mean_delay_s``, if None.
     seeds : int
-        How many seeds; with `until_ci` how many before the first look.
+        Number of seeds; with `until_ci` the number before the first evaluation.
     seed_from : int
         The first seed.
     until_ci : float, optional
-        Add seeds until every algorithm's interval of the metrics `on` has a half-width of at most this
-        share of its mean, or `most_seeds` are reached; see `sojourn.stats.sequential`.
+        Add seeds until the half-width of every algorithm's interval, in each metric of `on`, is at most this
+        share of its mean, or until `most_seeds`; see `sojourn.stats.sequential`.
     on : sequence of str
-        Metrics that `until_ci` watches; `sort` if empty.
+        Metrics that `until_ci` applies to; `sort` if empty.
     most_seeds : int
-        Limit of `until_ci`.
+        Limit of seeds with `until_ci`.
     workers, out, progress, command, executor
         As for ``sojourn.run``.
     metrics : sequence of str
-        What is compared, with that of `sort`; those of the view ``comparison`` if empty. Holm's correction
-        is for these: choose them before you look.
+        Metrics to compare, in addition to `sort`; those of the view ``comparison`` if empty. Holm's
+        correction covers these metrics: choose them before you see results.
 
     Raises
     ------
     InputError
-        Before anything runs, for what cannot be compared.
+        For an invalid comparison, before anything runs.
 
     Examples
     --------
@@ -249,15 +249,13 @@ def compare(
     for key, name in keys:
         check_metric(scenario, key, name)
     if on and until_ci is None:
-        raise InputError(
-            "on", "says what until-ci watches, and until-ci is missing", "--until-ci 5% --on METRIC"
-        )
+        raise InputError("on", "requires until-ci", "--until-ci 5% --on METRIC")
     if until_ci is not None:
         if not 0 < until_ci < 1:
             raise InputError("until-ci", f"= {until_ci:g} is out of range", "above 0%, below 100%")
         if not 2 <= seeds <= most_seeds <= MOST_SEEDS:
             raise InputError(
-                "seeds", f"= {seeds} to {most_seeds} is no range", "at least 2, most seeds above"
+                "seeds", f"= {seeds} to {most_seeds} is not a range", "at least 2, most seeds above"
             )
 
     def go(number: int, known: Results | None = None) -> Results:
@@ -289,7 +287,7 @@ def compare(
 
 
 def keep(comparison: Comparison) -> Comparison:
-    """Write into the folder what the comparison was about."""
+    """Store the parameters of the comparison in the manifest."""
     results = comparison.results
     if results.directory is not None:
         results.manifest["comparison"] = comparison.facts()
@@ -304,13 +302,13 @@ def _baseline(specs: Sequence[str], wanted: str | None) -> str:
     if not matches:
         matches = [spec for spec in specs if spec == canonical(wanted)]
     if len(matches) != 1:
-        problem = "is not unambiguous" if matches else "is not one of the algorithms"
+        problem = "is ambiguous" if matches else "is not one of the algorithms"
         raise InputError("baseline", f"= {wanted!r} {problem}", "; ".join(specs))
     return matches[0]
 
 
 def check_metric(scenario: Scenario, key: str, name: str) -> None:
-    """Refuse the name of a metric that no run of the scenario can have."""
+    """Raise ``InputError`` if no run of the scenario can have the metric `name`."""
     group, dot, own = name.rpartition(".")
     groups = ["tcp", "udp", *(traffic.name for traffic in scenario.traffic)]
     if own not in METRICS:
@@ -319,4 +317,4 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
         raise InputError(key, f"= {name!r} is not a metric", allowed, near and f"{group}{dot}{near}")
     if group and not group.startswith(("queues.", "classes.")) and group not in groups:
         near = _core.nearest(group, groups)
-        raise InputError(key, f"= {name!r}: {group!r} is no traffic", ", ".join(groups), near)
+        raise InputError(key, f"= {name!r}: {group!r} is not a traffic", ", ".join(groups), near)

@@ -1,4 +1,4 @@
-"""A finished shell: the record of its link, a table, a folder of results; and how to read that folder."""
+"""The result of ``sojourn shell``: the record of its link, its tables, and its results directory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sojourn.runner.manifest import command_line, write_manifest, write_text
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
-from sojourn.worlds.real.gateway import doubts, lateness
+from sojourn.worlds.real.gateway import lateness, run_warnings
 from sojourn.worlds.real.shell import Request
 
-#: The file by which the folder of a shell is known, and the other one that it cannot do without.
+#: The file that identifies the directory of a shell, and the other required one.
 LINK, MANIFEST = "link.toml", "manifest.json"
 
 
@@ -40,13 +40,13 @@ class Session:
     request : Request
         The link.
     record : Record
-        What the gateway counted; the queue that carried more bytes is the measured one.
+        The gateway's record; the measured queue is the one that carried more bytes.
     command : list of str
-        What ran behind it; empty: a shell.
+        The command behind the link; empty: an interactive shell.
     started : float
-        When, in seconds since 1970.
+        Start time, in seconds since 1970.
     run_id : str
-        Of the stored record; no two sessions are alike: their start is part of it.
+        Id of the stored record; it includes the start time, so it is unique.
     """
 
     request: Request
@@ -64,7 +64,7 @@ class Session:
 
     @property
     def note(self) -> str:
-        """What ran."""
+        """The command as text."""
         return " ".join(self.command) or "an interactive shell"
 
     @property
@@ -74,17 +74,17 @@ class Session:
 
     @property
     def seed(self) -> int:
-        """Of the algorithms' random numbers."""
+        """Seed of the algorithms' random numbers."""
         return self.request.seed
 
     @property
     def world(self) -> str:
-        """As of a point of a study."""
+        """Name of the world, as of a point."""
         return "real"
 
     @property
     def plan_json(self) -> str:
-        """What a record is read back with."""
+        """The plan that is stored with the record."""
         return json.dumps({**self.record.plan, "link": asdict(self.request)}, sort_keys=True)
 
     @cached_property
@@ -94,8 +94,8 @@ class Session:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """Why the figures may not mean what they seem to."""
-        return doubts(self.record)
+        """Reasons to doubt the results."""
+        return run_warnings(self.record)
 
     def to_toml(self) -> str:
         """Return the link as TOML."""
@@ -103,7 +103,7 @@ class Session:
         return dumps({"name": self.name, "duration": f"{end - start:.3f}s", "link": asdict(self.request)})
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``sojourn shell --json`` prints."""
+        """Return the output of ``sojourn shell --json``."""
         return {
             "link": asdict(self.request),
             "command": list(self.command),
@@ -116,7 +116,7 @@ class Session:
         }
 
     def by_queue(self) -> dict[str, Metrics]:
-        """Return the metrics of the link's view for each queue, by its name."""
+        """Return the metrics of the view ``link`` for each queue, by its name."""
         every = whole(self.record)
         queues = sorted(self.record.queues, key=lambda queue: str(queue["name"]))
         tables = {str(queue["name"]): replace(every, queue=queue) for queue in queues}
@@ -125,7 +125,7 @@ class Session:
         }
 
     def write(self, out: Path | None) -> Results:
-        """Write record and manifest into a folder; return them as results, for a report."""
+        """Write record and manifest to a directory; return them as results, for a report."""
         folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
         store = Store(folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
@@ -162,18 +162,18 @@ class Session:
 
 
 def reopen(folder: Path) -> tuple[Session, Results]:
-    """Return the session of a shell's folder, and its results for a report.
+    """Read a session from its directory; return it with its results for a report.
 
     Raises
     ------
     InputError
-        If the folder is not what a shell leaves behind, or not all of it is there.
+        If it is not the directory of a shell, or incomplete.
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
     except FileNotFoundError:
-        raise InputError(str(folder), f"is not the folder of a shell: it has no {MANIFEST}") from None
+        raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}") from None
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
     except (OSError, ValueError, TypeError) as error:

@@ -1,7 +1,7 @@
-"""Worlds: where a scenario can be run. Other packages reach a world by its name, with `find`.
+"""Worlds: the backends that run a scenario. Other packages get a world by its name with `find`.
 
-A world is an object with the methods of `base.World`; `REGISTRY` names the module that has it as ``WORLD``.
-The module is imported when the world is first needed: each has libraries that the others do without.
+A world implements `base.World`; `REGISTRY` names the module that defines it as ``WORLD``. The module is
+imported on first use because each world depends on libraries that the others do not need.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a world is: a version, which cases it supports, and how it runs them."""
+"""The interface of a world: its version, the cases it supports, and how it runs them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from sojourn.metrics import Metrics, compute
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
 
-#: Further numbers from a record, kept with its metrics. A function that only reads the record's counters
-#: or series; give it an attribute ``version`` (text) if its values may be reused without the series.
+#: Computes further metrics from a record; they are stored with its metrics. The function only reads the
+#: record's counters or series; give it an attribute ``version`` (text) if its values may be reused without
+#: the series.
 Reduce = Callable[[Record], Mapping[str, float | None]]
 
 
 class Case(Protocol):
-    """One run to be made: a scenario, the algorithm at its measured queue, a seed."""
+    """One run: a scenario, the algorithm at its measured queue, a seed."""
 
     @property
     def scenario(self) -> Scenario:
@@ -29,7 +30,7 @@ class Case(Protocol):
 
     @property
     def seed(self) -> int:
-        """Of every random number."""
+        """The seed of every random number."""
 
     @property
     def plan_json(self) -> str:
@@ -37,7 +38,7 @@ class Case(Protocol):
 
 
 class Made(NamedTuple):
-    """A finished run: the columns of its record, its metrics, and warnings that only the world can give."""
+    """A finished run: the columns of its record, its metrics, and the world's own warnings."""
 
     data: Mapping[str, Any]
     metrics: Metrics
@@ -49,20 +50,20 @@ News = list[tuple[int, Made | Exception]]
 
 
 class Running(Protocol):
-    """Runs that go on until all are finished, or cancelled."""
+    """A batch of runs in progress."""
 
     def poll(self, timeout: float) -> News:
-        """Return what finished since the last call; wait at most about `timeout` seconds for the first."""
+        """Return the runs that finished since the last call; wait about `timeout` seconds at most for one."""
 
     def progress(self) -> float:
-        """Return the share of all virtual time that is done, 0 to 1."""
+        """Return the completed share of all virtual time, 0 to 1."""
 
     def cancel(self) -> None:
-        """Start no further run and stop those under way."""
+        """Start no further run and stop those in progress."""
 
 
 class Executor(Protocol):
-    """Makes simulated runs, here or on other machines."""
+    """Executes simulated runs, on this machine or on others."""
 
     def start(self, jobs: Sequence[tuple[str, int]], reduce: Reduce | None, samples: bool) -> Running:
         """Start the jobs.
@@ -70,38 +71,38 @@ class Executor(Protocol):
         Parameters
         ----------
         jobs : sequence of (str, int)
-            Plans as the core reads them, with seeds; at least one.
+            Plans in the core's JSON, each with a seed; at least one.
         reduce : callable or None
-            Record to further metrics.
+            Computes further metrics from a record.
         samples : bool
-            Whether the samples over time are needed; if not they are not transferred.
+            Whether the time series are needed; otherwise they are not transferred.
         """
 
     def close(self) -> None:
-        """Release what was started for the jobs."""
+        """Release the resources of the jobs."""
 
 
 class World(Protocol):
-    """Where scenarios are run.
+    """A backend that runs scenarios.
 
     Attributes
     ----------
     seeded : bool
-        Whether runs with other seeds differ; if not one run is enough.
+        Whether runs with different seeds differ; otherwise one run is enough.
     real_time : bool
-        Whether a run takes as long as its scenario says.
+        Whether a run takes the duration of its scenario in wall-clock time.
     """
 
     @property
     def seeded(self) -> bool:
-        """Whether runs with other seeds differ."""
+        """Whether runs with different seeds differ."""
 
     @property
     def real_time(self) -> bool:
-        """Whether a run takes as long as its scenario says."""
+        """Whether a run takes the duration of its scenario in wall-clock time."""
 
     def version(self) -> str:
-        """Return a hash of the sources that a result depends on, besides the core's; empty if none."""
+        """Return a hash of the sources that a result depends on besides the core; empty if there are none."""
 
     def supports(self, cases: Sequence[Case]) -> None:
         """Raise ``InputError`` if a case cannot be run in this world, or on this machine."""
@@ -119,26 +120,26 @@ class World(Protocol):
         Parameters
         ----------
         cases : sequence of Case
-            What to run.
+            The runs.
         reduce : callable or None
-            Record to further metrics.
+            Computes further metrics from a record.
         samples : bool
-            Whether the samples over time are needed.
+            Whether the time series are needed.
         workers : int or None
-            Runs at the same time, where runs may be; all cores if None.
+            Number of parallel runs, if the world allows them; all cores if None.
         executor : Executor or None
-            Makes the runs if they are simulated; the cores of this machine if None.
+            Executes simulated runs; the cores of this machine if None.
         """
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
-        """Return the metrics of a record of this world, None where it does not know them."""
+        """Return the metrics of a record of this world; None for those that it cannot measure."""
 
     def warnings(self, record: Record) -> list[str]:
-        """Return what makes the figures of a record doubtful, one sentence each."""
+        """Return reasons to doubt the results of a record, one sentence each."""
 
 
 def measure(record: Record, reduce: Reduce | None) -> Metrics:
-    """Return every metric of a record, and the further ones of `reduce`."""
+    """Return every metric of a record and those of `reduce`."""
     values = compute(record)
     if reduce is not None:
         values.update(reduce(record))
@@ -147,5 +148,5 @@ def measure(record: Record, reduce: Reduce | None) -> Metrics:
 
 @functools.lru_cache(maxsize=64)
 def parsed(plan_json: str) -> dict[str, Any]:
-    """Return a plan as data."""
+    """Return a parsed plan."""
     return dict(json.loads(plan_json))

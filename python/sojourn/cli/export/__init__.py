@@ -59,7 +59,7 @@ def check(text: str) -> Path:
     if suffix not in EXPORTERS:
         raise InputError(
             f"--export {text}",
-            f"has the suffix {suffix!r}, which is no format" if suffix else "has no suffix",
+            f"has the suffix {suffix!r}, which is not a format" if suffix else "has no suffix",
             ", ".join(f"{one.suffix} ({one.name})" for one in EXPORTERS.values()),
             _core.nearest(suffix, list(EXPORTERS)) if suffix else None,
         )

@@ -1,1 +1,1 @@
-"""The same scenario in two worlds: how far they agree."""
+"""Compares the results of a scenario in two worlds."""

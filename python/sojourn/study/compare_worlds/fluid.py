@@ -1,8 +1,8 @@
-"""The same scenario in two worlds: how far the fluid model is from packets, and where it cannot be right.
+"""Compares the fluid model with packet simulations and finds where the model is not valid.
 
-`grid` multiplies flows, delays and buffer by factors and asks both worlds each time; the fluid one is
-integrated once for all points. A point is trusted if queue, loss and utilization all come near what
-packets do (`NEAR`).
+`grid` multiplies flows, delays and buffer by factors and runs each combination in both worlds; the fluid
+model is integrated for all points together. A point is trusted if the errors in queue, loss and utilization
+are all below the limits in `NEAR`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FACTORS = (0.5, 1.0, 2.0)
 #: Largest error of a trusted point: queue (share of the buffer), lost or marked share and utilization
 #: (points).
 NEAR = {"queue": 0.1, "signals": 0.02, "utilization": 0.05}
-#: What the model leaves out, whatever the numbers say.
+#: Effects that the model does not include, whatever the errors are.
 BLIND = {
-    "time-outs": "with windows of a few packets the timer finds many losses, and the flow falls silent",
+    "time-outs": "with windows of a few packets, many losses lead to time-outs, and the flow stops sending",
     "slow start": "the first seconds, and every restart after a time-out",
-    "phase effects": "packets of equal round-trip times arrive in step, and some flows meet all drops",
-    "noise": "with few flows the random order of packets moves the queue as much as the feedback does",
+    "phase effects": "flows with equal round-trip times synchronise, and some of them get all drops",
+    "noise": "with few flows, the random order of packets changes the queue as much as the feedback does",
 }
 
 
@@ -52,7 +52,7 @@ class Cell:
     limit : float
         Buffer (packets).
     fluid, packets : dict
-        Metrics of the one and, means over seeds, of the other.
+        Metrics of the fluid model, and means over seeds of the packet simulations.
     window : float
         Mean window of the fluid flows (packets).
     """
@@ -65,7 +65,7 @@ class Cell:
     window: float
 
     def error(self, name: str) -> float:
-        """Return fluid minus packets: queue in buffers, signalled share and utilization in points."""
+        """Return fluid minus packets: queue as a share of the buffer; signalled share and utilization."""
         if name == "queue":
             return (
                 _of(self.fluid, "mean_queue_packets") - _of(self.packets, "mean_queue_packets")
@@ -75,12 +75,12 @@ class Cell:
 
     @property
     def trusted(self) -> bool:
-        """Whether every error is small."""
+        """Whether every error is within its limit."""
         return all(abs(self.error(name)) <= most for name, most in NEAR.items())
 
     @property
     def reason(self) -> str:
-        """What probably makes it wrong, if it is."""
+        """The probable cause of the errors; empty for a trusted point."""
         if self.trusted:
             return ""
         if self.window < FEW_PACKETS:

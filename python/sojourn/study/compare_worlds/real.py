@@ -1,12 +1,12 @@
-"""The same scenario in simulated and in real packets: what both measure, and whether they agree.
+"""Compares a scenario with simulated packets and with real ones.
 
-`TARGETS` says how near is near. A difference outside of them is not proof that one is wrong: a single run
-of few losses varies as much. So each figure also says whether the real mean lies where single simulated
-runs lie.
+`TARGETS` has the tolerance of each metric. A larger difference does not prove an error: single runs with few
+losses vary as much. So each row also shows whether the real mean is within the spread of single simulated
+runs.
 
-Algorithms draw the same random numbers in both worlds, by the seed; and if an algorithm forgets slowly, the
-luck of its first drops lasts as long as the run. So what stands beside a real run are simulated ones of its
-seed (`simulate`), in which the hosts draw anew.
+With the same seed, algorithms draw the same random numbers in both worlds, and the random draws of the first
+drops can affect a whole run. So a real run is compared with simulated runs of its seed (`simulate`) in which
+only the random numbers of the hosts differ.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sojourn.stats import deviation
 
 @dataclass(frozen=True)
 class Target:
-    """How far the real figure may be from the simulated one: a share of it, or so much."""
+    """Tolerance of a metric: a share of the simulated value, or the absolute difference `floor`."""
 
     metric: str
     share: float
@@ -38,22 +38,22 @@ TARGETS = (
     Target("drops", 0.25),
     Target("marks", 0.25),
 )
-#: Standard deviations of single simulated runs within which a real mean is nothing unusual.
+#: Distance of a real mean, in standard deviations of single simulated runs, that is still usual.
 USUAL = 3.0
 
 
 @dataclass(frozen=True)
 class Row:
-    """One figure of one algorithm in both worlds.
+    """One metric of one algorithm in both worlds.
 
     Attributes
     ----------
     simulated, real : float or None
-        Means over seeds, and over repetitions.
+        Means over seeds and repetitions.
     spread : float
         Standard deviation of single simulated runs.
     within : bool
-        Whether the target is met.
+        Whether the difference is within the tolerance.
     usual : bool
         Whether the real mean is within `USUAL` of these deviations.
     """
@@ -79,7 +79,7 @@ class Row:
         return "agrees" if self.within else "within the spread" if self.usual else "differs"
 
     def data(self) -> dict[str, Any]:
-        """Return the figure as plain data."""
+        """Return the row as plain data."""
         names = ("aqm", "metric", "simulated", "real", "spread", "difference", "verdict")
         return {name: getattr(self, name) for name in names}
 
@@ -92,25 +92,25 @@ def simulate(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Results]:
-    """Return simulated runs to stand beside real ones.
+    """Return simulated runs for the comparison with real ones.
 
     Parameters
     ----------
     scenario, specs
-        What is run.
+        The scenario and the algorithms.
     repeats : int
-        Real runs: seeds 1 to `repeats`.
+        Number of real runs: seeds 1 to `repeats`.
     count : int
-        Simulated runs of each algorithm, at least; the same number with every seed.
+        Minimum number of simulated runs of each algorithm; every seed has the same number.
 
     Returns
     -------
     list of Results
-        The scenario itself, and the same with other names of its traffic. What hosts draw (starts, sizes,
-        gaps) follows from the seed and these names, what queues draw from the seed alone.
+        Results of the scenario, and of copies in which traffic has other names. The random numbers of hosts
+        (starts, sizes, gaps) depend on the seed and these names, those of queues on the seed alone.
     """
-    twins = [scenario, *(_renamed(scenario, number) for number in range(1, -(-count // repeats)))]
-    return [run(twin, specs, repeats, workers=workers, progress=progress) for twin in twins]
+    copies = [scenario, *(_renamed(scenario, number) for number in range(1, -(-count // repeats)))]
+    return [run(copy, specs, repeats, workers=workers, progress=progress) for copy in copies]
 
 
 def _renamed(scenario: Scenario, number: int) -> Scenario:
@@ -119,7 +119,7 @@ def _renamed(scenario: Scenario, number: int) -> Scenario:
 
 
 def rows(simulated: Sequence[Results], real: Results) -> list[Row]:
-    """Return every target's figure of every algorithm that both worlds have."""
+    """Return a row for every metric of `TARGETS` and every algorithm."""
     return [_row(aqm, target, simulated, real) for aqm in real.aqms for target in TARGETS]
 
 

@@ -1,4 +1,4 @@
-"""What a sweep will take: a few short trial runs, and what is done already."""
+"""Estimates the time and disk space of a sweep from short trial runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sojourn.errors import InputError
 from sojourn.runner.execute import check, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
-from sojourn.study.sweep.folder import done
+from sojourn.study.sweep.directory import done
 from sojourn.study.sweep.model import Sweep
 
 
 class Estimate(NamedTuple):
-    """What a sweep will take, as far as a few trial runs can tell."""
+    """Runs, finished runs, and the estimated time and disk space of the rest."""
 
     runs: int
     done: int
@@ -25,7 +25,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Estimate:
-    """Return what is left to do, from short trial runs of the first, middle and last combination."""
+    """Estimate the remaining work from short trial runs of the first, middle and last combination."""
     points = plan.points
     check(points)
     finished = done(plan, directory)
@@ -50,7 +50,7 @@ def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Es
 
 
 def _shortened(point: Point, share: float) -> Point:
-    """Return the same with a share of its duration, the warm-up too; itself if that cannot be."""
+    """Return the point with duration and warm-up scaled by `share`; itself if that is not valid."""
     warmup, duration = point.scenario.seconds
     changes = {"duration": f"{duration * share:.9g}s", "warmup": f"{warmup * share:.9g}s"}
     try:

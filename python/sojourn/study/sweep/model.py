@@ -1,4 +1,4 @@
-"""A sweep as data: what is to be run (`Sweep`), a part of it (`Shard`), its result (`Swept`)."""
+"""The data of a sweep: its plan (`Sweep`), a part of it (`Shard`), its result (`Swept`)."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is to be run.
+    """The plan of a sweep.
 
     Parameters
     ----------
     scenario : Scenario
-        What is varied.
+        The base scenario.
     aqms : sequence of str
         Algorithms at the measured queue.
     axes : sequence of Axis
-        Keys and their values.
+        The varied keys and their values.
     seeds : int
-        How many seeds each combination has.
+        Number of seeds per combination.
     seed_from : int
-        The first.
+        The first seed.
     """
 
     scenario: Scenario
@@ -53,7 +53,7 @@ class Sweep:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Every combination."""
+        """All combinations."""
         if not 1 <= self.seeds <= MOST_SEEDS:
             raise InputError("seeds", f"= {self.seeds} is out of range", f"1 to {MOST_SEEDS}")
         count = self.seeds * max(1, len(self.aqms))
@@ -65,13 +65,13 @@ class Sweep:
 
     @cached_property
     def points(self) -> list[Point]:
-        """Every run, seed by seed, so that the whole plane fills up evenly; the same run only once."""
+        """All runs, seed by seed, so that the parameter space fills evenly; without duplicates."""
         seeds = range(self.seed_from, self.seed_from + self.seeds)
         every = (Point(c.scenario, spec, seed) for seed in seeds for c in self.cells for spec in c.specs)
         return list(dict.fromkeys(every))
 
     def to_toml(self) -> str:
-        """Return the plan as the file that ``sojourn sweep`` reads."""
+        """Return the plan as a file for ``sojourn sweep``."""
         return dumps(
             {
                 "aqms": list(self.aqms),
@@ -84,7 +84,7 @@ class Sweep:
 
     @property
     def default_directory(self) -> Path:
-        """``results/NAME-sweep-ID``: the same sweep of the same version continues in the same folder."""
+        """``results/NAME-sweep-ID``: the same sweep with the same version continues in the same directory."""
         return (
             Path("results")
             / f"{self.scenario.name}-sweep-{digest(self.to_toml(), _core.CORE_VERSION, length=8)}"
@@ -100,7 +100,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read ``I/N``.
+        """Parse ``I/N``.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Shard:
         """
         first, slash, second = text.partition("/")
         if not (slash and first.strip().isdecimal() and second.strip().isdecimal()):
-            raise InputError("shard", f"= {text!r} is no part of a whole", "I/N, like 1/40")
+            raise InputError("shard", f"= {text!r} is not a shard", "I/N, like 1/40")
         index, count = int(first), int(second)
         if not 1 <= index <= count:
             raise InputError("shard", f"= {text!r} is out of range", f"1/{count} to {count}/{count}")
@@ -125,7 +125,7 @@ WHOLE = Shard()
 
 @dataclass(frozen=True)
 class Swept:
-    """The result of a sweep, or of the part of it that was asked for."""
+    """The result of a sweep or of one of its shards."""
 
     sweep: Sweep
     metrics: Mapping[Point, Metrics]
@@ -133,12 +133,12 @@ class Swept:
 
     @property
     def complete(self) -> bool:
-        """Whether every run is here."""
+        """Whether every run is included."""
         return len(self.metrics) == len(self.sweep.points)
 
     @property
     def warnings(self) -> list[str]:
-        """Why intervals may not mean what they seem to."""
+        """Reasons to doubt the intervals."""
         seeds = range(self.sweep.seed_from, self.sweep.seed_from + self.sweep.seeds)
         groups = [
             [self.metrics.get(Point(cell.scenario, spec, seed), {}) for seed in seeds]
@@ -149,7 +149,7 @@ class Swept:
         return [f"in {same} of {len(groups)} combinations all seeds {ALIKE}"] if same else []
 
     def runs(self) -> pl.DataFrame:
-        """Return one row a run: the varied keys, aqm, seed, run_id, then every metric."""
+        """Return one row per run: the varied keys, aqm, seed, run_id, then every metric."""
         return self._runs
 
     @cached_property
@@ -166,7 +166,7 @@ class Swept:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def summary(self) -> pl.DataFrame:
-        """Return one row a combination, algorithm and metric: the varied keys, aqm, metric, mean, ci95, n."""
+        """Return one row per combination, algorithm and metric: keys, aqm, metric, mean, ci95, n."""
         return self._summary
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Plan files of sweeps: TOML in, a `Sweep` out, or one clear refusal."""
+"""Reads the plan of a sweep from TOML."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sojourn.study.sweep.model import Sweep
 
 
 def read(path: str | os.PathLike[str]) -> Sweep:
-    """Read a plan file: ``scenario`` (a table, or a file beside it), ``aqms``, ``seeds``, ``vary``.
+    """Read a plan file: ``scenario`` (a table, or the path of a file), ``aqms``, ``seeds``, ``vary``.
 
     Raises
     ------
     InputError
-        If it cannot be read or says something unknown.
+        If it cannot be read or has an unknown key.
     """
     where = str(path)
     try:
@@ -45,7 +45,7 @@ def read(path: str | os.PathLike[str]) -> Sweep:
         raise InputError(f"{where}: scenario", "is missing", "the name of a scenario file, or a table")
     vary = data.get("vary", {})
     if not isinstance(vary, dict):
-        raise InputError(f"{where}: vary", "is no table", '[vary] "queue.limit" = ["50p", "100p"]')
+        raise InputError(f"{where}: vary", "is not a table", '[vary] "queue.limit" = ["50p", "100p"]')
     return Sweep(
         varied,
         _texts(data.get("aqms", []), f"{where}: aqms"),
@@ -56,7 +56,7 @@ def read(path: str | os.PathLike[str]) -> Sweep:
 
 
 def axis_of(key: str, values: object, where: str) -> Axis:
-    """Return the axis of a list of values, or of a range as text."""
+    """Return the axis for a list of values, or for a range as text."""
     place = f"{where}: vary.{key}"
     if isinstance(values, str):
         return spaced(key, values) if ":" in values else listed(key, values)
@@ -66,7 +66,7 @@ def axis_of(key: str, values: object, where: str) -> Axis:
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
-    """Take ``queue.limit = ...`` and ``"queue.limit" = ...`` for the same."""
+    """Flatten nested tables: ``queue.limit = ...`` is the same as ``"queue.limit" = ...``."""
     found: list[tuple[str, Any]] = []
     for key, value in table.items():
         found += _flat(value, f"{before}{key}.") if isinstance(value, dict) else [(before + key, value)]
@@ -75,11 +75,11 @@ def _flat(table: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
 
 def _texts(value: object, where: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise InputError(where, "is no list of specs", '["red", "pie target 20ms"]')
+        raise InputError(where, "is not a list of specs", '["red", "pie target 20ms"]')
     return value
 
 
 def _whole(value: object, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InputError(where, f"= {value!r} is no whole number")
+        raise InputError(where, f"= {value!r} is not a whole number")
     return value

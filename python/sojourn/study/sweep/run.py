@@ -1,7 +1,7 @@
-"""A sweep: one scenario, some of its keys over many values, several algorithms, several seeds.
+"""Runs a sweep: a scenario with several values of some keys, several algorithms and seeds.
 
-A sweep may be made in parts, by several processes or machines that share a folder: each run belongs to one
-shard, and whoever finds that nothing is missing writes the tables. The same call goes on where it stopped.
+Several processes or machines that share a directory may run parts of a sweep: each run belongs to one shard,
+and the process that finds all runs complete writes the tables. The same call resumes an interrupted sweep.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
-from sojourn.study.sweep.folder import finish, prepare
+from sojourn.study.sweep.directory import finish, prepare
 from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.worlds import Executor
 
@@ -28,30 +28,30 @@ def sweep(
     executor: Executor | None = None,
     shard: Shard = WHOLE,
 ) -> Swept:
-    """Run what is missing of a sweep and return all of it.
+    """Run the missing runs of a sweep; return all results.
 
     Parameters
     ----------
     plan : Sweep
-        What to run.
+        The plan.
     workers : int, optional
         Threads; all cores if None. The results do not depend on it.
     out : path, optional
-        Folder of the sweep; nothing is written if None.
+        Directory of the sweep; nothing is written if None.
     progress : callable, optional
         Called about ten times a second with (share, done, total).
     command : sequence of str
-        The words that repeat this, for the manifest.
+        The command line, for the manifest.
     executor : Executor, optional
-        Who makes the runs; all cores of this machine if None. The results do not depend on it.
+        Executes the runs; all cores of this machine if None. The results do not depend on it.
     shard : Shard
-        Run this part only; what is returned is all of the sweep if the other parts are done, else the part.
+        Run this part only. The result is the whole sweep if the other parts are complete, else this part.
 
     Raises
     ------
     RunFailed
-        At the end, if runs failed; the others are kept. ``failures.jsonl`` has seed, reason and the command
-        that repeats each.
+        At the end, if runs failed; the others are stored. ``failures.jsonl`` has seed, reason and command of
+        each failed run.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def sweep(
     found = metrics(shard.of(points), store)
     if store is None:
         return Swept(plan, found)
-    # The other parts may have been written since.
+    # Other shards may have finished in the meantime.
     store = Store(store.directory, traces=False)
     if len(found) < len(points) and all(point.run_id in store for point in points):
         found = metrics(points, store)

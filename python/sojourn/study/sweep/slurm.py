@@ -1,4 +1,4 @@
-"""The job script of a sweep for SLURM: an array of shards that share a folder, and need no service at all."""
+"""The SLURM job script of a sweep: a job array whose shards share a directory and need no service."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pathlib import Path
 
 from sojourn.errors import InputError, disk
 from sojourn.runner.store import write_whole
-from sojourn.study.sweep.folder import PLAN, prepare
+from sojourn.study.sweep.directory import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
 
 SCRIPT = "job.sh"
-#: A job gets this many times what the trial runs foretell, and never less than ten minutes: sites end jobs.
+#: Factor from the estimated time to the job's time limit, and its minimum in minutes.
 MARGIN = 3.0
 LEAST = 10
 
 TEXT = """\
 #!/bin/bash
 # {runs} runs of {name} in {count} shards: about {minutes:.3g} minutes each where this was written.
-# Each shard skips what is done: submit again whatever was lost. The last one writes the tables.
+# Each shard skips finished runs, so lost shards can be submitted again. The last one writes the tables.
 #SBATCH --job-name={job}
 #SBATCH --array=1-{count}
 #SBATCH --cpus-per-task={cpus}
@@ -37,20 +37,20 @@ exec {sojourn} sweep {plan} --out {out} \\
 def write_script(
     plan: Sweep, directory: Path, count: int, workers: int | None = None, command: Sequence[str] = ()
 ) -> Path:
-    """Write the folder of a sweep with the job script, and return the script's path.
+    """Create the directory of a sweep with its job script; return the script's path.
 
     Parameters
     ----------
     plan : Sweep
-        What to run.
+        The plan.
     directory : path
-        Of the sweep; every node must see it under this name.
+        Directory of the sweep; every node must have access to it under this name.
     count : int
-        How many shards.
+        Number of shards.
     workers : int, optional
-        Cores of each; one if None.
+        Cores per shard; one if None.
     command : sequence of str
-        The words that repeat this, for the manifest.
+        The command line, for the manifest.
     """
     if not 1 <= count <= len(plan.points):
         raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
@@ -82,5 +82,5 @@ def write_script(
 
 
 def _program() -> str:
-    """Return the words that start this very sojourn."""
+    """Return the command that starts this installation of Sojourn."""
     return shlex.join([sys.executable, "-m", "sojourn"])

@@ -1,4 +1,4 @@
-"""A recommendation in words: the setting, what it does on fresh seeds, what it gains, and its ``tc`` line."""
+"""The recommendation as text: setting, results on held-out seeds, gain over the baseline, ``tc`` command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sojourn.study.tune.ranking import Objective
 
 
 class Finding(NamedTuple):
-    """One aim of the recommended setting, on fresh seeds."""
+    """One objective of the recommended setting on held-out seeds."""
 
     metric: str
     mean: float
@@ -30,7 +30,7 @@ class Finding(NamedTuple):
 
 
 def findings(results: Results, spec: str, baseline: str, objectives: Sequence[Objective]) -> list[Finding]:
-    """Compare a setting with the baseline, aim by aim, paired by seed; Holm's correction over the aims.
+    """Compare a setting with the baseline in each objective, paired by seed, with Holm's correction.
 
     The verdict is ``better``, ``worse``, ``no difference shown`` or, for the baseline itself, ``the same``.
     """
@@ -57,7 +57,7 @@ def findings(results: Results, spec: str, baseline: str, objectives: Sequence[Ob
 
 
 def place(results: Results, spec: str) -> Place:
-    """Return where the measured queue of a study stands, as ``tc`` has to know it."""
+    """Return the parameters of the measured queue that ``tc`` needs."""
     scenario = results.scenario
     record = next(one.record for one in results.outcomes if one.point.spec == spec)
     queue = record.queues[0]
@@ -68,12 +68,12 @@ def place(results: Results, spec: str) -> Place:
 
 
 def line(tuned: Tuned, spec: str) -> Line | None:
-    """Return the ``tc`` line of a setting, or None if Linux has no such queue."""
+    """Return the ``tc`` command of a setting, or None if Linux has no such queue."""
     return tc_line(spec, place(tuned.comparison.results, spec))
 
 
 def sentences(tuned: Tuned, spec: str) -> list[str]:
-    """Return the recommendation, a line a sentence."""
+    """Return the recommendation, one sentence per line."""
     plan, results = tuned.plan, tuned.comparison.results
     baseline, count = tuned.comparison.baseline, len(tuned.trials)
     aims = {one.metric for one in plan.objectives}
@@ -91,7 +91,7 @@ def sentences(tuned: Tuned, spec: str) -> list[str]:
         said = [f"For {name}: {spec}"]
     against = "" if spec == baseline else f", {spec} against {baseline}"
     said.append(f"validated on {len(fresh)} held-out seeds ({fresh[0]} to {fresh[-1]}){against}:")
-    said += [f"  {_told(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
+    said += [f"  {_finding_text(one)}{'' if one.metric in aims else ' (not an aim)'}" for one in found]
     if better and worse:
         said.append(f"Trade-off: {' and '.join(worse)} {'gets' if len(worse) == 1 else 'get'} worse.")
     spec = spec if better else baseline
@@ -110,7 +110,7 @@ def _others(plan: Tune) -> list[Objective]:
     return [Objective.parse(name) for name in AIMS if name not in aims]
 
 
-def _told(one: Finding) -> str:
+def _finding_text(one: Finding) -> str:
     def amount(value: float) -> str:
         return text(one.metric, value)
 

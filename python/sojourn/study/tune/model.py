@@ -1,4 +1,4 @@
-"""A tuning as data: what is to be tuned (`Tune`), its result (`Tuned`), and the rule of the choice."""
+"""The data of a tuning: its plan (`Tune`), its result (`Tuned`), and the selection rule (`choose`)."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ CONFIRM = "confirm"
 
 @dataclass(frozen=True)
 class Tune:
-    """What is to be tuned.
+    """The plan of a tuning.
 
     Parameters
     ----------
     scenario : Scenario
-        The link and what happens on it.
+        The network and its traffic.
     aqms : sequence of str
-        The algorithms to search, or with the rule ``rank`` every setting to be ranked.
+        The algorithms to search, or with the rule ``rank`` all settings to rank.
     objectives : sequence of Objective
-        What counts.
+        The metrics to optimise.
     dimensions : mapping of str to sequence of Dimension
-        With the rule ``search``: what may be turned, by algorithm.
+        With the rule ``search``: the search space of each algorithm.
     trials : int
-        Settings to try of each algorithm.
+        Number of settings to try per algorithm.
     seeds, seed_from : int
-        Of each setting.
+        Number of seeds per setting, and the first.
     confirm : int
-        Fresh seeds for the best.
+        Number of held-out seeds for the best settings.
     best : int
-        How many settings are confirmed.
+        Number of settings to confirm.
     baseline : str
-        What they are compared with.
+        The setting that they are compared with.
     weight : str
-        Of a rank: ``literal`` or ``printed``.
+        Weights of ranks: ``literal`` or ``printed``.
     sampler_seed : int
-        Of the search.
+        Seed of the search.
     """
 
     scenario: Scenario
@@ -89,7 +89,7 @@ class Tune:
                 raise InputError(name, f"= {getattr(self, name)} is out of range", f"{low} to {high}")
 
     def facts(self) -> dict[str, Any]:
-        """Return the plan as data: what the folder keeps, and what names it."""
+        """Return the plan as data, for the manifest and the name of the directory."""
         return {
             "rule": self.rule,
             "aqms": list(self.aqms),
@@ -106,13 +106,13 @@ class Tune:
 
     @property
     def fresh(self) -> range:
-        """Seeds that no trial has."""
+        """The held-out seeds: no trial uses them."""
         first = self.seed_from + self.seeds
         return range(first, first + self.confirm)
 
     @property
     def default_directory(self) -> Path:
-        """``results/NAME-tune-ID``: the same question of the same version continues in the same folder."""
+        """``results/NAME-tune-ID``: the same plan with the same version continues in the same directory."""
         text = json.dumps(self.facts())
         return Path("results") / (
             f"{self.scenario.name}-tune-{digest(self.scenario.to_toml(), text, _core.CORE_VERSION, length=8)}"
@@ -121,7 +121,7 @@ class Tune:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it: every setting, the choice, and the comparison on fresh seeds."""
+    """The result of a tuning: all trials, the ranking, and the comparison on held-out seeds."""
 
     plan: Tune
     trials: Sequence[Trial]
@@ -136,11 +136,11 @@ class Tuned:
 
     @cached_property
     def front(self) -> list[str]:
-        """Settings of which none is better in every aim."""
+        """The Pareto front of the settings."""
         return [trial.spec for trial in front(self.trials, self.plan.objectives)]
 
     def table(self) -> pl.DataFrame:
-        """Return one row a trial: number, aqm, state, seeds, each aim's mean, on_front, each aim by seed."""
+        """Return one row per trial: number, aqm, state, seeds, means, on_front, and the values by seed."""
         import polars as pl
 
         rows = [
@@ -159,7 +159,7 @@ class Tuned:
 
 
 def choose(plan: Tune, trials: Sequence[Trial]) -> Ranking:
-    """Rank what may be chosen: the front of a search for several aims, else whatever was finished."""
+    """Rank the candidates: the front if a search has several objectives, otherwise all finished trials."""
     several = len(plan.objectives) > 1 and plan.rule == "search"
     may = front(trials, plan.objectives) if several else [one for one in trials if one.state == "finished"]
     values = {one.spec: dict(zip(one.values, one.means(), strict=True)) for one in may}

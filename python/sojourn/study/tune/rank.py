@@ -1,12 +1,12 @@
-"""The rank rule: the best setting by the sum of weights of its ranks in several metrics.
+"""The rank rule: settings ordered by the sum of the weights of their ranks in several metrics.
 
 Byun and Baras (AVQRED, 2007, section 4.1.1) rank every setting in each metric, give rank r the weight 2^r,
-and keep the settings with the smallest sums. So one bad rank costs more than any number of good ones gains.
-Their printed sums are not those of 2^r, but of 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the
-sixth: both weights are here.
+and select the settings with the smallest sums. So one bad rank costs more than many good ones gain. Their
+printed sums do not follow from 2^r, but from 0, 2, 4, 6, 8 for the first five ranks and 2^(r-2) from the
+sixth; both weights are implemented.
 
-Printed values are rounded, so many tie, and the order within a tie moves the sums. The order is therefore an
-input; ``implied_ties`` finds which orders a printed column of sums can have come from.
+Printed values are rounded, which causes ties, and the order within a tie affects the sums. The order is
+therefore an input; ``implied_ties`` finds the orders that are consistent with a printed column of sums.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Weight = Callable[[int], int]
 
 
 def literal(rank: int) -> int:
-    """Return 2^rank, as the text of the AVQRED paper says."""
+    """Return 2^rank, the weight in the text of the AVQRED paper."""
     return 1 << rank
 
 
@@ -41,11 +41,11 @@ class Column:
     Parameters
     ----------
     values : mapping of str to float
-        By the setting's name.
+        Values by the name of the setting.
     higher_is_better : bool
         Whether rank 1 is the largest value.
     ties : sequence of sequence of str
-        Names of equal value, better first. Equal values that are in no such list share the better rank.
+        Groups of settings with equal values, better first. Equal values in no group share the better rank.
     """
 
     values: Mapping[str, float]
@@ -58,7 +58,7 @@ class Column:
         Raises
         ------
         ValueError
-            If `ties` puts settings in an order that do not tie.
+            If `ties` orders settings that do not tie.
         """
         found = {}
         for group, first in self.groups():
@@ -70,7 +70,7 @@ class Column:
         return found
 
     def groups(self) -> Iterator[tuple[list[str], int]]:
-        """Yield settings of equal value with the better rank that they compete for."""
+        """Yield each group of settings with equal values and the group's first rank."""
         sign = -1 if self.higher_is_better else 1
         order = sorted(self.values, key=lambda name: sign * self.values[name])
         first = 1
@@ -103,9 +103,9 @@ def best(columns: Sequence[Column], count: int, weight: Weight = literal) -> lis
 def implied_ties(
     columns: Sequence[Column], sums: Mapping[str, int], weight: Weight = printed
 ) -> list[list[dict[str, int]]]:
-    """Return every way to break the ties that gives exactly these sums: the ranks, column by column.
+    """Return every order within ties that gives exactly these sums: the ranks, column by column.
 
-    The ties of `columns` are ignored. An empty list: no order within ties gives these sums.
+    The ties of `columns` are ignored. The list is empty if no order gives these sums.
     """
     possible = [
         {name: range(first, first + len(group)) for group, first in column.groups() for name in group}

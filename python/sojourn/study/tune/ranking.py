@@ -1,7 +1,7 @@
-"""Settings ranked by the papers' rule: a table of metrics in, sums and places out, ties stated.
+"""Ranks the settings of a table by the rank rule (`sojourn.study.tune.rank`).
 
-`sojourn.study.tune.rank` has the rule; here are the table, the order within ties as a file, and what a
-published column says beside ours.
+This module reads the table and the file with the order within ties, and compares the result with a published
+column.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ WEIGHTS_IN_WORDS = {"literal": "2^rank", "printed": "0, 2, 4, 6, 8, then 2^(rank
 
 
 class Objective(NamedTuple):
-    """A metric and which way is better."""
+    """A metric and its better direction."""
 
     metric: str
     higher: bool
 
     @classmethod
     def parse(cls, text: str) -> Objective:
-        """Read ``NAME``, ``NAME:higher`` or ``NAME:lower``; a metric of Sojourn's own knows its way.
+        """Parse ``NAME``, ``NAME:higher`` or ``NAME:lower``; Sojourn's metrics have a direction.
 
         Examples
         --------
@@ -40,21 +40,21 @@ class Objective(NamedTuple):
         >>> Objective.parse("loss_ms:lower")
         Objective(metric='loss_ms', higher=False)
         """
-        name, colon, way = text.partition(":")
-        if colon and way not in ("higher", "lower"):
-            raise unknown(way, "a way", ("higher", "lower"), f"metric {name}")
+        name, colon, direction = text.partition(":")
+        if colon and direction not in ("higher", "lower"):
+            raise unknown(direction, "a direction", ("higher", "lower"), f"metric {name}")
         own = name.rpartition(".")[2]
         known = find(name) if own in METRICS else None
-        better = way or (known.better if known is not None else "")
+        better = direction or (known.better if known is not None else "")
         if not better:
             near = None if known is not None else _core.nearest(own, list(METRICS))
             allowed = f"{name}:lower or {name}:higher"
-            raise InputError(f"metric {name}", "is neither better nor worse by itself", allowed, near)
+            raise InputError(f"metric {name}", "has no better direction", allowed, near)
         return cls(name, better == "higher")
 
 
 class Tie(NamedTuple):
-    """Settings that are equal in a metric, better first, and how that order was found."""
+    """Settings that are equal in a metric, better first, and the reason for that order."""
 
     metric: str
     order: tuple[str, ...]
@@ -62,7 +62,7 @@ class Tie(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A published number that is not ours."""
+    """A published number that differs from the computed one."""
 
     setting: str
     ours: float
@@ -71,18 +71,18 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranking:
-    """Settings under the rank rule.
+    """Settings ranked by the rank rule.
 
     Parameters
     ----------
     values : mapping of str to mapping of str to float
-        Setting to metric to value.
+        Values by setting and metric.
     objectives : sequence of Objective
-        What counts.
+        The metrics that count.
     weight : str
         ``literal`` (2^rank) or ``printed`` (0, 2, 4, 6, 8, then 2^(rank - 2)).
     ties : sequence of Tie
-        Orders within ties; equal values without one share the better rank.
+        Orders within ties; other equal values share the better rank.
     """
 
     values: Mapping[str, Mapping[str, float]]
@@ -112,7 +112,7 @@ class Ranking:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """One column an objective."""
+        """One column per objective."""
         return [
             Column(
                 {name: row[metric] for name, row in self.values.items()},
@@ -130,7 +130,7 @@ class Ranking:
 
     @property
     def open_ties(self) -> list[tuple[str, list[str]]]:
-        """Metric and settings of each tie whose order nobody gave."""
+        """Metric and settings of each tie without a given order."""
         given = {(tie.metric, frozenset(tie.order)) for tie in self.ties}
         return [
             (metric, group)
@@ -141,7 +141,7 @@ class Ranking:
 
     @cached_property
     def ranks(self) -> list[dict[str, int]]:
-        """Ranks, objective by objective."""
+        """Ranks by objective."""
         return [column.ranks() for column in self.columns]
 
     @cached_property
@@ -151,7 +151,7 @@ class Ranking:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place of each setting; equal sums share the better one."""
+        """Overall place of each setting; equal sums share the better one."""
         return {name: 1 + sum(other < own for other in self.sums.values()) for name, own in self.sums.items()}
 
     @property
@@ -160,7 +160,7 @@ class Ranking:
         return sorted(self.sums, key=self.sums.__getitem__)
 
     def beside(self, ours: Mapping[str, int], column: str) -> list[Moved]:
-        """Return where a published column says something else."""
+        """Return the differences from a published column."""
         known = list(next(iter(self.values.values())))
         if column not in known:
             raise unknown(column, "a column of the table", known)
@@ -172,12 +172,12 @@ class Ranking:
 
 
 def read_table(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
-    """Read a table of settings, CSV or Parquet: the first column names them, numbers are metrics.
+    """Read a table of settings, CSV or Parquet: names in the first column, metrics in numeric columns.
 
     Raises
     ------
     InputError
-        If it cannot be read, a setting stands there twice, or a number is missing.
+        If it cannot be read, a setting occurs twice, or a number is missing.
     """
     import polars as pl
 
@@ -188,11 +188,11 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
     except OSError as error:
         raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     except pl.exceptions.PolarsError as error:
-        raise InputError(where, f"is no table: {str(error).splitlines()[0]}") from None
+        raise InputError(where, f"is not a table: {str(error).splitlines()[0]}") from None
     names = frame.columns[:1]
     numbers = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in names]
     if not names or not numbers:
-        raise InputError(where, "is no table of settings", "a column of names, then columns of numbers")
+        raise InputError(where, "is not a table of settings", "a column of names, then columns of numbers")
     found: dict[str, dict[str, float]] = {}
     for row in frame.rows(named=True):
         setting = str(row[names[0]])
@@ -219,7 +219,7 @@ def read_ties(path: str | os.PathLike[str]) -> list[Tie]:
         place = f"{where}: tie {i}"
         keys = ("metric", "order", "because")
         if not isinstance(one, dict):
-            raise InputError(place, "is no table", "[[tie]]")
+            raise InputError(place, "is not a table", "[[tie]]")
         for key in one:
             if key not in keys:
                 raise InputError(
@@ -227,11 +227,9 @@ def read_ties(path: str | os.PathLike[str]) -> list[Tie]:
                 )
         for key in keys:
             if not one.get(key):
-                raise InputError(
-                    f"{place}: {key}", "is missing", "a metric, an order, and where it comes from"
-                )
+                raise InputError(f"{place}: {key}", "is missing", "a metric, an order, and the reason for it")
         if not isinstance(one["order"], list):
-            raise InputError(f"{place}: order", "is no list of settings")
+            raise InputError(f"{place}: order", "is not a list of settings")
         found.append(Tie(str(one["metric"]), tuple(map(str, one["order"])), str(one["because"])))
     if not found:
         raise InputError(where, "has no ties", "[[tie]] tables")

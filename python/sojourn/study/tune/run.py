@@ -1,10 +1,9 @@
-"""Which parameters for my link? Settings are tried, the best is chosen by rule, and confirmed on fresh seeds.
+"""Tunes an algorithm for a link: tries settings, selects the best, confirms it on held-out seeds.
 
-Settings come from a grid or list (``rank``) or from a search (``search``). Of several aims the search gives a
-front, settings of which none is better in every aim; the choice among them, or among the grid, is made by the
-rank rule of the AVQRED paper (`sojourn.study.tune.rank`). The best of many noisy figures is too good by
-selection: what is reported is measured again, under seeds that the choice never saw, beside the settings as
-they were.
+Settings come from a grid or list (``rank``) or from a search (``search``). With several objectives the search
+gives a Pareto front; the rank rule of the AVQRED paper (`sojourn.study.tune.rank`) selects from it, or from
+the grid. The best of many noisy results is biased by the selection, so the selected settings run again, on
+held-out seeds, together with the baseline.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
-from sojourn.study.tune.folder import keep_trials, prepare
+from sojourn.study.tune.directory import keep_trials, prepare
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Run, Trial, search
 from sojourn.worlds import Executor
@@ -31,25 +30,25 @@ def tune(
     command: Sequence[str] = (),
     executor: Executor | None = None,
 ) -> Tuned:
-    """Try settings, choose, confirm.
+    """Try settings, select the best, confirm them.
 
     Parameters
     ----------
     plan : Tune
-        What is to be tuned.
+        The plan.
     out : path, optional
-        Folder; the same call goes on there where it was interrupted. Nothing is written if None.
+        Results directory; the same call resumes an interrupted tuning. Nothing is written if None.
     progress : callable, optional
         Called after each group of runs with (share, done, total).
     command : sequence of str
-        The words that repeat this, for the manifest.
+        The command line, for the manifest.
     executor : Executor, optional
-        Who makes the runs; all cores of this machine if None. The results do not depend on it.
+        Executes the runs; all cores of this machine if None. The results do not depend on it.
 
     Raises
     ------
     InputError
-        Before anything runs, for what cannot be tuned.
+        For an invalid plan, before anything runs.
     RunFailed
         If a run fails.
     """
@@ -115,7 +114,9 @@ def _listed(plan: Tune, seeds: range, run: Run) -> list[Trial]:
         for name, _ in plan.objectives:
             known = [row.get(name) for row in rows]
             if any(value is None for value in known):
-                raise InputError(f"metric {name}", f"is not known of every run of {spec}", "a metric that is")
+                raise InputError(
+                    f"metric {name}", f"has no value in some runs of {spec}", "a metric that every run has"
+                )
             values[name] = [value for value in known if value is not None]
         found.append(Trial(number, spec, values, "finished"))
     return found

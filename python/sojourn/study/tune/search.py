@@ -1,12 +1,12 @@
-"""A search over parameters by Optuna: trials are asked for, run under a few seeds, told; bad ones stop early.
+"""Searches the parameters of an algorithm with Optuna; poor trials stop early.
 
-The sampler is the tree-structured Parzen estimator (Bergstra and others 2011; Optuna's, in all parameters at
-once), for one aim or several. It begins with the settings as they are given. Trials are asked for in groups
-of a fixed size, so the course of a search depends on its seed alone, not on who makes the runs; a search that
-is started again asks for the same trials, whose runs are found in the store.
+The sampler is Optuna's multivariate tree-structured Parzen estimator (Bergstra and others 2011), for one
+objective or several. The first trial is the given setting. Trials are sampled in groups of a fixed size, so
+the sequence of trials depends on the seed alone, not on the executor; a restarted search samples the same
+trials, whose runs are in the store.
 
-A trial stops after half its seeds if a finished trial is better in every aim, by a paired t-test with p below
-0.1 in each: a hint is enough to stop, since what is recommended is tested on other seeds.
+A trial stops after half its seeds if a finished trial is better in every objective, by a paired t-test with p
+below 0.1 in each. Weak evidence is enough, since the recommended setting is tested on other seeds.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from sojourn.study.tune.search_space import Dimension
 if TYPE_CHECKING:
     import optuna
 
-#: Trials that are asked for together.
+#: Number of trials that are sampled together.
 GROUP = 4
-#: No trial is judged on fewer seeds.
+#: Minimum number of seeds before a trial may stop.
 LEAST_SEEDS = 3
 ERROR = 0.1
-#: Settings that cannot be run, like thresholds the wrong way round, cost no run; but there is an end.
-MOST_REFUSED = 20
+#: Limit of invalid settings (such as thresholds in the wrong order) per trial; they cost no run.
+MOST_INVALID = 20
 
-#: Points in, their metrics out.
+#: Runs points and returns their metrics.
 Run = Callable[[Sequence[Point]], Mapping[Point, Metrics]]
 
 
 @dataclass
 class Trial:
-    """One setting: what it is, and each aim under each seed."""
+    """One setting, and the values of each objective by seed."""
 
     number: int
     spec: str
@@ -52,7 +52,7 @@ class Trial:
     state: str = "running"
 
     def means(self) -> tuple[float, ...]:
-        """Return the mean of each aim."""
+        """Return the mean of each objective."""
         return tuple(mean(values) for values in self.values.values())
 
 
@@ -71,31 +71,31 @@ def search(
     Parameters
     ----------
     scenario : Scenario
-        What happens.
+        The network and its traffic.
     spec : str
-        The algorithm as it is given.
+        The algorithm with its initial setting.
     dimensions : sequence of Dimension
-        What may be turned.
+        The search space.
     objectives : sequence of Objective
-        What counts; several give a front.
+        The metrics to optimise; several give a front.
     trials : int
-        How many settings are run.
+        Number of settings to run.
     seeds : sequence of int
-        Of each trial.
+        Seeds of each trial.
     run : callable
-        Makes runs, or finds them in the store.
+        Executes runs, or reads them from the store.
     sampler_seed : int
-        Of the search itself.
+        Seed of the search.
 
     Returns
     -------
     list of Trial
-        In the order asked for; ``state`` is ``finished`` or ``stopped``.
+        In sampling order; ``state`` is ``finished`` or ``stopped``.
     """
     study = _study(objectives, sampler_seed)
     distributions = {dimension.name: _distribution(dimension) for dimension in dimensions}
     found: list[Trial] = []
-    refused = 0
+    invalid = 0
     while len(found) < trials:
         group: list[tuple[Any, Trial]] = []
         while len(group) < min(GROUP, trials - len(found)):
@@ -103,15 +103,17 @@ def search(
             number = len(found) + len(group)
             wanted = spec if number == 0 else _spec(spec, dimensions, asked.params)
             if wanted is None or not _runs(scenario, wanted):
-                refused += 1
-                if refused > MOST_REFUSED * trials:
-                    raise InputError(f"aqm {spec!r}:", "is refused for almost every setting", "other ranges")
+                invalid += 1
+                if invalid > MOST_INVALID * trials:
+                    raise InputError(
+                        f"aqm {spec!r}:", "is invalid for almost every setting in the ranges", "other ranges"
+                    )
                 study.tell(asked, state=_failed())
             else:
                 group.append((asked, Trial(number, wanted)))
         _evaluate(scenario, [trial for _, trial in group], found, objectives, seeds, run)
         for asked, trial in group:
-            # A stopped trial is told too: the mean of half the seeds is news as well.
+            # The sampler uses stopped trials, too, with the mean of half the seeds.
             study.tell(asked, trial.means())
         found += [trial for _, trial in group]
     return found
@@ -143,7 +145,7 @@ def _evaluate(
 
 
 def beats(better: Trial, worse: Trial, objectives: Sequence[Objective], error: float = ERROR) -> bool:
-    """Tell whether a trial is better in every aim on the seeds that both have, each with p < `error`."""
+    """Return whether a trial is better in every objective on the common seeds, each with p < `error`."""
     for name, higher in objectives:
         count = min(len(worse.values[name]), len(better.values[name]))
         effect = paired(worse.values[name][:count], better.values[name][:count])
@@ -153,7 +155,7 @@ def beats(better: Trial, worse: Trial, objectives: Sequence[Objective], error: f
 
 
 def front(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Trial]:
-    """Return the finished trials that no other is at least as good as in every aim and better in one."""
+    """Return the Pareto front of the finished trials."""
     signs = [1.0 if higher else -1.0 for _, higher in objectives]
     scores = {
         trial.number: tuple(sign * one for sign, one in zip(signs, trial.means(), strict=True))
@@ -172,7 +174,9 @@ def front(trials: Sequence[Trial], objectives: Sequence[Objective]) -> list[Tria
 def _numbers(name: str, spec: str, values: Sequence[float | None]) -> list[float]:
     known = [value for value in values if value is not None]
     if len(known) < len(values):
-        raise InputError(f"metric {name}", f"is not known of every run of {spec}", "a metric that is")
+        raise InputError(
+            f"metric {name}", f"has no value in some runs of {spec}", "a metric that every run has"
+        )
     return known
 
 
@@ -198,10 +202,10 @@ def _study(objectives: Sequence[Objective], seed: int) -> optuna.Study:
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Optuna calls experimental
+        warnings.simplefilter("ignore")  # about experimental features of Optuna
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, constant_liar=True)
-        way = optuna.study.StudyDirection
-        directions = [way.MAXIMIZE if higher else way.MINIMIZE for _, higher in objectives]
+        direction = optuna.study.StudyDirection
+        directions = [direction.MAXIMIZE if higher else direction.MINIMIZE for _, higher in objectives]
         return optuna.create_study(directions=directions, sampler=sampler)
 
 

@@ -1,9 +1,9 @@
-"""What a search may turn: the parameters of an algorithm and the range of each, from its schema.
+"""The search space of an algorithm: its parameters and their ranges, from the schema.
 
-A parameter is searched if it is a number, a time or an amount of queue and has a default of its own that is
-not 0: what is computed from the link stays computed, and what is measured in bytes of a packet is a fact of
-the traffic. Its range is a tenth to ten times the default, as far as the schema allows, on a logarithmic
-scale. ``-P`` and ``-L`` say otherwise.
+A parameter is searched if it is a number, a time or a queue length with a fixed default other than 0.
+Parameters that are derived from the link stay derived, and sizes of packets in bytes belong to the traffic.
+The range is a tenth to ten times the default, within the bounds of the schema, on a logarithmic scale. ``-P``
+and ``-L`` override it.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from sojourn.study.axes import quantity_of, with_parameter
 
 SPAN = 10.0
 _KINDS = ("number", "span", "size")
-#: How a spec says yes and no.
+#: Values of a flag in a spec.
 FLAGS = ("on", "off", "true", "false", "yes", "no")
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One parameter of an algorithm and what it may be.
+    """One parameter of an algorithm with its range or choices.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     low, high : float
-        The range, in `unit`; not used if there are `choices`.
+        The range, in `unit`; unused with `choices`.
     unit : str
-        Written behind the number.
+        Suffix of the number in a spec.
     log : bool
-        Whether equal ratios are equally likely, not equal differences.
+        Whether the scale is logarithmic, not linear.
     whole : bool
-        Whether only whole numbers make sense.
+        Whether the parameter is an integer.
     choices : tuple of str
-        The values, if they are a list.
+        The values, if they are a list instead of a range.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Dimension:
     choices: tuple[str, ...] = ()
 
     def text(self, value: float | str) -> str:
-        """Return a value as a spec has it, with five digits.
+        """Return a value in the notation of a spec, with five digits.
 
         Examples
         --------
@@ -75,17 +75,17 @@ class Dimension:
 def dimensions(
     spec: str, ranges: Sequence[tuple[str, str]] = (), lists: Sequence[tuple[str, str]] = ()
 ) -> list[Dimension]:
-    """Return what is to be searched of an algorithm.
+    """Return the search space of an algorithm.
 
     Parameters
     ----------
     spec : str
-        The algorithm; parameters that it sets stay as they are, unless they are named.
+        The algorithm; parameters that it sets are fixed unless they are named below.
     ranges : sequence of (str, str)
-        Parameters to search, each with ``LOW:HIGH``, ``LOW:HIGH:log`` or ``LOW:HIGH:lin``, or nothing for
+        Parameters to search, each with ``LOW:HIGH``, ``LOW:HIGH:log`` or ``LOW:HIGH:lin``, or empty for
         the range of the schema.
     lists : sequence of (str, str)
-        Parameters with their values, ``a,b,c``.
+        Parameters with lists of values, ``a,b,c``.
     """
     info = _core.spec_info(spec)
     params = {one["name"]: one for one in parameters(info["name"])}
@@ -105,16 +105,16 @@ def dimensions(
         if (key, text) in lists:
             values = tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
             if not values:
-                raise InputError(name, "has no values", "values with commas between")
+                raise InputError(name, "has no values", "values separated by commas")
             for value in values:
                 if params[name]["kind"] == "flag" and value not in FLAGS:
                     raise InputError(name, f"= {value!r} is not on or off", "on,off")
-                with_parameter(spec, name, value)  # refused at once, not trial by trial
+                with_parameter(spec, name, value)  # reject an invalid value before any trial
             named.append(Dimension(name, choices=values))
             continue
         dimension = _parsed(name, text) if text else _from_schema(params[name])
         if dimension is None:
-            raise InputError(name, "has no range of its own", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
+            raise InputError(name, "has no default range", f"-P {name} LOW:HIGH:log, or -L {name} a,b")
         named.append(dimension)
     return named
 
@@ -126,23 +126,23 @@ def _parsed(name: str, text: str) -> Dimension:
     if re.fullmatch(r"(log|lin)\d+|\d+", scale.strip()):
         raise InputError(name, f"= {text!r} is a grid", f"{low}:{high}:log for a search, or --by rank")
     if scale.strip() not in ("", "log", "lin"):
-        raise InputError(name, f"= {text!r} is no range", hint)
+        raise InputError(name, f"= {text!r} is not a range", hint)
     first, second = quantity_of(low), quantity_of(high)
     if first is None or second is None:
-        raise InputError(name, f"= {text!r} is no range", hint)
+        raise InputError(name, f"= {text!r} is not a range", hint)
     (a, unit), (b, other) = first, second
     if unit != other:
-        raise InputError(name, f"= {text!r} has two units", f"{low}:{b:g}{unit}")
+        raise InputError(name, f"= {text!r} has two different units", f"{low}:{b:g}{unit}")
     log = scale.strip() != "lin"
     if not (math.isfinite(a) and math.isfinite(b)) or not a < b:
-        raise InputError(name, f"= {text!r} has no room between its ends", hint)
+        raise InputError(name, f"= {text!r} is empty: LOW must be below HIGH", hint)
     if log and a <= 0:
-        raise InputError(name, f"= {text!r} has no logarithm", f"an end above 0, or {low}:{high}:lin")
+        raise InputError(name, f"= {text!r} has no logarithm", f"LOW above 0, or {low}:{high}:lin")
     return Dimension(name, a, b, unit, log, _whole(unit, a, b))
 
 
 def _whole(unit: str, low: float, high: float) -> bool:
-    """Tell whether these are packets that are counted."""
+    """Return whether the range counts whole packets."""
     return unit == "p" and low == int(low) and high == int(high)
 
 

@@ -1,5 +1,5 @@
-"""The fluid world: equations for the averages of what the simulator does packet by packet.
+"""The fluid world: differential equations for the averages of what the simulator does packet by packet.
 
-They say why a queue oscillates and where it will, for populations far larger than packets allow; they
-know nothing of single packets, time-outs or slow start.
+They say why a queue oscillates and where it will, for populations far larger than packets allow; they do
+not include single packets, time-outs or slow start.
 """

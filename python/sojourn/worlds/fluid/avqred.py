@@ -29,7 +29,7 @@ import numpy as np
 
 from sojourn.worlds.fluid.marking import Floats
 
-#: Round-trip time (s), bits of a packet, population: first, added, every so many seconds, up to.
+#: Round-trip time (s), bits of a packet; population: initial, added per interval (s), maximum.
 R, BITS = 0.2, 8 * 1400
 FIRST, ADDED, EVERY, MOST = 200, 200, 5.0, 4000
 #: ARED's own rule: how often (s), target and its tolerance as shares of [min_th, max_th], steps, patience.
@@ -90,7 +90,7 @@ AVQRED3 = System("AVQRED", 10, 21, 1.0)
 
 @dataclass(frozen=True)
 class Trajectories:
-    """What was integrated: M systems under S seeds.
+    """The solution for M systems and S seeds.
 
     Attributes
     ----------
@@ -137,9 +137,9 @@ def integrate(
     Parameters
     ----------
     systems : sequence of System, length M
-        What is compared.
+        The systems to compare.
     seeds : sequence of int, length S
-        Of u.
+        Seeds of u.
     duration, since : float
         End, and start of the statistics (s).
     step : float
@@ -204,7 +204,7 @@ class _Run:
                       for one in systems}  # fmt: skip
 
     def seen(self) -> tuple[Floats, ...]:
-        """Return what is recorded, in the order of `NAMES`."""
+        """Return the recorded quantities, in the order of `NAMES`."""
         return self.q, self.s, self.arrivals, self.l, self.printed
 
     def probability(self, q: Floats, s: Floats, x: Floats) -> Floats:
@@ -245,7 +245,7 @@ class _Run:
         self.past[(k + 1) % slots] = self.printed
 
     def _draw(self, k: int) -> None:
-        """Draw u where its time has come."""
+        """Draw u at the end of its interval."""
         for i, one in enumerate(self.systems):
             every = max(1, round(one.redraw / self.step))
             if k % every == 0 and all(other.redraw != one.redraw for other in self.systems[:i]):

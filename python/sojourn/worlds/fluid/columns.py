@@ -1,4 +1,4 @@
-"""A solution of the fluid model as the columns of a record: counters, one row a flow, samples over time.
+"""Converts a solution of the fluid model to the columns of a record.
 
 The columns are those that the simulator hands over, so that metrics, reports and figures need not know
 which world a record came from. Counts are rounded; what only packets have (runs of drops, the histogram
@@ -90,13 +90,13 @@ def _queue(found: Setting, solution: Solution) -> dict[str, Any]:
 
 
 def _out(queue: Floats, accepted: Floats, rate: float) -> Floats:
-    """Return what leaves (packets/s): all that the link can send while something waits."""
+    """Return the departure rate (packets/s): the link's capacity while the queue is not empty."""
     leaving: Floats = np.where(queue > 0, rate, np.minimum(accepted, rate))
     return leaving
 
 
 def _flows(found: Setting, solution: Solution) -> dict[str, bytes]:
-    """Return one row a flow: every flow of a class has its class's mean."""
+    """Return one row per flow; every flow has the mean of its class."""
     parts: dict[str, list[Any]] = {name: [] for name in TYPES["flows"]}
     for number, traffic in enumerate(found.plan["traffic"]):
         count = traffic["count"]
@@ -141,7 +141,7 @@ def _streamed(solution: Solution, traffic: dict[str, Any]) -> tuple[float, float
 
 
 def _series(found: Setting, solution: Solution) -> dict[str, Any]:
-    """Return the samples over time, as means since the sample before."""
+    """Return the time series, as means since the previous sample."""
     interval = found.plan["trace"]["interval"]
     if interval is None:
         return {"interval": 0, "queues": []}

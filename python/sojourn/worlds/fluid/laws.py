@@ -1,4 +1,4 @@
-"""From an algorithm's spec to its law: every parameter as a plain number, in packets and seconds.
+"""Converts the spec of an algorithm to its law, with parameters in packets and seconds.
 
 The words, defaults and presets are those of the one schema; here they only become numbers of the fluid
 world's units.
@@ -33,14 +33,14 @@ LAWS: dict[str, type[Law]] = {
     "pi2": Pi2,
 }
 
-#: Why an algorithm has no law: what its mean field would need.
+#: The reason why an algorithm has no law.
 REASONS = dict.fromkeys(
     ("codel", "cobalt"),
     "has no mean field: when it drops depends on how long the delay has stayed above its target and on "
     "the time since its own last drop, not on a probability that belongs to an average queue",
 )
 
-#: What a derived default is here, from the values so far, the place and the bytes of a packet.
+#: Derived defaults, from the values so far, the place and the bytes of a packet.
 _DERIVED: dict[tuple[str, str], Callable[[dict[str, Any], Place, float], Any]] = {
     ("red", "max_th"): lambda v, _place, _packet: 3 * v["min_th"],
     ("gred", "max_th"): lambda v, _place, _packet: 3 * v["min_th"],
@@ -67,11 +67,11 @@ def law(spec: str, place: Place, packet: float, conventions: str = "default") ->
     spec : str
         The algorithm and its parameters.
     place : Place
-        The queue that it stands at.
+        The queue and its link.
     packet : float
-        Bytes of a mean packet on the wire.
+        Mean packet size on the wire, bytes.
     conventions : str
-        The preset that fills what the spec leaves out.
+        The preset for parameters that the spec does not set.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def parameters(
 
 
 def _number(kind: str, word: Any, packet: float) -> Any:
-    """Return a word of a spec in the fluid world's units."""
+    """Return a value of a spec in the fluid world's units."""
     if kind == "size":
         value, unit = _core.parse_unit("size", str(word))
         return value if unit in ("p", "") else value / packet

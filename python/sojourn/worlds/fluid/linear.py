@@ -1,4 +1,4 @@
-"""The loop of TCP and queue, made linear: operating point, loop gain, margins, for many systems at once.
+"""The linearised loop of TCP and queue: operating point, loop gain, margins, for many systems at once.
 
 Around W^2 p = 2 and (1 - p) N W/R = C (marks: N W/R = C), with e = exp(-sR) and d = 1 where signals are
 drops, else 0:
@@ -27,7 +27,7 @@ from sojourn.worlds.fluid.marking import Floats, Law, NoRest, Now, Place, State
 
 Complex: TypeAlias = NDArray[np.complex128]
 
-#: Frequencies at which loops are looked at, in units of 1/R, and how many systems are done at once.
+#: Frequencies at which loops are evaluated, in units of 1/R, and number of systems per batch.
 FREQUENCIES = np.geomspace(1e-5, 100.0, 1600)
 CHUNK = 256
 
@@ -112,7 +112,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Margins:
-    """How far loops are from oscillating; every array has shape (P,).
+    """Stability margins of loops; every array has shape (P,).
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ def _part(found: Loop, where: slice) -> Loop:
         for name, value in found.law.values.items()
     }
     n, c, d = (x[where] for x in (found.flows, found.rate, found.delay))
-    # Any numbers do where there is no operating point: what comes out is thrown away.
+    # Without an operating point any number does: the result is discarded.
     filled = ((found.q, 1.0), (found.p, 0.1), (found.window, 1.0), (found.rtt, 1.0))
     q, p, w, r = (np.where(np.isnan(x[where]), other, x[where]) for x, other in filled)
     z = [np.where(np.isnan(x[where]), 0.1, x[where]) for x in found.state]

@@ -24,7 +24,7 @@ State: TypeAlias = list[Floats]
 
 
 class Now(NamedTuple):
-    """What an algorithm can see at one moment.
+    """The input of an algorithm at one time.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Now(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """The queue that an algorithm stands at: C in packets/s, B in packets, the preset's probabilities."""
+    """The queue of an algorithm: C in packets/s, B in packets, the preset's probabilities."""
 
     rate: Floats
     limit: Floats
@@ -113,7 +113,7 @@ class Law:
 
 
 def relaxation(weight: float, samples: Floats | float, step: float) -> Floats | float:
-    """Return the rate (1/s) of an average of `weight` over so many samples a second, at most 1 / `step`.
+    """Return the rate (1/s) of an average of `weight` over `samples` per second, at most 1 / `step`.
 
     From avg <- (1 - w) avg + w q: in one sample the distance shrinks by 1 - w, so d avg/dt =
     -ln(1 - w) samples (q - avg) (Misra, Gong and Towsley 2000). w = 1 is singular there; it means avg = q.
@@ -201,7 +201,7 @@ class Ared(Red):
         raise NoRest
 
     def drift(self, z: State, now: Now) -> State:
-        """Move the average; max_p stands still between ticks."""
+        """Move the average; max_p is constant between ticks."""
         return [*super().drift(z, now), np.zeros_like(z[1])]
 
     def tick(self, z: State) -> State:

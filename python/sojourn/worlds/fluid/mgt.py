@@ -80,7 +80,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Solution:
-    """What was integrated; P systems, K grid points.
+    """The solution for P systems at K grid points.
 
     Attributes
     ----------
@@ -116,11 +116,11 @@ class Solution:
 
     @property
     def measured(self) -> NDArray[np.bool_]:
-        """Which grid points lie in [since, end]."""
+        """Mask of the grid points in [since, end]."""
         return self.time >= self.since - 1e-9
 
     def system(self, k: int) -> Solution:
-        """Return one of the systems alone."""
+        """Return the solution of one system."""
         across = ("queue", "arrivals", "signal", "overflow", "window", "sent", "delivered")
         parts = {name: getattr(self, name)[:, k : k + 1] for name in across}
         states = {name: values[:, k : k + 1] for name, values in self.states.items()}
@@ -149,7 +149,7 @@ def solve(
     steps: int = STEPS,
     halvings: int = HALVINGS,
 ) -> Solution:
-    """Integrate with ever smaller steps until the queue's statistics stand still.
+    """Integrate with smaller and smaller steps until the queue's statistics converge.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class _System:
         self.populate(0.0)
 
     def populate(self, time: float) -> float:
-        """Find who sends at `time`; return when that changes next."""
+        """Find the active classes at `time`; return when that changes next."""
         on = (self.start <= time + 1e-12) & (time + 1e-12 < self.stop)
         self.active = np.where(on, self.count, 0.0)
         self.weighted = self.active * self.size
@@ -297,6 +297,6 @@ class _System:
         return Solution(time, queue, lam, signal, overflow, window, names, sent, delivered, since, h)
 
     def bound(self, w: Floats, q: Floats, z: State) -> tuple[Floats, Floats, State]:
-        """Keep windows, queue and state where they may be."""
+        """Clip windows, queue and state to their ranges."""
         w = np.minimum(np.maximum(w, 1.0), self.largest)
         return w, np.minimum(np.maximum(q, 0.0), self.limit), self.law.clip(z)

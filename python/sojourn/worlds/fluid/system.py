@@ -1,7 +1,7 @@
 """A scenario in the fluid model's units: its long TCP flows in classes, its constant streams, its one queue.
 
 Flows of a traffic that have the same delays are one class; all start at the mean of their start times, in
-congestion avoidance; an on/off stream sends its mean rate. What the model has no place for is refused.
+congestion avoidance; an on/off stream sends its mean rate. Features that the model lacks are rejected.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def solve_together(settings: Sequence[Setting], halvings: int = 1) -> list[Solut
 
 
 def setting(scenario: Scenario, spec: str) -> Setting:
-    """Return what is integrated for a scenario under an algorithm.
+    """Return the model's equations for a scenario with an algorithm.
 
     Raises
     ------
     InputError
-        If the scenario has what the model does not, or the algorithm has no law.
+        If the model does not cover the scenario, or the algorithm has no law.
     """
     plan = scenario.plan(spec)
     _refuse(scenario, plan)

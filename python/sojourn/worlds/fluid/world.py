@@ -1,4 +1,4 @@
-"""The fluid world: a case goes in, a record and the same metrics as of a simulated run come out.
+"""The fluid world: solves cases and returns records and metrics like those of simulated runs.
 
 Metrics that averages do not determine are None.
 """
@@ -17,7 +17,7 @@ from sojourn.worlds.fluid.columns import columns
 from sojourn.worlds.fluid.mgt import TOLERANCE, Solution
 from sojourn.worlds.fluid.system import Setting, setting
 
-#: Below this mean window time-outs rule, of which the model knows nothing.
+#: Below this mean window, time-outs dominate, which the model does not include.
 FEW_PACKETS = 4.0
 
 
@@ -32,7 +32,7 @@ class Fluid:
         return version()
 
     def supports(self, cases: Sequence[Case]) -> None:
-        """Refuse scenarios and algorithms that the equations do not have."""
+        """Raise ``InputError`` for scenarios and algorithms that the equations do not cover."""
         _settings(cases)
 
     def run(
@@ -47,16 +47,16 @@ class Fluid:
         return Solving(_settings(cases), reduce)
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
-        """Return every metric of a record, None where averages do not determine it."""
+        """Return every metric of a record; None if averages do not determine it."""
         return metrics(record, reduce)
 
     def warnings(self, record: Record) -> list[str]:
-        """Return nothing: the solution, not the record, says what makes it doubtful."""
+        """Return no warnings: they depend on the solution, not on the record."""
         return []
 
 
 class Solving:
-    """Cases that are solved one a `poll`."""
+    """Solves one case per `poll`."""
 
     def __init__(self, settings: Sequence[Setting], reduce: Reduce | None) -> None:
         self._settings, self._reduce = settings, reduce
@@ -71,16 +71,16 @@ class Solving:
         return [(index, Made(data, metrics(Record(data, found.plan), self._reduce), _warnings(solution)))]
 
     def progress(self) -> float:
-        """Return the share of cases that are solved."""
+        """Return the share of solved cases."""
         return self._done / len(self._settings)
 
     def cancel(self) -> None:
-        """Nothing goes on between two calls of `poll`."""
+        """Do nothing: no work is in progress between two calls of `poll`."""
 
 
 @functools.cache
 def version() -> str:
-    """Return a hash of the fluid world's sources: part of the id of its runs."""
+    """Return a hash of the fluid world's sources, which is part of the id of its runs."""
     files = sorted(
         (one for one in resources.files(__package__).iterdir() if one.name.endswith(".py")),
         key=lambda f: f.name,
@@ -93,7 +93,7 @@ def _settings(cases: Sequence[Case]) -> list[Setting]:
 
 
 def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
-    """Return every metric of a record of the fluid world, None where this world does not have it."""
+    """Return every metric of a record of the fluid world; None if this world does not have it."""
     values = {
         name: value if (metric := find(name)) is not None and "fluid" in metric.worlds else None
         for name, value in compute(record).items()

@@ -1,4 +1,4 @@
-"""The real world: the hosts and their packets are real, only the bottleneck between them is ours.
+"""The real world: real hosts and packets; only the bottleneck between them is emulated.
 
-``namespace`` (places for hosts), ``tun`` (their doors), ``gateway`` (the bottleneck; out comes a record).
+``namespace`` isolates hosts, ``tun`` connects them, ``gateway`` is the bottleneck and returns the record.
 """

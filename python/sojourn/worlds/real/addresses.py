@@ -1,7 +1,7 @@
-"""Addresses for a link that must not meet anybody else's: blocks of 198.18.0.0/15, and of a ULA.
+"""Addresses of a shell's link, from ranges that collide with no others: 198.18.0.0/15 and a ULA prefix.
 
-A block's first address is the outside end, its second the inside end. The rest is for shells within:
-each takes a sixteenth of the block around it, so hop after hop knows the way by its longest prefix, without
+A block's first address is the outside end, its second the inside end. The rest is for nested shells: each
+takes a sixteenth of the enclosing block, so that longest-prefix matching routes through all of them without
 translation.
 """
 
@@ -11,10 +11,10 @@ import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Set aside for measuring network equipment (RFC 2544): in no routing table of the Internet.
-WORLD = ipaddress.IPv4Network("198.18.0.0/15")
-#: A unique local prefix (RFC 4193), the letters "sojou"; an IPv4 address stands in its last 32 bits.
-WORLD6 = ipaddress.IPv6Address("fd73:6f6a:6f75::")
+#: Reserved for benchmarks of network devices (RFC 2544), so not routed in the Internet.
+WHOLE = ipaddress.IPv4Network("198.18.0.0/15")
+#: A unique local prefix (RFC 4193), the letters "sojou"; the last 32 bits hold the IPv4 address.
+WHOLE6 = ipaddress.IPv6Address("fd73:6f6a:6f75::")
 SMALLEST = 30
 
 
@@ -37,42 +37,42 @@ class Block:
 
     @property
     def prefix(self) -> str:
-        """All of it."""
+        """The whole block."""
         return str(self.network)
 
     @property
     def prefix6(self) -> str:
-        """All of it, for IPv6."""
+        """The whole block, for IPv6."""
         return f"{self._six(0)}/{96 + self.network.prefixlen}"
 
     @property
     def outside(self) -> str:
-        """The far end."""
+        """The outside end."""
         return str(self.network[1])
 
     @property
     def inside(self) -> str:
-        """The near end."""
+        """The inside end."""
         return str(self.network[2])
 
     @property
     def outside6(self) -> str:
-        """The far end, for IPv6."""
+        """The outside end, for IPv6."""
         return self._six(1)
 
     @property
     def inside6(self) -> str:
-        """The near end, for IPv6."""
+        """The inside end, for IPv6."""
         return self._six(2)
 
     def _six(self, i: int) -> str:
-        return str(WORLD6 + int(self.network[i]))
+        return str(WHOLE6 + int(self.network[i]))
 
 
 def blocks(around: str | None) -> Iterator[Block]:
-    """Yield the blocks that a shell may take, inside that of the shell `around` it (``ADDRESS/LENGTH``)."""
+    """Yield the blocks that a shell may use, inside that of the shell `around` it (``ADDRESS/LENGTH``)."""
     if around is None:
-        parent, length = WORLD, 20
+        parent, length = WHOLE, 20
     else:
         parent = ipaddress.IPv4Network(around, strict=False)
         length = min(parent.prefixlen + 4, SMALLEST)

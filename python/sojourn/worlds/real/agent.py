@@ -1,8 +1,8 @@
-"""``python -m sojourn.worlds.real.agent``: everything that one host does, in its own network namespace.
+"""``python -m sojourn.worlds.real.agent``: generates the traffic of one network namespace.
 
-One line of JSON on stdin says what (see ``jobs.py``); the agent sets the namespace's TCP up, opens sinks
-and servers and answers with a line. A second line has the start time; at the end the results follow.
-When stdin closes it ends, whatever it was doing: nothing outlives the process that started it.
+The agent reads its job from stdin, one line of JSON (see ``jobs.py``), configures the namespace's TCP, opens
+sinks and servers and answers with a line. The next line on stdin is the start time; at the end the agent
+prints its results. It exits when stdin is closed, so it never outlives its parent.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from sojourn.worlds.real.senders import Datagrams, Sender, Sink, raise_limits
 from sojourn.worlds.real.web import Browsers, Server, die_with_parent
 
 PR_SET_TIMERSLACK = 29
-#: How often an agent looks whether it was held up, and what counts as that, ns: a busy host is later by less.
-BEAT, HELD_UP = 20_000_000, 10_000_000
-#: How long after the end what was sent before it may still arrive at sinks that count.
-WAIT_FOR_SERVER = 100
+#: Interval at which an agent checks for stalls, and the lateness that counts as one, ns.
+BEAT, STALL = 20_000_000, 10_000_000
+#: Number of attempts to connect to a starting server.
+SERVER_ATTEMPTS = 100
 
 
 class Agent:
-    """The loads of one host."""
+    """The traffic sources and sinks of one namespace."""
 
     def __init__(self, job: dict[str, Any]) -> None:
         self.job, self.faults = job, list[str]()
@@ -48,7 +48,7 @@ class Agent:
         self.after: dict[str, int] = {}
 
     def run(self, start: int) -> dict[str, Any]:
-        """Do everything from `start` on; return what was counted."""
+        """Run the job, which begins at `start`; return the results."""
         loop = self.loop
         first, last = self.job["window"]
         loop.at(start + first, partial(self._snapshot, "before"))
@@ -73,7 +73,7 @@ class Agent:
 
     def _beat(self, due: int) -> None:
         now = self.loop.now()
-        if now - due > HELD_UP:
+        if now - due > STALL:
             self.standstill += now - due
         self.loop.at(now + BEAT, partial(self._beat, now + BEAT))
 
@@ -126,16 +126,16 @@ class Agent:
         }
 
     def close(self) -> None:
-        """End what would outlive this process."""
+        """Stop the server, which could outlive this process."""
         if self.server is not None:
             self.server.close()
 
 
 def main() -> None:
-    """Serve one run."""
+    """Execute one job."""
     die_with_parent()
     ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the one that started this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     raise_limits()
     agent = Agent(json.loads(sys.stdin.readline()))
@@ -154,7 +154,7 @@ def main() -> None:
 
 def _await(server: Server, port: int) -> None:
 
-    for _ in range(WAIT_FOR_SERVER):
+    for _ in range(SERVER_ATTEMPTS):
         if server.ready(port):
             return
         if server.process.poll() is not None:

@@ -1,8 +1,8 @@
-"""What the gateway and the hosts counted, as the columns of a record.
+"""The counters of the gateway and the hosts as the columns of a record.
 
-The gateway knows the queue and every connection through it; the hosts know when objects came and how often
-their timers expired. What neither knows is `UNKNOWN` there, and null for whoever reads it: cuts of windows,
-and time-outs of nginx's connections or where the kernel is older than 6.7.
+The gateway measures the queue and every connection; the hosts measure when objects complete and how often
+retransmission timers expire. Values that neither measures are `UNKNOWN` (null in data frames): window cuts,
+time-outs of nginx's connections, and all time-outs on kernels older than 6.7.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sojourn.spec.plan import BACKWARD, FORWARD
 from sojourn.worlds.real.counters import over
 from sojourn.worlds.real.testbed import PORT, Layout, Tuple5
 
-#: Counters of a namespace that are worth keeping: what its IP, TCP and UDP saw.
+#: Prefixes of the stored counters of a namespace.
 KEPT = ("Tcp", "Udp", "Ip")
-#: Counters of a connection that add up where it is one of a session's.
+#: Counters that are summed over the connections of a session.
 SUMS = (
     "queue_arrivals",
     "queue_drops",
@@ -41,11 +41,11 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
     Parameters
     ----------
     found : Layout
-        What was run.
+        The layout of the run.
     gateway : mapping
         Its record, with ``ends``: the 5-tuple of each of its flows.
     hosts : mapping
-        What each namespace counted.
+        The results of each namespace.
     """
     rows = _rows(found)
     known = {**found.tuples, **_sessions(hosts)}
@@ -57,7 +57,7 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
                 row[name] += table[name][i]
             row["delay_max_ns"] = max(row["delay_max_ns"], table["delay_max_ns"][i])
     for (number, _), row in rows.items():
-        if "udp_cbr" in found.plan["traffic"][number]["kind"]:  # sizes of datagrams are those on the wire
+        if "udp_cbr" in found.plan["traffic"][number]["kind"]:  # datagrams count with their size on the wire
             row["goodput_bytes"] += row["received_packets"] * (28 + found.overhead)
     _timeouts(found, rows, hosts)
     objects, pages = _transfers(found, hosts)
@@ -96,7 +96,7 @@ def columns(found: Layout, gateway: Mapping[str, Any], hosts: Hosts) -> dict[str
 
 
 def _sockets(found: Layout, hosts: Hosts) -> dict[str, dict[str, int]]:
-    """Return what the kernel says of each endless connection, by traffic and number: ``ftp.0``."""
+    """Return the kernel's counters of each long connection, by traffic and number: ``ftp.0``."""
     every = sorted((tuple(one["flow"]), one) for host in hosts.values() for one in host["tcp"])
     return {
         f"{found.plan['traffic'][traffic]['name']}.{index}": over(one["before"], one["after"])
@@ -117,7 +117,7 @@ def packed(rows: Iterable[Mapping[str, int]], table: str) -> dict[str, bytes]:
 
 
 def _rows(found: Layout) -> Rows:
-    """Return a row for every flow, of web traffic for every session, with nothing counted."""
+    """Return a zeroed row for every flow, and for every session of web traffic."""
     starts = {
         (flow["flow"][0], flow["flow"][1]): flow["start"]
         for job in found.jobs.values()

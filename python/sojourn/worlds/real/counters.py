@@ -1,6 +1,6 @@
-"""What the kernel counts: a socket's TCP_INFO and a namespace's SNMP counters.
+"""The kernel's counters: TCP_INFO of a socket and the SNMP counters of a namespace.
 
-What this kernel does not know is None, never 0.
+A counter that this kernel does not have is None, never 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TCP_INFO = {
     "total_rto": (240, "H"),  # since Linux 6.7
 }
 _LENGTH = 256
-#: How things stand, where the others count.
+#: Fields that hold a current value; the others are counters.
 STATES = ("rtt_us", "ssthresh", "cwnd", "min_rtt_us")
 
 
@@ -32,7 +32,7 @@ Info = Mapping[str, int | None]
 
 
 def tcp_info(connection: socket.socket) -> dict[str, int | None]:
-    """Return counters of a connection since it was opened, and how it stands, as ``ss -ti`` does."""
+    """Return counters since the connection was opened and its current state, as ``ss -ti`` does."""
     data = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LENGTH)
     return {
         name: struct.unpack_from(f"={kind}", data, offset)[0]
@@ -43,7 +43,7 @@ def tcp_info(connection: socket.socket) -> dict[str, int | None]:
 
 
 def over(before: Info | None, after: Info) -> dict[str, int]:
-    """Return what a connection counted between two looks (or since it was opened), and how it stands."""
+    """Return the increments between two snapshots (or since the connection was opened) and the last state."""
     earlier = before or {}
     return {
         name: value if name in STATES else value - (earlier.get(name) or 0)
@@ -53,7 +53,7 @@ def over(before: Info | None, after: Info) -> dict[str, int]:
 
 
 def namespace() -> dict[str, int]:
-    """Return every counter of this network namespace, as ``nstat -a`` names them: ``TcpRetransSegs``."""
+    """Return every counter of this network namespace with the names of ``nstat -a``: ``TcpRetransSegs``."""
     found: dict[str, int] = {}
     for name in ("snmp", "netstat"):
         lines = Path(f"/proc/thread-self/net/{name}").read_text(encoding="ascii").splitlines()
@@ -65,7 +65,7 @@ def namespace() -> dict[str, int]:
 
 
 def difference(later: dict[str, int], earlier: dict[str, int]) -> dict[str, int]:
-    """Return what grew, and by how much."""
+    """Return the increments of the counters that grew."""
     return {
         name: value - earlier.get(name, 0) for name, value in later.items() if value > earlier.get(name, 0)
     }

@@ -1,9 +1,9 @@
-"""Processors are kept awake while packets move: all of them in a virtual machine, else none.
+"""Prevents idle states of the processors of a virtual machine while packets move.
 
-A processor of a virtual machine that falls asleep is lent to others and may come back a tenth of a second
-late. Everybody stands still meanwhile, and the link is idle as if its senders had nothing to send. One that
-is kept busy, by something that gives way to everything else, stays; the sooner that begins, the better. A
-machine's own processors wake within a fraction of a millisecond, and are left to sleep.
+The hypervisor gives an idle virtual processor to other guests and may schedule it again only after a tenth of
+a second. Hosts and gateway stall in that time, and the link is idle although its senders have data. A thread
+of the lowest priority on each processor prevents that; it should start early. Physical processors leave their
+idle states within a fraction of a millisecond, so they are not kept busy.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 @contextlib.contextmanager
-def awake() -> Iterator[None]:
-    """Keep the processors that this process may use awake, where that helps."""
+def prevent_cpu_idle() -> Iterator[None]:
+    """Keep the processors that this process may use busy, if they are virtual and have no quota."""
     is_wanted = is_virtual() and not has_quota()
     kept = _core.IdleGuard(sorted(os.sched_getaffinity(0)) if is_wanted else [])
     try:
@@ -31,13 +31,13 @@ def awake() -> Iterator[None]:
 
 
 def is_virtual(cpuinfo: Path = CPUINFO) -> bool:
-    """Return whether the processors say that they are a virtual machine's; only those of x86 do."""
+    """Return whether the processors are virtual, according to their CPU flags (x86 only)."""
     lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     return any(line.startswith("flags") and "hypervisor" in line.split() for line in lines)
 
 
 def has_quota(own: Path = OWN_GROUPS, groups: Path = GROUPS) -> bool:
-    """Return whether processor time is rationed, as in most containers: idling would use the ration up."""
+    """Return whether a quota limits processor time, as in most containers: a busy loop would use it up."""
     lines = (
         own.read_text(encoding="utf-8").splitlines() if own.exists() else ()
     )  # a kernel may have no groups

@@ -1,10 +1,10 @@
-"""The gateway: real packets between namespaces, through any queue of the registry; out comes a record.
+"""The gateway: forwards real packets between namespaces through a queue and returns a record.
 
-Hosts sit on the left or on the right of a bottleneck. What a left host sends to a right one passes the queue
-``left-right``, what comes back the queue ``right-left``. Each has a link (rate, or a rate that varies, and a
-propagation delay), a limit and an algorithm or scheduler, unchanged from the simulator; each host may have a
-link of its own before and behind it. The packets move in a native thread with real-time priority where
-that is permitted.
+Hosts are on the left or on the right of a bottleneck. Packets from left to right pass the queue
+``left-right``, those in the other direction the queue ``right-left``. Each queue has a link (a constant or
+varying rate and a propagation delay), a limit, and an algorithm or scheduler, the same code as in the
+simulator. Each host may have an access link. A native thread, with real-time priority if permitted, forwards
+the packets.
 
     left, right = Namespace("left"), Namespace("right")
     devices = {
@@ -47,32 +47,32 @@ from sojourn.worlds.real.tun import Tun
 FORWARD, BACKWARD = "left-right", "right-left"
 #: The classes of assured forwarding: code point AFnd is 8 n + 2 d (RFC 2597), its class 3 (n - 1) + d - 1.
 ASSURED = {8 * n + 2 * d: 3 * (n - 1) + d - 1 for n in range(1, 5) for d in range(1, 4)}
-#: Real-time priority of the gateway's thread, where permitted.
+#: Real-time priority of the gateway's thread, if permitted.
 PRIORITY = 50
-#: A packet later than this, 1 in 100 of them, makes a run doubtful, ns.
+#: A 99th percentile of lateness above this causes a warning, ns.
 LATE = 1_000_000
-#: A standstill of more than this share of the window makes a run doubtful.
-STILL = 0.01
+#: Stalls that exceed this share of the window cause a warning.
+STALLED = 0.01
 
 
 @dataclass(frozen=True)
 class Host:
-    """Somebody on one side of the bottleneck.
+    """A host on one side of the bottleneck.
 
     Parameters
     ----------
     name : str
         For messages.
     side : {"left", "right"}
-        Where.
+        Its side of the bottleneck.
     device : Tun
-        Its door; several hosts may share one, with addresses of their own.
+        Its device; several hosts with different addresses may share one.
     addresses : sequence of str
-        ``10.0.0.1``, or prefixes: ``10.0.0.0/24``, ``::/0``. The longest that fits counts.
+        ``10.0.0.1``, or prefixes: ``10.0.0.0/24``, ``::/0``. The longest match counts.
     delay : str
-        Propagation delay between it and the bottleneck, each way: ``10ms``.
+        Propagation delay between it and the bottleneck, per direction: ``10ms``.
     rate : str, optional
-        Rate of that link, each way; none: no limit.
+        Rate of that link, per direction; None: unlimited.
     """
 
     name: str
@@ -90,19 +90,19 @@ class Link:
     Parameters
     ----------
     rate : str
-        ``10Mbit/s``; with `capacity` what algorithms are told.
+        ``10Mbit/s``; with `capacity` the nominal rate for algorithms.
     delay : str
         Propagation delay.
     limit : str
-        Of the queue: ``100p`` or ``120kB``; a ``limit`` in `aqm` wins.
+        Limit of the queue: ``100p`` or ``120kB``; a ``limit`` in `aqm` takes precedence.
     aqm : str
         Spec of an algorithm or scheduler.
     ecn : bool
-        Whether it marks packets that can be marked.
+        Whether the algorithm marks ECN-capable packets.
     capacity : mapping, optional
-        A rate that varies, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
+        A varying rate, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
     loss : float
-        Share of packets lost behind it, at random.
+        Random loss probability behind the queue.
     """
 
     rate: str
@@ -116,22 +116,22 @@ class Link:
 
 @dataclass(frozen=True)
 class Match:
-    """Which packets are a traffic; the first that fits counts. Packets that none fits: ``other``.
+    """A rule that assigns packets to a traffic; the first match counts. Without a match: ``other``.
 
     Parameters
     ----------
     name : str
-        As in a scenario: metrics are called ``NAME.goodput_bps``.
+        The traffic's name, as in a scenario: metrics are called ``NAME.goodput_bps``.
     kind : str
-        The plan's word: ``tcp`` (endless), ``tcp_short``, ``web``, ``udp_cbr``, ...; also the protocol.
+        Kind in the plan: ``tcp`` (long flows), ``tcp_short``, ``web``, ``udp_cbr``, ...; sets the protocol.
     ports : sequence of (int, int)
-        First and last port of either end; empty: any.
+        Ranges of ports of either end; empty: any.
     addresses : sequence of str
         Prefixes of the address of either end; empty: any.
     class_ : int, optional
-        The traffic class of its packets, for RIO and BIO; None: that of their DSCP.
+        The traffic class of its packets, for RIO and BIO; None: from their DSCP.
     reverse : bool
-        Whether its data goes from right to left.
+        Whether its data flows from right to left.
     """
 
     name: str
@@ -149,7 +149,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Live:
-    """How a running gateway stands: counters since the start, of the forward and the backward queue."""
+    """State of a running gateway: counters of the forward and the backward queue since the start."""
 
     seconds: float
     queues: Sequence[Mapping[str, float]]
@@ -160,7 +160,7 @@ class Live:
 
 @dataclass
 class Gateway:
-    """A gateway that runs from its making until ``finish`` or the end of the ``with`` block.
+    """A gateway that runs from construction to ``finish`` or the end of the ``with`` block.
 
     Parameters
     ----------
@@ -169,34 +169,34 @@ class Gateway:
     forward, backward : Link
         The bottleneck from left to right, and from right to left.
     traffic : sequence of Match
-        What traffic is called.
+        The rules that assign packets to traffic.
     duration : str, optional
         When the record ends; None: at ``finish``.
     warmup : str
         When statistics start.
     interval : str, optional
-        Distance of samples; None: no series.
+        Sampling interval; None: no series.
     seed : int
-        Of the algorithms' random numbers.
+        Seed of the algorithms' random numbers.
     measured : str, optional
-        The queue that metrics are about; None: the one that carried more bytes.
+        The measured queue; None: the one that carried more bytes.
     overhead : int
-        Bytes added to the length of each packet: the frame around it (14 for Ethernet as Linux counts).
+        Bytes of framing added to the length of each packet (14 for Ethernet, as Linux counts).
     mean_packet : int
-        Size on the wire that algorithms count in.
+        Mean packet size on the wire, for algorithms.
     classes : mapping of int to int
-        Traffic class of each DiffServ code point that has one; the others have class 0.
+        Traffic class of DiffServ code points; the others have class 0.
     conventions : str
-        Whose defaults algorithms have: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
+        Set of defaults of algorithms: ``default``, ``ns2``, ``ns2-2001``, ``linux``.
     priority : int
-        Real-time priority, taken where it is permitted; 0: none.
+        Real-time priority, if permitted; 0: none.
     names : (str, str)
-        Of the sides: the queues are called ``left-right`` and ``right-left``.
+        Names of the sides: the queues are called ``left-right`` and ``right-left``.
 
     Raises
     ------
     InputError
-        For anything that cannot be, before a packet moves.
+        For an invalid parameter, before a packet is forwarded.
     """
 
     hosts: Sequence[Host]
@@ -233,7 +233,7 @@ class Gateway:
         self.stop()
 
     def live(self) -> Live | None:
-        """Return how it stands; None once it was finished."""
+        """Return the current state; None after ``finish``."""
         now = self._core.live()
         if now is None:
             return None
@@ -241,19 +241,19 @@ class Gateway:
 
     @property
     def finished(self) -> bool:
-        """Whether its duration is over, or it was stopped."""
+        """Whether its duration has elapsed, or it was stopped."""
         return self._core.finished
 
     def stop(self) -> None:
-        """Let it end now."""
+        """Stop forwarding."""
         self._core.stop()
 
     def finish(self) -> Record:
-        """Wait for the end and return the record; without a duration, end now.
+        """Wait for the end and return the record; without a duration, stop now.
 
-        Its ``data`` has what a simulation's has, and ``lateness`` (a histogram of how late packets were
-        written: ``edges_ns``, ``counts``), ``standstill_ns`` (for how long in the window the gateway was kept
-        from running, by more than a millisecond each time), ``tally`` (packets outside the queues) and
+        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of how late packets were
+        written: ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway
+        could not run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
         ``kernel_drops`` (by device).
 
         Raises
@@ -278,7 +278,7 @@ class Gateway:
 
     @property
     def record_plan(self) -> dict[str, Any]:
-        """What a record must know of the plan: names and kinds of the traffic."""
+        """The part of a plan that a record needs: names and kinds of the traffic."""
         return {
             "traffic": [
                 {"name": one.name, "kind": {one.kind: {}}, "reverse": one.reverse} for one in self._names
@@ -289,7 +289,7 @@ class Gateway:
         left, right = self.names
         queues = (f"{left}-{right}", f"{right}-{left}")
         if self.measured not in (None, *queues):
-            raise InputError("measured", f"= {self.measured!r} is no queue", ", ".join(queues))
+            raise InputError("measured", f"= {self.measured!r} is not a queue", ", ".join(queues))
         return {
             "duration": None if self.duration is None else _read("span", self.duration, "duration"),
             "warmup": _read("span", self.warmup, "warmup"),
@@ -350,37 +350,37 @@ def _link(link: Link, start: str, end: str) -> dict[str, Any]:
 
 
 def lateness(record: Record, share: float = 0.99) -> float | None:
-    """Return by how many seconds the packets were late, at most, apart from 1 - `share` of them.
+    """Return the `share` quantile of the packets' lateness in seconds.
 
-    None if none was written, or the record is of another world.
+    None if no packet was written, or the record is from another world.
     """
     found = record.lateness
     value = percentile(found["edge"].to_list(), found["count"].to_list(), share)
     return None if value is None else value / 1e9
 
 
-def standstill(who: str, time: int, record: Record) -> list[str]:
-    """Return a doubt if somebody was kept from running for so long, ns, of a record's window."""
+def stall_warning(subject: str, time: int, record: Record) -> list[str]:
+    """Return a warning if `subject` could not run for `time` (ns), more than `STALLED` of the window."""
     start, end = record.window
     share = time / 1e9 / (end - start) if end > start else 0.0
-    if share <= STILL:
+    if share <= STALLED:
         return []
     return [
-        f"the machine stalled: {who} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
-        "the link may have been idle for that; run it again, or on a machine that nobody else uses"
+        f"the machine stalled: {subject} could not run for {time / 1e6:.0f} ms of {end - start:.3g} s, and "
+        "the link may have been idle in that time; repeat the run, if possible on an idle machine"
     ]
 
 
-def doubts(record: Record) -> list[str]:
-    """Return why the figures of a record of the real world may not mean what they seem to."""
+def run_warnings(record: Record) -> list[str]:
+    """Return reasons to doubt the results of a record of the real world."""
     found = []
     late = lateness(record)
     if late is not None and late * 1e9 > LATE:
         found.append(
             f"the host could not keep up: 1 packet in 100 was more than {late * 1e3:.1f} ms late; "
-            "take a lower rate, or an idle machine"
+            "use a lower rate, or an idle machine"
         )
-    found += standstill("the gateway", record.data["standstill_ns"], record)
+    found += stall_warning("the gateway", record.data["standstill_ns"], record)
     lost = {name: count for name, count in record.data.get("kernel_drops", {}).items() if count}
     for name, count in lost.items():
         found.append(f"{name}: the kernel dropped {count} packets before the gateway could read them")

@@ -1,7 +1,7 @@
-"""Hosts as network namespaces, each with a process that does what its hosts do.
+"""Hosts as network namespaces, each with an agent process that generates the traffic of its hosts.
 
-A namespace has a device of its own whose other end is the gateway's; there is no kernel queue between. All
-is gone with this process, however it ends (`namespace`).
+A namespace has a device whose other end is the gateway's, without a kernel queue between. The kernel removes
+all of it when this process ends, however it ends (`namespace`).
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from sojourn.worlds.real.namespace import Namespace
 from sojourn.worlds.real.testbed import Layout
 from sojourn.worlds.real.tun import Tun, open_tun
 
-#: The device in every namespace.
+#: Name of the device in every namespace.
 DEVICE = "eth0"
-#: Where programs are that users' paths may lack.
+#: Directories that may be missing in a user's PATH.
 NGINX_PATHS = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
 
 
 def missing(*, web: bool = False) -> str:
-    """Return what keeps this machine from being a testbed, or nothing."""
+    """Return the requirement of a testbed that this machine lacks, or an empty text."""
     problem = namespace.missing()
     if not problem and web and nginx() is None:
-        problem = "the program nginx is not there (Debian: nginx-light)"
+        problem = "the program nginx is not installed (Debian: nginx-light)"
     if not problem and not namespace.is_privileged():
         problem = "they need root; put 'unshare --map-root-user --net' before the command"
     return problem
 
 
 def nginx() -> str | None:
-    """Return where nginx is."""
+    """Return the path of nginx, or None."""
     return shutil.which("nginx", path=NGINX_PATHS)
 
 
 def require(*, web: bool = False) -> None:
-    """Refuse to go on where there can be no testbed.
+    """Check that this machine can be a testbed.
 
     Raises
     ------
     InputError
-        With what is missing.
+        With the missing requirement.
     """
     problem = missing(web=web)
     if problem:
@@ -60,12 +60,12 @@ class Network:
     Parameters
     ----------
     layout : Layout
-        Hosts and their jobs.
+        The hosts and their jobs.
 
     Attributes
     ----------
     hosts : list of Host
-        Every host, as the gateway knows it.
+        Every host, as the gateway's parameter.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -79,9 +79,9 @@ class Network:
             for name in self.layout.jobs:
                 self._add(name)
             for name, agent in self._agents.items():
-                _say(agent, {**self.layout.jobs[name], "program": nginx()})
+                _send(agent, {**self.layout.jobs[name], "program": nginx()})
             for agent in self._agents.values():
-                _hear(agent)
+                _receive(agent)
         except BaseException:
             self.__exit__()
             raise
@@ -91,7 +91,7 @@ class Network:
         self._stack.close()
 
     def _add(self, name: tuple[str, int]) -> None:
-        """Make one namespace; segments leave it singly, as they are counted."""
+        """Create one namespace; segments leave it one by one (no GSO), so that each is counted."""
         place = Namespace("".join(map(str, name)))
         self._stack.callback(place.close)
         mine = [one for one in self.layout.hosts if one.namespace == name]
@@ -106,13 +106,13 @@ class Network:
         self._agents[name] = agent
 
     def start(self, when: int) -> None:
-        """Let all loads begin at `when` (ns of the monotonic clock)."""
+        """Start all traffic at `when` (ns of the monotonic clock)."""
         for agent in self._agents.values():
-            _say(agent, when)
+            _send(agent, when)
 
     def results(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Wait for the end; return what each namespace counted."""
-        return {name: json.loads(_hear(agent)) for name, agent in self._agents.items()}
+        """Wait for the end; return the results of each namespace."""
+        return {name: json.loads(_receive(agent)) for name, agent in self._agents.items()}
 
 
 def _host(one: Any, device: Tun) -> Host:
@@ -120,7 +120,7 @@ def _host(one: Any, device: Tun) -> Host:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Close its input, at which it ends by itself; do not wait for long."""
+    """Close its stdin, at which it exits; kill it if it does not do so in time."""
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(OSError):
@@ -133,7 +133,7 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.stdout.close()
 
 
-def _say(agent: subprocess.Popen[str], what: Any) -> None:
+def _send(agent: subprocess.Popen[str], what: Any) -> None:
     assert agent.stdin is not None
     try:
         agent.stdin.write(json.dumps(what) + "\n")
@@ -142,7 +142,7 @@ def _say(agent: subprocess.Popen[str], what: Any) -> None:
         raise RunFailed("a host ended early") from None
 
 
-def _hear(agent: subprocess.Popen[str]) -> str:
+def _receive(agent: subprocess.Popen[str]) -> str:
     assert agent.stdout is not None
     line = agent.stdout.readline()
     if not line:

@@ -1,7 +1,7 @@
-"""What each namespace of a testbed does: the JSON of ``agent.py``, one job a namespace.
+"""The jobs of the namespaces of a testbed, one per namespace, in the JSON that ``agent.py`` reads.
 
-Only what real hosts can do is taken (`possible`). Starts, sizes and gaps are drawn here, by the seed, so that
-every algorithm meets the same.
+``support.check`` rejects what real hosts cannot run. Starts, sizes and gaps are drawn here from the seed, so
+that every algorithm gets the same traffic.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import count as counted
 from typing import Any
 
 from sojourn.spec.scenario import Scenario
-from sojourn.worlds.real import random_streams as draws
+from sojourn.worlds.real import random_streams
 from sojourn.worlds.real.kernel import VARIANTS, tcps
 from sojourn.worlds.real.support import check
 from sojourn.worlds.real.testbed import LEFT, PORT, RIGHT, SOURCE, Host, Layout
 
-#: Open files of a server.
+#: Limit of open files of a server.
 FILES = 20000
 
 
@@ -26,7 +26,7 @@ def layout(scenario: Scenario, spec: str, seed: int) -> Layout:
     Raises
     ------
     InputError
-        If real hosts cannot do what it says.
+        If real hosts cannot run the scenario.
     """
     check(scenario)
     found = Layout(scenario, spec, seed)
@@ -35,7 +35,7 @@ def layout(scenario: Scenario, spec: str, seed: int) -> Layout:
 
 
 class _Builder:
-    """Fills a testbed: hosts as they are met, one job a namespace."""
+    """Fills a testbed: creates hosts on first use, and one job per namespace."""
 
     def __init__(self, found: Layout) -> None:
         self.found, self.plan, self.dumbbell = found, found.plan, found.dumbbell
@@ -43,7 +43,7 @@ class _Builder:
         self.numbers = {LEFT: counted(), RIGHT: counted()}
 
     def build(self) -> None:
-        """Add every traffic."""
+        """Add the hosts and jobs of every traffic."""
         for i, one in enumerate(self.plan["traffic"]):
             ((kind, what),) = one["kind"].items()
             {"tcp": self.endless, "tcp_short": self.short, "udp_cbr": self.stream, "web": self.web}[kind](
@@ -53,7 +53,7 @@ class _Builder:
     # Hosts.
 
     def host(self, side: str, group: str, number: int, links: dict[str, Any]) -> Host:
-        """Return a host of a group, made when first met."""
+        """Return a host of a group; create it on first use."""
         key = (side, group, number)
         if key not in self.known:
             delays = links["delays"]
@@ -64,7 +64,7 @@ class _Builder:
         return self.known[key]
 
     def clients(self, one: dict[str, Any]) -> tuple[dict[str, Any], str, int]:
-        """Return the links of a traffic's client side, the group of its hosts, and how many there are."""
+        """Return the access links of a traffic's clients, the group of its hosts, and their number."""
         links = one["access"] or self.dumbbell["access"]
         shared = not one["access"] and links["nodes"] is not None and links["nodes"] != "flow"
         return links, "" if shared else one["name"], links["nodes"] if shared else self._own(links, one)
@@ -75,12 +75,12 @@ class _Builder:
         return one["count"] if nodes in (None, "flow") else int(nodes)
 
     def servers(self, one: dict[str, Any]) -> int:
-        """Return how many hosts the server side has for a traffic."""
+        """Return the number of server-side hosts of a traffic."""
         nodes = self.dumbbell["server"]["nodes"]
         return one["count"] if nodes == "flow" else int(nodes or 1)
 
     def pair(self, one: dict[str, Any], index: int) -> tuple[Host, Host]:
-        """Return where flow `index` of a traffic starts and ends."""
+        """Return source and destination of flow `index` of a traffic."""
         links, group, hosts = self.clients(one)
         client = self.host(LEFT, group, index % hosts, links)
         server = self.host(RIGHT, "", index % self.servers(one), self.dumbbell["server"])
@@ -89,7 +89,7 @@ class _Builder:
     # Jobs.
 
     def job(self, host: Host) -> dict[str, Any]:
-        """Return what the host's namespace does."""
+        """Return the job of the host's namespace."""
         found = self.found
         fresh = {
             "sysctl": self.sysctl(),
@@ -105,7 +105,7 @@ class _Builder:
         return found.jobs.setdefault(host.namespace, fresh)
 
     def sysctl(self) -> dict[str, object]:
-        """Return the settings of TCP in every namespace."""
+        """Return the TCP sysctls of every namespace."""
         options = [one["options"] for one in tcps(self.plan)]
         first: dict[str, Any] = options[0] if options else {"variant": "reno", "ecn": False}
         return {
@@ -113,13 +113,13 @@ class _Builder:
             "net.ipv4.tcp_timestamps": int(self.found.timestamps),
             "net.ipv4.tcp_sack": int(VARIANTS[first["variant"]][1]),
             "net.ipv4.tcp_ecn": int(_on(first["ecn"])),
-            "net.ipv4.tcp_ecn_fallback": 0,  # a lost SYN, which no queue can mark, says nothing about ECN
+            "net.ipv4.tcp_ecn_fallback": 0,  # the loss of a SYN must not disable ECN
             "net.ipv4.tcp_tw_reuse": 1,
             "net.ipv4.ip_local_port_range": "1024 19999",
         }
 
     def sink(self, host: Host, protocol: str, number: int) -> list[Any]:
-        """Open a sink at a host; return its address."""
+        """Add a sink to a host; return its address."""
         sinks = self.job(host)["sinks"]
         if [protocol, PORT + number] not in sinks:
             sinks.append([protocol, PORT + number])
@@ -131,13 +131,13 @@ class _Builder:
         for index in range(one["count"]):
             stagger = one["stagger"]
             if stagger and index and index % stagger["by"] == 0:
-                rng = draws.stream(self.found.seed, one["name"], index, "stagger")
-                step += draws.value(stagger["every"], rng)
-            rng = draws.stream(self.found.seed, one["name"], index, "start")
-            yield round(step + draws.value(one["start"], rng))
+                rng = random_streams.stream(self.found.seed, one["name"], index, "stagger")
+                step += random_streams.draw(stagger["every"], rng)
+            rng = random_streams.stream(self.found.seed, one["name"], index, "start")
+            yield round(step + random_streams.draw(one["start"], rng))
 
     def connection(self, number: int, one: dict[str, Any], index: int, tcp: dict[str, Any]) -> dict[str, Any]:
-        """Return one TCP flow, with its sink opened and its 5-tuple known."""
+        """Return one TCP flow; add its sink and its 5-tuple."""
         source, target = self.pair(one, index)
         start = [source.address, SOURCE + index % 40000]
         end = self.sink(target, "tcp", number)
@@ -158,25 +158,25 @@ class _Builder:
         self.job(host)[kind].append(flow)
 
     def endless(self, number: int, one: dict[str, Any], tcp: dict[str, Any]) -> None:
-        """Add connections with endless data."""
+        """Add connections with unlimited data."""
         for index, start in enumerate(self.starts(one)):
             self._add({**self.connection(number, one, index, tcp), "start": start}, "tcp")
 
     def short(self, number: int, one: dict[str, Any], what: dict[str, Any]) -> None:
         """Add flows that arrive as a Poisson process."""
         seed, name = self.found.seed, one["name"]
-        time = draws.value(one["start"], draws.stream(seed, name, "start"))
+        time = random_streams.draw(one["start"], random_streams.stream(seed, name, "start"))
         last = min(self.plan["duration"], one["stop"] or self.plan["duration"])
         for index in counted():
-            rng = draws.stream(seed, name, index, "flow")
-            time += draws.value({"exponential": 1e9 / what["arrivals"]}, rng)
+            rng = random_streams.stream(seed, name, index, "flow")
+            time += random_streams.draw({"exponential": 1e9 / what["arrivals"]}, rng)
             if time >= last:
                 return
             flow = {**self.connection(number, one, index, what["tcp"]), "start": round(time), "stop": None}
             if what.get("size") is not None:
-                flow["bytes"] = max(1, round(draws.value(what["size"], rng)))
+                flow["bytes"] = max(1, round(random_streams.draw(what["size"], rng)))
             else:
-                flow["lifetime"] = round(draws.value(what["lifetime"], rng))
+                flow["lifetime"] = round(random_streams.draw(what["lifetime"], rng))
                 flow["stop"] = flow["start"] + flow["lifetime"]
             self._add(flow, "tcp")
 
@@ -202,7 +202,7 @@ class _Builder:
             self._add(flow, "udp")
 
     def web(self, number: int, one: dict[str, Any], what: dict[str, Any]) -> None:
-        """Add sessions: servers at the sending side, people at the other."""
+        """Add web sessions: servers at the sending side, clients at the other."""
         links, group, hosts = self.clients(one)
         left = [self.host(LEFT, group, j, links) for j in range(hosts)]
         right = [self.host(RIGHT, "", j, self.dumbbell["server"]) for j in range(self.servers(one))]
@@ -225,7 +225,7 @@ class _Builder:
             "stop": one["stop"],
         }
         for index, start in enumerate(self.starts(one)):
-            rng = draws.stream(self.found.seed, one["name"], index, "client")
+            rng = random_streams.stream(self.found.seed, one["name"], index, "client")
             host = people[rng.randrange(len(people))]
             mine = self.job(host)["web"]
             if not mine or mine[-1]["traffic"] != number:

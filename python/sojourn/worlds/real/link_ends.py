@@ -1,7 +1,7 @@
-"""The two ends of a shell's link: a device inside a new namespace, and one outside; and what lies beyond.
+"""The two ends of a shell's link: a device in a new namespace, one outside of it, and the outside's routing.
 
-Outside is the namespace that we were started in, if we may make a device there. An ordinary user may not:
-then outside is a second new namespace, where only what we start ourselves can be reached.
+Outside is the namespace of this process if it may create a device there. An ordinary user may not: then
+outside is a second new namespace, in which only programs that this process starts can be reached.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ INSIDE = "sojourn"
 
 @dataclass(frozen=True)
 class LinkEnds:
-    """A place with one way out.
+    """A namespace with one uplink.
 
     Attributes
     ----------
@@ -34,9 +34,9 @@ class LinkEnds:
     block : Block
         Their addresses.
     is_host : bool
-        Whether outside is where we were started.
+        Whether outside is the namespace in which this process was started.
     limits : list of str
-        What cannot be reached from inside, and what would cure it.
+        What cannot be reached from inside, and how to change that.
     """
 
     inside: Namespace
@@ -49,7 +49,7 @@ class LinkEnds:
     translator: subprocess.Popen[bytes] | None = None
 
     def close(self) -> None:
-        """Let go of it all; what nobody holds any more vanishes."""
+        """Close everything; the kernel removes namespaces and devices without users."""
         if self.translator is not None:
             self.translator.kill()
             self.translator.communicate()
@@ -60,12 +60,12 @@ class LinkEnds:
 
 
 def connect(mtu: int = 1500) -> LinkEnds:
-    """Make the namespaces and their devices; this process must not have a second thread yet.
+    """Create the namespaces and their devices; this process must not have a second thread yet.
 
     Raises
     ------
     InputError
-        If the kernel does not allow it; says what is missing.
+        If the kernel does not allow it; with the missing requirement.
     """
     check()
     is_host = is_privileged()
@@ -85,7 +85,7 @@ def connect(mtu: int = 1500) -> LinkEnds:
     if has_six:
         inside.ip(f"route add ::/0 dev {INSIDE}")
         inside.sysctl("net.ipv6.conf.all.forwarding", 1)
-    inside.sysctl("net.ipv4.ip_forward", 1)  # for shells within
+    inside.sysctl("net.ipv4.ip_forward", 1)  # for nested shells
     inside.sysctl("net.ipv4.ping_group_range", "0 2147483647" if is_host else "0 0")
     translator = _translate(outside, block) if is_host else None
     limits = _limits(outside, is_host, translator is not None)
@@ -99,12 +99,12 @@ def _address(tun: Tun, four: str, six: list[str]) -> None:
 
 
 def _take_block(outside: Namespace, far: Tun) -> Block:
-    """Route the first free block to the device; adding a route twice fails, so nobody else has it."""
+    """Route the first free block to the device; adding a route twice fails, so no other shell has it."""
     around = None
     for link in json.loads(outside.run(["ip", "-json", "-4", "addr", "show"]).stdout):
         if link.get("ifname") == INSIDE:
             around = next(f"{one['local']}/{one['prefixlen']}" for one in link["addr_info"])
-    last = "there is no room for a shell within this one"
+    last = "there is no room for a shell inside this one"
     for block in blocks(around):
         try:
             outside.ip(f"route add {block.prefix} dev {far.name}")
@@ -118,7 +118,7 @@ def _take_block(outside: Namespace, far: Tun) -> Block:
 
 
 def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | None:
-    """Let what comes from inside go out under the host's address; the kernel undoes it when we are gone."""
+    """Translate addresses from inside to the host's; the kernel removes the rule when the process ends."""
     if shutil.which("nft") is None or not _forwards(outside):
         return None
     name = "sojourn_" + block.outside.replace(".", "_")
@@ -126,7 +126,7 @@ def _translate(outside: Namespace, block: Block) -> subprocess.Popen[bytes] | No
         f"table ip {name} {{ flags owner; chain out {{ type nat hook postrouting priority srcnat; "
         f"ip saddr {block.prefix} ip daddr != {block.prefix} masquerade; }}; }}\n"
     )
-    # A table with an owner vanishes with the process that made it (Linux 5.12).
+    # The kernel removes a table with an owner when the owning process ends (Linux 5.12).
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = outside.popen(["nft", "-i"], stdin=subprocess.PIPE, start_new_session=True, **silent)
     assert process.stdin is not None
@@ -140,18 +140,18 @@ def _forwards(outside: Namespace) -> bool:
 
 
 def _limits(outside: Namespace, is_host: bool, is_translated: bool) -> list[str]:
-    """Return what cannot be reached, and what would cure it."""
+    """Return what cannot be reached, and how to change that."""
     if not is_host:
         return [
             "only the outside end of the link can be reached, and what --peer starts there: "
             "devices on the host itself need root"
         ]
     if any(link["ifname"] == INSIDE for link in json.loads(outside.run(["ip", "-json", "link"]).stdout)):
-        return []  # within another shell, which says it
+        return []  # inside another shell, which has printed its limits
     if is_translated:
         return []
     cures = [] if _forwards(outside) else ["sysctl -w net.ipv4.ip_forward=1"]
-    cures += [] if shutil.which("nft") else ["the program nft (Debian: nftables)"]
+    cures += [] if shutil.which("nft") else ["installing nft (Debian: nftables)"]
     return [
         f"only this host can be reached, not what lies beyond it; for that it takes {' and '.join(cures)}"
     ]

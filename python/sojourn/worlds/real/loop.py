@@ -1,7 +1,7 @@
-"""Timers and sockets in one thread: what every load runs on.
+"""An event loop with timers and sockets in one thread; all traffic generators run on it.
 
-Times are nanoseconds of the machine's monotonic clock, which all namespaces share. ``epoll`` alone would
-round waits up to a millisecond; ``select`` on its descriptor does not.
+Times are nanoseconds of the monotonic clock, which all namespaces share. ``epoll`` would round timeouts up to
+a millisecond; ``select`` on its descriptor does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ READ, WRITE = select.EPOLLIN, select.EPOLLOUT
 
 
 class Loop:
-    """Calls what is due and what is ready, until told to stop."""
+    """Calls expired timers and ready sockets until `stop`."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -27,11 +27,11 @@ class Loop:
         self._running = False
 
     def at(self, when: int, call: Callable[[], None]) -> None:
-        """Call once, no earlier than `when`; calls of one moment in their order."""
+        """Call once, no earlier than `when`; calls with equal times run in the order of registration."""
         heapq.heappush(self._due, (when, next(self._number), call))
 
     def watch(self, descriptor: int, events: int, call: Ready) -> None:
-        """Call with the events whenever any of `events` stands; again: with others from now on."""
+        """Call with the pending events while any of `events` is pending; a second call replaces `events`."""
         if descriptor in self._ready:
             self._epoll.modify(descriptor, events)
         else:
@@ -39,7 +39,7 @@ class Loop:
         self._ready[descriptor] = call
 
     def forget(self, descriptor: int) -> None:
-        """Watch no longer."""
+        """Stop watching a descriptor."""
         if self._ready.pop(descriptor, None) is not None:
             self._epoll.unregister(descriptor)
 
@@ -49,11 +49,11 @@ class Loop:
         return time.monotonic_ns()
 
     def stop(self) -> None:
-        """Return from `run` after what is due now."""
+        """Return from `run` after the timers that have expired."""
         self._running = False
 
     def run(self) -> None:
-        """Go on until `stop`; calls that are due when it begins come before anything that is ready."""
+        """Run until `stop`; timers that have expired at the start run before ready sockets."""
         self._running = True
         epoll = self._epoll
         while True:

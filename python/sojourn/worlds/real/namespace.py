@@ -1,10 +1,10 @@
-"""Network namespaces without names: each is held by an open file of this process, and dies with it.
+"""Unnamed network namespaces: an open file of this process keeps each alive.
 
 Nothing is written to ``/run/netns``, so nothing has to be cleaned up: when the process ends, however it ends,
-the kernel closes the file, and a namespace that nobody is in any more vanishes with its devices and routes.
+the kernel closes the file and removes a namespace without processes, with its devices and routes.
 
-A thread enters a namespace and never comes back: what must happen inside happens in a thread of its own
-(``within``) or in a child (``popen``).
+A thread cannot return from a namespace, so code that must run inside gets its own thread (``within``) or
+process (``popen``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def call(name: str, *arguments: int) -> None:
 
 
 def is_privileged() -> bool:
-    """Tell whether this process may make namespaces and devices in its own network namespace."""
+    """Return whether this process may create namespaces, and devices in its own network namespace."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     line = next((line for line in status.splitlines() if line.startswith("CapEff:")), "CapEff: 0")
     bits = int(line.split()[1], 16)
@@ -57,7 +57,7 @@ def become_root_of_own() -> None:
     Raises
     ------
     InputError
-        If the kernel does not allow it; says what would.
+        If the kernel does not allow it; with a remedy.
     """
     uid, gid = os.getuid(), os.getgid()
     try:
@@ -66,11 +66,11 @@ def become_root_of_own() -> None:
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1", encoding="ascii")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1", encoding="ascii")
     except OSError as error:
-        raise InputError("namespaces", f"cannot be made: {error}", _cure(error)) from None
+        raise InputError("namespaces", f"cannot be created: {error}", _remedy(error)) from None
 
 
-def _cure(error: OSError) -> str:
-    """Return what would let us make namespaces here."""
+def _remedy(error: OSError) -> str:
+    """Return what would allow this process to create namespaces."""
     if error.errno == errno.ENOSPC:
         return "root, or more user namespaces: sudo sysctl -w user.max_user_namespaces=10000"
     if os.getuid() == 0:
@@ -86,20 +86,20 @@ def _cure(error: OSError) -> str:
             continue
         if value != wanted:
             return f"root, or user namespaces: sudo sysctl -w {name}={wanted}"
-    return "root, or a kernel that lets users make user namespaces"
+    return "root, or a kernel that allows unprivileged user namespaces"
 
 
 def missing() -> str:
-    """Return what keeps real packets from working here, or an empty text.
+    """Return the requirement of real packets that this machine lacks, or an empty text.
 
-    Looks, and makes nothing: whether a user namespace is granted shows only when one is asked for.
+    Nothing is created: whether the kernel grants a user namespace shows only when one is requested.
     """
     if not Path("/proc/self/ns/net").exists():
         return "this kernel has no network namespaces"
     if not Path("/dev/net/tun").exists():
         return "there is no /dev/net/tun (sudo modprobe tun)"
     if shutil.which("ip") is None:
-        return "the program ip is not there (Debian: iproute2)"
+        return "the program ip is not installed (Debian: iproute2)"
     return ""
 
 
@@ -118,7 +118,7 @@ class Namespace:
     name : str
         For messages.
     fd : int, optional
-        An open namespace (``/proc/PID/ns/net``); a new one is made if None.
+        An open namespace (``/proc/PID/ns/net``); a new one is created if None.
     """
 
     def __init__(self, name: str, fd: int | None = None) -> None:
@@ -133,11 +133,11 @@ class Namespace:
         return cls("host", os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC))
 
     def enter(self) -> None:
-        """Let the calling thread enter; there is no way back."""
+        """Move the calling thread into the namespace; it cannot return."""
         call("setns", self.fd, CLONE_NEWNET)
 
     def within(self, action: Callable[[], T]) -> T:
-        """Return what `action` returns inside, in a thread of its own (sockets and devices stay usable)."""
+        """Return the result of `action` inside, in a new thread (its sockets and devices stay usable)."""
 
         def inside() -> T:
             self.enter()
@@ -146,7 +146,7 @@ class Namespace:
         return _in_thread(inside)
 
     def popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Start `command` inside (`options`: of ``subprocess.Popen``); it is killed when this process is."""
+        """Start `command` inside (`options`: of ``subprocess.Popen``); killed when this process ends."""
 
         def prepare() -> None:
             self.enter()
@@ -162,19 +162,19 @@ class Namespace:
         Raises
         ------
         RunFailed
-            If it fails; has what it said.
+            If it fails; with its output.
         """
         text = options.pop("input", None)
         pipe = subprocess.PIPE
         options = {"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options}
         with self.popen(command, **options) as process:
-            out, said = process.communicate(text)
+            out, errors = process.communicate(text)
         if process.returncode != 0:
-            raise RunFailed(f"{self.name}: {' '.join(command)}: {(said or out or '').strip()}")
-        return subprocess.CompletedProcess(list(command), process.returncode, out, said)
+            raise RunFailed(f"{self.name}: {' '.join(command)}: {(errors or out or '').strip()}")
+        return subprocess.CompletedProcess(list(command), process.returncode, out, errors)
 
     def ip(self, *lines: str) -> None:
-        """Give ``ip`` commands, one a line: ``addr add 10.0.0.1/24 dev left``."""
+        """Run ``ip`` commands, one per line: ``addr add 10.0.0.1/24 dev left``."""
         self.run(["ip", "-batch", "-"], input="\n".join(lines) + "\n")
 
     def sysctl(self, name: str, value: object) -> None:
@@ -183,13 +183,13 @@ class Namespace:
         self.within(lambda: path.write_text(f"{value}\n", encoding="ascii"))
 
     def read(self, path: str) -> str:
-        """Return a file as it looks inside (``/proc/net/snmp``)."""
+        """Return the content of a file inside the namespace (``/proc/net/snmp``)."""
         return self.within(
             lambda: Path(path.replace("/proc/net", "/proc/thread-self/net")).read_text("ascii")
         )
 
     def close(self) -> None:
-        """Let go; the namespace vanishes when nobody is in it any more."""
+        """Close the file; the kernel removes the namespace when no process is left in it."""
         os.close(self.fd)
 
 
@@ -199,14 +199,14 @@ def _new() -> int:
 
 
 def _in_thread(action: Callable[[], T]) -> T:
-    """Return what `action` returns, or raise what it raises, in a thread of its own."""
+    """Run `action` in a new thread; return its result or raise its exception."""
     found: list[T] = []
     failed: list[BaseException] = []
 
     def body() -> None:
         try:
             found.append(action())
-        except BaseException as error:  # noqa: BLE001 - raised again where it was asked for
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
             failed.append(error)
 
     thread = threading.Thread(target=body)

@@ -1,8 +1,8 @@
-"""A command in a network namespace, from which nothing can be left behind.
+"""A command in a network namespace that leaves no processes behind.
 
-The command runs under an init process in a process namespace of its own. When the command ends, init ends,
-and the kernel kills whoever else is in there; when we are killed, the kernel kills init, and so them all.
-Nothing needs to be found and cleaned up later.
+The command runs under an init process in its own PID namespace. When the command ends, init ends, and the
+kernel kills the remaining processes of the namespace; when this process is killed, the kernel kills init and
+thereby all of them.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from collections.abc import Mapping, Sequence
 from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, PR_SET_PDEATHSIG, Namespace, call, libc
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
-#: What a shell says of a command that is not there, or cannot be run.
+#: A shell's exit codes for a command that does not exist, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
 class NamespacedProcess:
-    """A command that runs in `namespace`, with everything that it starts.
+    """A command that runs in `namespace`, and its children.
 
     Parameters
     ----------
     namespace : Namespace
-        Where.
+        The network namespace.
     command : sequence of str
-        What.
+        The command and its arguments.
     environment : mapping
-        All of it.
+        Its whole environment.
     user : (str, int, int), optional
-        Name, number and group of whom it is run as; as ourselves if None.
+        Name, uid and gid to run it as; those of this process if None.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class NamespacedProcess:
         self._pid = 0
         self._ready = threading.Event()
         self._arguments = (namespace, list(command), dict(environment), user)
-        # Init is told of the death of the thread that made it; so this thread waits for its end.
+        # PR_SET_PDEATHSIG acts on the death of the thread that forked init; so that thread waits for its end.
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -63,11 +63,11 @@ class NamespacedProcess:
                 os.kill(self._pid, number)
 
     def kill(self) -> None:
-        """End it all now."""
+        """Kill all processes of the namespace."""
         self.signal(signal.SIGKILL)
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """Return the exit code as a shell tells it (128 + signal); None if it runs on after `timeout`."""
+        """Return the exit code as a shell does (128 + signal); None if it still runs after `timeout`."""
         self._thread.join(timeout)
         return self.code
 
@@ -97,25 +97,25 @@ def _code(status: int) -> int:
 
 
 def _init(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> int:
-    """Be process 1: start the command, bury the dead, and return the command's exit code."""
+    """Act as process 1: start the command, reap children, and return the command's exit code."""
     libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _own_proc()
     for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)  # from the terminal, which asks the command too
-    # Init ignores a signal that has no handler, so those that it passes on wait until they have one.
-    passed_on = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, passed_on)
+        signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the command, too
+    # The kernel discards signals to init without a handler, so forwarded signals are blocked until then.
+    forwarded = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
+    signal.pthread_sigmask(signal.SIG_SETMASK, forwarded)
     pid = os.fork()
     if pid == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         _become(command, environment, user)
 
-    def pass_on(number: int, _: object) -> None:
+    def forward(number: int, _: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT if number == signal.SIGUSR1 else number)
 
-    for number in passed_on:
-        signal.signal(number, pass_on)
+    for number in forwarded:
+        signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     while True:
         gone, status = os.wait()
@@ -124,7 +124,7 @@ def _init(command: list[str], environment: dict[str, str], user: tuple[str, int,
 
 
 def _own_proc() -> None:
-    """Give the new process namespace its own /proc, if that is allowed."""
+    """Mount /proc of the new PID namespace, if that is allowed."""
     mount = libc().mount
     mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
     mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
@@ -132,7 +132,7 @@ def _own_proc() -> None:
 
 
 def _become(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> None:
-    """Turn this process into the command."""
+    """Replace this process by the command."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     code = NOT_EXECUTABLE

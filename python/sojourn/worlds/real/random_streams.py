@@ -1,7 +1,7 @@
-"""Random demand of the real world: a number depends on the seed and on what it is for, on nothing else.
+"""Random numbers of the real world's traffic: each depends only on the seed and its purpose.
 
-Two algorithms under one seed meet the same starts, sizes and gaps. The numbers are not those of the
-simulator, which draws its own.
+So two algorithms with the same seed get the same starts, sizes and gaps. The numbers differ from the
+simulator's.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 
 def stream(seed: int, *purpose: object) -> random.Random:
-    """Return the numbers for one purpose: ``stream(1, "web", 7, "gap")``."""
+    """Return the random stream for one purpose: ``stream(1, "web", 7, "gap")``."""
     return random.Random("/".join(map(str, (seed, *purpose))))
 
 
-def value(shape: dict[str, Any], rng: random.Random) -> float:
-    """Return one value of a draw in the plan's form, such as ``{"uniform": [0, 1000000000]}``."""
-    ((name, numbers),) = shape.items()
+def draw(distribution: dict[str, Any], rng: random.Random) -> float:
+    """Draw from a distribution in the plan's form, such as ``{"uniform": [0, 1000000000]}``."""
+    ((name, numbers),) = distribution.items()
     if name == "constant":
         return float(numbers)
     if name == "uniform":

@@ -1,4 +1,4 @@
-"""Loads that send: endless and short TCP, datagrams at a constant rate; and the sinks that they send to."""
+"""Traffic sources (long and short TCP flows, constant-rate datagrams) and their sinks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import socket
 import struct
 from typing import Any
 
-from sojourn.worlds.real import random_streams as draws
+from sojourn.worlds.real import random_streams
 from sojourn.worlds.real.counters import tcp_info
 from sojourn.worlds.real.loop import READ, WRITE, Loop
 
 CHUNK = bytes(65536)
-#: Most bytes that wait unsent in the kernel: enough to keep the window full, too few to matter at the end.
+#: Limit of unsent bytes in the kernel: enough to fill the window, few enough not to delay the end.
 UNSENT = 131072
 TCP_NOTSENT_LOWAT, SO_MAX_PACING_RATE = 25, 47
 Address = tuple[str, int]
 
 
 def client(flow: dict[str, Any]) -> socket.socket:
-    """Return an unconnected TCP socket as a flow wants it: address, segment size, congestion control."""
+    """Return an unconnected TCP socket with a flow's address, segment size and congestion control."""
     one = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, flow["mss"])
@@ -33,15 +33,15 @@ def client(flow: dict[str, Any]) -> socket.socket:
 
 
 def abort(one: socket.socket) -> None:
-    """Close at once: what was not sent will not be."""
+    """Close with RST: unsent data is discarded."""
     one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     one.close()
 
 
 class Sender:
-    """One TCP connection that sends `bytes`, or without end, or while it lives.
+    """One TCP connection that sends `bytes`, or for a lifetime, or until it is stopped.
 
-    A finite one is done when the receiver, which closes after the last byte, has answered.
+    A finite one is complete when the receiver has closed after the last byte.
     """
 
     def __init__(self, loop: Loop, flow: dict[str, Any], faults: list[str]) -> None:
@@ -60,7 +60,7 @@ class Sender:
         self.loop.watch(self.socket.fileno(), WRITE, self._write)
 
     def stop(self) -> None:
-        """Send nothing more: a finite flow finishes what it wrote, an endless one is cut."""
+        """Stop sending: a flow with a lifetime delivers the data already written, a long flow is aborted."""
         if self.socket is None:
             return
         if self.flow.get("lifetime") is not None:
@@ -70,7 +70,7 @@ class Sender:
             self.close()
 
     def close(self) -> None:
-        """End at once."""
+        """Abort the connection."""
         if self.socket is not None:
             self.snapshot("after")
             self.loop.forget(self.socket.fileno())
@@ -78,7 +78,7 @@ class Sender:
             self.socket = None
 
     def snapshot(self, when: str) -> None:
-        """Read the connection's counters, unless it has gone."""
+        """Read the connection's counters if it is open."""
         if self.socket is not None:
             setattr(self, when, tcp_info(self.socket))
 
@@ -124,11 +124,11 @@ class Sender:
 
 
 class Datagrams:
-    """Datagrams of one size at a constant rate from one source."""
+    """A source of datagrams of one size at a constant rate."""
 
     def __init__(self, loop: Loop, flow: dict[str, Any], seed: int, faults: list[str]) -> None:
         self.flow, self.loop, self.faults = flow, loop, faults
-        self.random = draws.stream(seed, "gap", *flow["flow"])
+        self.random = random_streams.stream(seed, "gap", *flow["flow"])
         self.payload = bytes(flow["payload"])
         self.due = 0.0
         self.sent = 0
@@ -140,7 +140,7 @@ class Datagrams:
         self.socket.connect(tuple(flow["to"]))
 
     def start(self, now: int) -> None:
-        """Send the first."""
+        """Send the first datagram."""
         self.due = now
         self._send()
 
@@ -161,7 +161,7 @@ class Datagrams:
 
 
 class Sink:
-    """Receives and discards; counts bytes and packets (TCP: bytes only) of each peer."""
+    """Receives and discards; counts bytes and packets (TCP: bytes only) per peer."""
 
     def __init__(self, loop: Loop, protocol: str, port: int) -> None:
         self.loop, self.port, self.protocol = loop, port, protocol
@@ -177,13 +177,13 @@ class Sink:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if protocol == "udp":
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
-        self.socket.bind(("0.0.0.0", port))  # in a namespace of its own
+        self.socket.bind(("0.0.0.0", port))  # this namespace has no other interface
         if protocol == "tcp":
             self.socket.listen(4096)
         loop.watch(self.socket.fileno(), READ, self._accept if protocol == "tcp" else self._datagram)
 
     def snapshot(self, when: str) -> None:
-        """Remember the counts."""
+        """Store the counts."""
         setattr(self, when, dict(self.bytes))
         setattr(self, f"{when}_packets", dict(self.packets))
 
@@ -236,6 +236,6 @@ class Sink:
 
 
 def raise_limits() -> None:
-    """Let this process have as many open files as it may."""
+    """Raise this process's limit of open files to the hard limit."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,6 +1,6 @@
-"""A program behind a link: make the place, start the gateway, let the program run, say what the link did.
+"""Runs a program behind an emulated link and records what the link did.
 
-``Request`` is the link that was asked for, ``run`` runs a program behind it.
+``Request`` describes the link, ``run`` runs a program behind it.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ from sojourn.record import Record
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
-from sojourn.worlds.real.cpu_idle import awake
+from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.link_ends import LinkEnds, connect
 from sojourn.worlds.real.netns_exec import NamespacedProcess
-from sojourn.worlds.real.status_line import Line
+from sojourn.worlds.real.status_line import StatusLine
 
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
 ENDS = ("inside", "outside")
-#: Between two looks at the link, s.
+#: Interval between two updates of the status line, s.
 STEP = 0.25
-#: After SIGTERM, what has not ended is killed, s.
-PATIENCE = 3.0
+#: Time from SIGTERM to SIGKILL, s.
+KILL_DELAY = 3.0
 _FROM_KERNEL = 0x80  # SI_KERNEL: the terminal's Ctrl-C, which the program gets as well
 
 
 @dataclass(frozen=True)
 class Request:
-    """A link, as words with units."""
+    """The parameters of a link, as texts with units."""
 
     rate: str
     up_rate: str
@@ -54,7 +54,7 @@ class Request:
     seed: int
 
     def checked(self) -> Request:
-        """Return it with specs in canonical form, or refuse it."""
+        """Return the request with specs in canonical form; raise ``InputError`` if it is invalid."""
         if not self.rate:
             raise InputError("--rate", "is missing", "a rate like 20mbit, or the file of a trace")
         words = [("--delay", "span", self.delay), ("--limit", "limit", self.limit)]
@@ -75,7 +75,7 @@ class Request:
         return Request(**{**asdict(self), "aqm": canonical(self.aqm), "up_aqm": canonical(self.up_aqm)})
 
     def link(self, rate: str, aqm: str) -> Link:
-        """Return one direction."""
+        """Return one direction of the link."""
         capacity: dict[str, Any] | None = None
         if Path(rate).is_file():
             steps = mahimahi_steps(Path(rate).read_text(encoding="utf-8", errors="replace"), rate)
@@ -93,31 +93,31 @@ def run(
     Returns
     -------
     code : int
-        That of the command, as a shell tells it.
+        Exit code of the command, as of a shell.
     record : Record or None
-        What the gateway counted; None if the command could not be started.
+        The gateway's record; None if the command could not be started.
 
     Raises
     ------
     InputError
-        For a link that cannot be, or a kernel that does not allow it; before anything is made.
+        For an invalid link, or a kernel that does not allow it; nothing has been created then.
     """
     request = request.checked()
     up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
-    # Signals are waited for, not handled: one that comes before the program runs is not lost.
+    # Signals are blocked and waited for: one that arrives before the program runs is not lost.
     watched = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     place = connect(request.mtu)
     for one in place.limits:
         note(f"sojourn: {one}")
-    _say_names(place, note)
+    _note_name_server(place, note)
     gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
     helper = _start_peer(place, peer)
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
     process = NamespacedProcess(place.inside, words, _environment(request, place), _user())
-    line = Line(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
+    line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
-        with awake() if command else contextlib.nullcontext():  # a prompt may be open for hours
+        with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may be open for hours
             stopped = _attend(process, watched, line)
     finally:
         if line is not None:
@@ -133,17 +133,17 @@ def run(
     return code, record
 
 
-def _attend(process: NamespacedProcess, watched: set[signal.Signals], line: Line | None) -> int | None:
-    """Keep the line until the program has ended; return the signal that somebody sent to end it, if any.
+def _attend(process: NamespacedProcess, watched: set[signal.Signals], line: StatusLine | None) -> int | None:
+    """Update the status line until the program has ended; return the signal that ended it, if any.
 
-    A signal is passed on, and what has not ended some seconds later is killed.
+    A signal is forwarded; if the program does not end within `KILL_DELAY`, it is killed.
     """
     stopped, deadline = None, 0.0
     while process.wait(0) is None:
         got = signal.sigtimedwait(watched, STEP)
         if got is not None and not (got.si_signo == signal.SIGINT and got.si_code == _FROM_KERNEL):
             process.signal(signal.SIGUSR1 if got.si_signo == signal.SIGINT else got.si_signo)
-            stopped, deadline = got.si_signo, deadline or time.monotonic() + PATIENCE
+            stopped, deadline = got.si_signo, deadline or time.monotonic() + KILL_DELAY
         if stopped is not None and time.monotonic() > deadline:
             process.kill()
             process.wait()
@@ -188,7 +188,7 @@ def _environment(request: Request, place: LinkEnds) -> dict[str, str]:
 
 
 def _user() -> tuple[str, int, int] | None:
-    """Return whom the program is run as where we are root by sudo: whoever called it."""
+    """Return the user who called sudo, to run the program as; None if this is not root by sudo."""
     name = os.environ.get("SUDO_USER")
     if os.getuid() != 0 or not name or name == "root":
         return None
@@ -199,8 +199,8 @@ def _user() -> tuple[str, int, int] | None:
     return name, entry.pw_uid, entry.pw_gid
 
 
-def _say_names(place: LinkEnds, note: Callable[[str], None]) -> None:
-    """Say so if names are looked up by a server that cannot be reached from inside."""
+def _note_name_server(place: LinkEnds, note: Callable[[str], None]) -> None:
+    """Print a note if the name server cannot be reached from inside."""
     try:
         text = Path("/etc/resolv.conf").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -208,6 +208,6 @@ def _say_names(place: LinkEnds, note: Callable[[str], None]) -> None:
     servers = [line.split()[1] for line in text.splitlines() if line.startswith("nameserver ")]
     if place.is_host and any(server.startswith("127.") or server == "::1" for server in servers):
         note(
-            f"sojourn: names are looked up at {servers[0]}, which inside is nobody: use addresses, "
-            "or a name server that listens elsewhere"
+            f"sojourn: the name server {servers[0]} cannot be reached from inside: use addresses, "
+            "or a name server that is not on a loopback address"
         )

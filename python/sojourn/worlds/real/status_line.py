@@ -1,7 +1,7 @@
-"""One line about a running link: on the last line of the terminal, or in the title of its window.
+"""A status line of a running link: the last line of the terminal, or the title of its window.
 
-A program that only prints gets the lines above the last one; a shell may start an editor, which wants the
-whole screen, so there the title is used.
+The output of a program scrolls above the last line. A shell may start an editor, which needs the whole
+screen; there the title is used.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sojourn.worlds.real.gateway import Gateway
 _SAVE, _BACK = "\0337", "\0338"
 
 
-class Line:
-    """A line that shows rate, delay, drops and marks of both queues since it was drawn last."""
+class StatusLine:
+    """Shows rate and delay of both queues since the last update, and total drops and marks."""
 
     def __init__(self, gateway: Gateway, title: bool) -> None:
         self._gateway = gateway
@@ -27,7 +27,7 @@ class Line:
             self._put(f"\n{_SAVE}\033[1;{self._rows - 1}r{_BACK}\033[1A")
 
     def draw(self) -> None:
-        """Show how it stands."""
+        """Update the line."""
         now = self._gateway.live()
         if now is None or self._before is None or now.seconds <= self._before.seconds:
             return
@@ -42,7 +42,7 @@ class Line:
             self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: size().columns - 1]}{_BACK}")
 
     def close(self) -> None:
-        """Give the last line back."""
+        """Restore the terminal."""
         if self._title:
             self._put("\033]0;\007")
         else:
@@ -54,7 +54,7 @@ class Line:
 
 
 def size() -> os.terminal_size:
-    """Return the size of the terminal that the line is on, which the program's output need not go to."""
+    """Return the size of the terminal that shows the line; the program's output may go elsewhere."""
     try:
         found = os.get_terminal_size(sys.stderr.fileno())
     except OSError:
@@ -63,7 +63,7 @@ def size() -> os.terminal_size:
 
 
 def part(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> str:
-    """Return what one queue did between two looks.
+    """Return the activity of one queue between two snapshots.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which scenarios real hosts can do; every other is refused before anything starts."""
+"""Checks which scenarios real hosts can run; others are rejected before anything starts."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sojourn.worlds.real.kernel import HEADERS, LEAST_SEGMENT, OPTIONS, VARIANTS
 
 KINDS = ("tcp", "tcp-short", "web", "udp-cbr")
 MOST_SOURCES = 16000
-#: Called with key, problem, and what is allowed.
+#: Called with key, problem, and allowed values.
 Refuse = Callable[[str, str, str], NoReturn]
 
 
 def check(scenario: Scenario) -> None:
-    """Refuse what real hosts cannot do.
+    """Reject a scenario that real hosts cannot run.
 
     Raises
     ------
     InputError
-        With the key, and what is allowed in this world.
+        With the key, and the values allowed in this world.
     """
 
     def refuse(key: str, problem: str, allowed: str) -> NoReturn:
@@ -67,7 +67,7 @@ def check(scenario: Scenario) -> None:
             refuse(f"{place}.variant", f"= {variant!r} is not possible on this kernel", ", ".join(known))
         options = tcp["options"]
         if one.kind == "web" and web.setdefault("variant", variant) != variant:
-            refuse(f"{place}.variant", f"= {variant!r} is a second one of web traffic", web["variant"])
+            refuse(f"{place}.variant", f"= {variant!r} is a second variant of web traffic", web["variant"])
         mine = (str(options["ecn"]), VARIANTS[variant][1], options["initial_window"], options["min_rto"])
         controls.add(mine)
         if len(controls) > 1:
@@ -79,7 +79,7 @@ def check(scenario: Scenario) -> None:
 def _check_tcp(place: str, options: dict[str, Any], refuse: Refuse) -> None:
     for key in options:
         if key not in OPTIONS:
-            refuse(f"{place}.{key}", "is the kernel's own affair", ", ".join(OPTIONS))
+            refuse(f"{place}.{key}", "cannot be set: the kernel decides it", ", ".join(OPTIONS))
 
 
 def _check_size(scenario: Scenario, refuse: Refuse) -> None:

@@ -1,8 +1,9 @@
-"""A scenario as a testbed: hosts with addresses, and what their kernels and the gateway are told.
+"""A scenario as a testbed: hosts with addresses, and the configuration of their kernels and the gateway.
 
-A host is an address with an access link of its own; up to eight hosts a side have a namespace, and so a TCP,
-each; more of them share these eight. Sender k of traffic t uses port 20000 + k mod 40000 towards port
-2000 + t: the gateway's connections are the scenario's flows. `jobs` says what each host does.
+A host is an address with its own access link. Each side has up to eight namespaces, and so TCP stacks, which
+its hosts share if there are more. Sender k of traffic t uses source port 20000 + k mod 40000 and destination
+port 2000 + t, so that the gateway can map connections to the scenario's flows. `jobs` defines what each host
+does.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sojourn.spec.scenario import Scenario
 from sojourn.spec.units import number
 from sojourn.worlds.real.kernel import HEADERS, VARIANTS, datagrams, tcps
 
-#: Namespaces a side.
+#: Namespaces per side.
 NAMESPACES = 8
 LEFT, RIGHT = "left", "right"
 SOURCE, PORT = 20000, 2000
@@ -23,7 +24,7 @@ SOURCE, PORT = 20000, 2000
 
 @dataclass(frozen=True)
 class Host:
-    """An address with its own link to the bottleneck."""
+    """An address with its own access link to the bottleneck."""
 
     side: str
     number: int
@@ -32,17 +33,17 @@ class Host:
 
     @property
     def address(self) -> str:
-        """Its IPv4 address."""
+        """The IPv4 address."""
         number = self.number + 1
         return f"10.{64 if self.side == LEFT else 65}.{number >> 8}.{number & 255}"
 
     @property
     def namespace(self) -> tuple[str, int]:
-        """The namespace that it lives in."""
+        """Key of the host's namespace."""
         return self.side, self.number % NAMESPACES
 
 
-#: Protocol, source, its port, destination, its port: of the packets that carry data.
+#: Protocol, source, its port, destination, its port, in the direction of the data.
 Tuple5 = tuple[str, str, int, str, int]
 
 
@@ -55,9 +56,9 @@ class Layout:
     hosts : list of Host
         Every address.
     jobs : dict
-        What each namespace does, by its name; the JSON of ``agent.py``.
+        The job of each namespace; the JSON that ``agent.py`` reads.
     tuples : dict
-        Flow (traffic, index) of each 5-tuple; of web traffic it is known afterwards.
+        Flow (traffic, index) of each 5-tuple; web traffic is added after the run.
     """
 
     scenario: Scenario
@@ -69,7 +70,7 @@ class Layout:
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """What the core would run."""
+        """The plan, as for the core."""
         return self.scenario.plan(self.spec)
 
     @cached_property
@@ -79,13 +80,13 @@ class Layout:
 
     @cached_property
     def route(self) -> str:
-        """The route of every host, with what it says of TCP."""
+        """The route of every host, with its TCP attributes."""
         every = {**self.scenario.tcp}
         for one in self.scenario.traffic:
             every |= getattr(one, "tcp", {})
         words = ["default"]
         web = [one["kind"]["web"]["tcp"] for one in self.plan["traffic"] if "web" in one["kind"]]
-        if web:  # other senders say it for each socket
+        if web:  # other senders set it per socket
             words += ["congctl", VARIANTS[web[0]["options"]["variant"]][0]]
         if "initial_window" in every:
             words += ["initcwnd", str(every["initial_window"])]
@@ -110,13 +111,13 @@ class Layout:
 
     @property
     def mean_packet(self) -> int:
-        """Size on the wire that algorithms count in: of the first TCP, else of the first datagrams."""
+        """Mean packet size for algorithms, on the wire: that of the first TCP traffic, else of datagrams."""
         sizes = [one["payload"] + one["header"] for one in tcps(self.plan)]
         return int([*sizes, *(one["size"] for one in datagrams(self.plan)), 1000][0])
 
     @cached_property
     def mtu(self) -> int:
-        """The largest IP packet."""
+        """The maximum size of an IP packet."""
         of_tcp = [one["payload"] + self.header - self.overhead for one in tcps(self.plan)]
         of_udp = [kind["size"] - self.overhead for kind in datagrams(self.plan)]
         return int(max(576, *of_tcp, *of_udp))

@@ -1,7 +1,7 @@
-"""TUN devices: the doors between a namespace and the gateway.
+"""TUN devices: the links between a namespace and the gateway.
 
-A device hands over and takes whole IP packets, super-packets of up to 64 kB included (``IFF_VNET_HDR``): the
-gateway cuts them up. It is not persistent: it vanishes with the last file that holds it open.
+A device carries whole IP packets, and GSO super-packets of up to 64 kB (``IFF_VNET_HDR``), which the gateway
+splits. The device is not persistent: the kernel removes it when its last file descriptor is closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TUNSETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x400454D0
 _IFF_TUN, _IFF_NO_PI, _IFF_VNET_HDR = 0x0001, 0x1000, 0x4000
 #: Checksums, TCP segmentation for IPv4 and IPv6, also of packets with CWR.
 _OFFLOADS = 0x01 | 0x02 | 0x04 | 0x08
-#: Longer than any burst: the kernel must not drop before the algorithm sees a packet.
+#: Longer than any burst: the kernel must not drop packets before the algorithm handles them.
 TXQUEUELEN = 10_000
 
 
@@ -30,11 +30,11 @@ class Tun:
     Attributes
     ----------
     fd : int
-        Its file; packets are read and written here.
+        The file descriptor from which packets are read and to which they are written.
     name : str
-        As ``ip link`` shows it.
+        Its name in ``ip link``.
     namespace : Namespace
-        Where it is.
+        The namespace that contains it.
     """
 
     fd: int
@@ -50,7 +50,7 @@ class Tun:
         return 0
 
     def close(self) -> None:
-        """Close the file; the device vanishes unless a gateway holds it too."""
+        """Close the file; the kernel removes the device unless a gateway still has it open."""
         os.close(self.fd)
 
 
@@ -61,20 +61,20 @@ def open_tun(
     routes: Iterable[str] = (),
     mtu: int = 1500,
 ) -> Tun:
-    """Make a device in a namespace, and give it addresses and routes.
+    """Create a device in a namespace, with addresses and routes.
 
     Parameters
     ----------
     namespace : Namespace
-        Where it is made.
+        The namespace of the device.
     name : str
         At most 15 characters; ``%d`` in it becomes the first free number.
     addresses : iterable of str
-        With the length of their prefix: ``10.0.0.1/24``, ``fd00::1/64``.
+        With prefix length: ``10.0.0.1/24``, ``fd00::1/64``.
     routes : iterable of str
-        As of ``ip route add``, without the device: ``default``, ``10.1.0.0/16 congctl reno``.
+        Arguments of ``ip route add`` without the device: ``default``, ``10.1.0.0/16 congctl reno``.
     mtu : int
-        Largest packet, in bytes.
+        Maximum packet size, bytes.
     """
 
     def make() -> tuple[int, str]:
@@ -91,7 +91,7 @@ def open_tun(
     try:
         fd, given = namespace.within(make)
     except OSError as error:
-        raise RunFailed(f"{namespace.name}: device {name}: cannot be made: {error}") from None
+        raise RunFailed(f"{namespace.name}: device {name} cannot be created: {error}") from None
     try:
         family = {address: "-6" if ":" in address else "-4" for address in addresses}
         namespace.ip(

@@ -1,8 +1,8 @@
-"""People who look at pages, as a load: nginx on one side, sessions that fetch objects on the other.
+"""Web traffic: nginx on one side, sessions that fetch objects on the other.
 
-Every object comes over a connection of its own (HTTP/1.0). Any size is a range of one large file without
-content. A cap on a connection's rate is kept by reading no faster: the receiver's window does the rest.
-Nobody but the client gives up: nginx would after a minute in which nothing came through.
+Every object uses its own connection (HTTP/1.0). An object is a byte range of one large sparse file. A limit
+on a connection's rate is enforced by reading no faster, so that the receive window limits the sender. Only
+the client gives up: nginx's own time-outs (a minute without progress) are disabled.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.record import UNFINISHED
-from sojourn.worlds.real import random_streams as draws
+from sojourn.worlds.real import random_streams
 from sojourn.worlds.real.loop import READ, WRITE, Loop
 from sojourn.worlds.real.senders import abort, client
 
-#: Name of a server's folder, before the number of its process.
+#: Prefix of a server's directory; the process id follows.
 PREFIX = "sojourn-nginx-"
-#: Size of the file of which objects are ranges.
+#: Size of the sparse file.
 LARGEST = 8 << 30
-#: What a capped connection reads at a time, and its receive buffer as seconds of its rate.
-PIECE, BUFFER_S = 2048, 0.4
-#: Least time from one page that failed to the next.
-PAUSE = 100_000_000
+#: Read size of a rate-limited connection in bytes, and its receive buffer in seconds of its rate.
+READ_SIZE, BUFFER_S = 2048, 0.4
+#: Minimum time from the start of a failed page to the next page, ns.
+RETRY_DELAY = 100_000_000
 
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/pid; error_log stderr warn; worker_rlimit_nofile {files};
@@ -47,10 +47,10 @@ http {{
 
 
 class Server:
-    """An nginx in this namespace that ends with this process."""
+    """An nginx in this namespace; it ends with this process."""
 
     def __init__(self, program: str, ports: list[int], files: int) -> None:
-        sweep()
+        remove_stale_directories()
         self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         (self.folder / "root").mkdir()
         with (self.folder / "root/o").open("wb") as file:
@@ -65,25 +65,25 @@ class Server:
         )
 
     def ready(self, port: int) -> bool:
-        """Tell whether it answers."""
+        """Return whether it accepts connections."""
         with socket.socket() as one:
             one.settimeout(1)
             return one.connect_ex(("127.0.0.1", port)) == 0
 
     def close(self) -> None:
-        """End it and remove its folder."""
+        """Kill it and remove its directory."""
         self.process.kill()
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def die_with_parent() -> None:
-    """Let the kernel end this process when its parent ends."""
+    """Make the kernel kill this process when its parent ends."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def sweep() -> None:
-    """Remove the folders of servers that were killed."""
+def remove_stale_directories() -> None:
+    """Remove the directories of servers whose process was killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).split("-")[0]
         if not Path("/proc", owner).exists():
@@ -103,19 +103,19 @@ class Browsers:
         self.counting = self.stopped = False
 
     def start(self, session: list[Any]) -> None:
-        """Let a session ([number, its client's address]) look at its first page."""
+        """Start a session ([number, address of its client]) with its first page."""
         self._page(session[0], session[1], 0)
 
     def random(self, session: int, *purpose: object) -> random.Random:
-        """Return the random numbers of a session for one purpose."""
-        return draws.stream(self.seed, self.job["name"], session, *purpose)
+        """Return the random stream of a session for one purpose."""
+        return random_streams.stream(self.seed, self.job["name"], session, *purpose)
 
     def _page(self, session: int, host: str, number: int) -> None:
         job = self.job
         if self.stopped or (job["pages"] is not None and number >= job["pages"]):
             return
         rng = self.random(session, "page", number)
-        count = max(1, math.ceil(draws.value(job["objects"], rng)))
+        count = max(1, math.ceil(random_streams.draw(job["objects"], rng)))
         server = job["servers"][rng.randrange(len(job["servers"]))]
         now = self.loop.now()
         row = [session, now, UNFINISHED, count, 0]
@@ -134,23 +134,23 @@ class Browsers:
                 return
             row[2] = UNFINISHED if row[2] == -1 else self.loop.now()
             if not job["from_start"]:
-                gap = draws.value(job["page_gap"], self.random(session, "gap", number))
-                soonest = now + PAUSE if row[2] == UNFINISHED else 0  # a dead server is not asked at once
+                gap = random_streams.draw(job["page_gap"], self.random(session, "gap", number))
+                soonest = now + RETRY_DELAY if row[2] == UNFINISHED else 0  # do not flood a dead server
                 self.loop.at(max(self.loop.now() + round(gap), soonest), next_page)
 
         when = now
         for k in range(count):
             self.loop.at(when, lambda k=k: self._object(session, host, server, (number, k), done))  # type: ignore[misc]
-            when += round(draws.value(job["object_gap"], rng))
+            when += round(random_streams.draw(job["object_gap"], rng))
         if job["from_start"]:
-            gap = draws.value(job["page_gap"], self.random(session, "gap", number))
+            gap = random_streams.draw(job["page_gap"], self.random(session, "gap", number))
             self.loop.at(now + round(gap), next_page)
 
     def _object(self, session: int, host: str, server: str, place: tuple[int, int], done: Any) -> None:
         if self.stopped:
             return
         rng = self.random(session, "object", *place)
-        size = min(LARGEST, max(1, round(draws.value(self.job["size"], rng))))
+        size = min(LARGEST, max(1, round(random_streams.draw(self.job["size"], rng))))
         row = [session, self.loop.now(), UNFINISHED, size]
         self.objects.append(row)
 
@@ -162,11 +162,11 @@ class Browsers:
         patience = self.job["patience"]
         fetch = Fetch(self, session, (host, server), size, ended)
         if patience is not None:
-            self.loop.at(row[1] + round(draws.value(patience, rng)), fetch.give_up)
+            self.loop.at(row[1] + round(random_streams.draw(patience, rng)), fetch.give_up)
 
 
 class Fetch:
-    """One object over one connection."""
+    """The transfer of one object over its own connection."""
 
     def __init__(self, home: Browsers, session: int, ends: tuple[str, str], size: int, ended: Any) -> None:
         job = home.job
@@ -186,7 +186,7 @@ class Fetch:
         home.loop.watch(self.socket.fileno(), WRITE, self._ask)
 
     def give_up(self) -> None:
-        """Close without the object, unless it has come."""
+        """Abort the transfer unless it is complete."""
         if not self.closed:
             self._end(whole=False)
 
@@ -204,7 +204,7 @@ class Fetch:
 
     def _answer(self, _events: int) -> None:
         try:
-            data = self.socket.recv(65536 if self.rate is None else PIECE)
+            data = self.socket.recv(65536 if self.rate is None else READ_SIZE)
         except BlockingIOError:
             return
         except OSError as error:
@@ -220,7 +220,7 @@ class Fetch:
             if begin < 0:
                 return
             if not self.head.startswith((b"HTTP/1.1 206", b"HTTP/1.0 206")):
-                self._fail(OSError(0, f"the server said {self.head[:30]!r}"))
+                self._fail(OSError(0, f"the server answered {self.head[:30]!r}"))
                 return
             data, self.head = self.head[begin + 4 :], None
         self.left -= len(data)
@@ -232,7 +232,7 @@ class Fetch:
             self._pace()
 
     def _pace(self) -> None:
-        """Read on when the rate allows it."""
+        """Continue to read when the rate limit allows."""
         loop = self.home.loop
         due = self.began + round(self.read / self.rate * 1e9)
         if due > loop.now():

@@ -1,7 +1,7 @@
-"""The real world: cases are run one after the other, each for as long as its scenario lasts.
+"""The real world: runs its cases one after the other, each in real time.
 
-The gateway runs in a thread of this process, the hosts in processes of their own. Runs are never made at the
-same time: they would take the machine from each other.
+The gateway runs in a thread of this process, the hosts in separate processes. Runs never overlap, since they
+would compete for the processors.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
 from sojourn.worlds.base import Case, Executor, Made, News, Reduce, measure
 from sojourn.worlds.real.columns import columns
-from sojourn.worlds.real.cpu_idle import awake
-from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, doubts, standstill
+from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
+from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, run_warnings, stall_warning
 from sojourn.worlds.real.hosts import Network, require
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import PORT, Layout
 
-#: A queue that is never full, in packets.
-ENDLESS = "1000000p"
-#: Seconds between two looks at a run that goes on.
+#: Limit of a queue that never fills.
+UNLIMITED = "1000000p"
+#: Interval between two polls of a run in progress, s.
 STEP = 0.05
 
 
@@ -42,7 +42,7 @@ class Real:
         return version()
 
     def supports(self, cases: Sequence[Case]) -> None:
-        """Refuse scenarios that real hosts cannot run, and a machine that lacks something for them."""
+        """Reject scenarios that real hosts cannot run, and machines that lack a requirement."""
         for case in cases:
             layout(case.scenario, case.spec, case.seed)
         require(web=any(one.kind == "web" for case in cases for one in case.scenario.traffic))
@@ -63,12 +63,12 @@ class Real:
         return measure(record, reduce)
 
     def warnings(self, record: Record) -> list[str]:
-        """Return what makes the figures of a record doubtful."""
+        """Return reasons to doubt the results of a record."""
         return diagnose(record)
 
 
 class Measuring:
-    """Runs that are made one after the other.
+    """Runs that execute one after the other.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class Measuring:
         self._steps = self._all(layouts, reduce)
 
     def _all(self, layouts: Sequence[Layout], reduce: Reduce | None) -> Generator[News]:
-        with awake():
+        with prevent_cpu_idle():
             for index, found in enumerate(layouts):
                 steps = measuring(found)
                 while True:
@@ -96,7 +96,7 @@ class Measuring:
                 yield [(index, _made(found, seen, hosts, reduce))]
 
     def poll(self, timeout: float) -> News:
-        """Go on for at most about `timeout` seconds; return a run that finished."""
+        """Continue for about `timeout` seconds at most; return the run that finished, if any."""
         deadline = time.monotonic() + timeout
         news = next(self._steps, [])
         while not news and time.monotonic() < deadline:
@@ -104,17 +104,17 @@ class Measuring:
         return news
 
     def progress(self) -> float:
-        """Return the share of all time that has passed."""
+        """Return the completed share of the total duration."""
         return self._share
 
     def cancel(self) -> None:
-        """Stop the run that goes on."""
+        """Stop the run in progress."""
         self._steps.close()
 
 
 @functools.cache
 def version() -> str:
-    """Return a hash of the real world's sources, the gateway's too: part of the id of its runs."""
+    """Return a hash of the sources of the real world and of the gateway; it is part of the id of a run."""
     files = sorted(
         (one for one in resources.files(__package__).iterdir() if one.name.endswith(".py")),
         key=lambda f: f.name,
@@ -125,17 +125,17 @@ def version() -> str:
 
 def _made(found: Layout, seen: Record, hosts: dict[Any, Any], reduce: Reduce | None) -> Made:
     data = columns(found, seen.data, hosts)
-    warnings = doubts(seen) + _standstill(seen, hosts) + _faults(hosts)
+    warnings = run_warnings(seen) + _host_stall(seen, hosts) + _faults(hosts)
     return Made(data, measure(Record(data, found.plan), reduce), warnings)
 
 
 def measuring(found: Layout) -> Generator[float, None, tuple[Record, dict[Any, Any]]]:
-    """Run a layout once; yield the share of its time that has passed.
+    """Run a layout once; yield the elapsed share of its duration.
 
     Returns
     -------
     (Record, dict)
-        What the gateway recorded, and what each namespace counted.
+        The gateway's record, and the counters of each namespace.
 
     Raises
     ------
@@ -154,11 +154,11 @@ def measuring(found: Layout) -> Generator[float, None, tuple[Record, dict[Any, A
 
 
 def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
-    """Return the gateway between the hosts of a layout, running."""
+    """Start the gateway between the hosts of a layout."""
     dumbbell, plan = found.dumbbell, found.plan
     rate, delay = f"{dumbbell['rate']}bit/s", f"{dumbbell['delay']}ns"
     queue = dumbbell["queue"]
-    back = dumbbell["reverse_queue"] or {"limit": ENDLESS, "aqm": "droptail", "ecn": False}
+    back = dumbbell["reverse_queue"] or {"limit": UNLIMITED, "aqm": "droptail", "ecn": False}
     return Gateway(
         hosts,
         forward=Link(rate, delay, queue["limit"], queue["aqm"], queue["ecn"], dumbbell["capacity"]),
@@ -184,18 +184,18 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
     )
 
 
-def _standstill(record: Record, hosts: dict[Any, Any]) -> list[str]:
-    """Return a doubt about the host that was kept longest; what kept the gateway, too, is said of that."""
+def _host_stall(record: Record, hosts: dict[Any, Any]) -> list[str]:
+    """Return a warning about the host that stalled longest, unless the gateway stalled at least that long."""
     (side, number), worst = max(hosts.items(), key=lambda item: item[1]["standstill_ns"])
     if worst["standstill_ns"] <= record.data["standstill_ns"]:
         return []
-    return standstill(f"the host {side}{number}", worst["standstill_ns"], record)
+    return stall_warning(f"the host {side}{number}", worst["standstill_ns"], record)
 
 
 def _faults(hosts: dict[Any, Any]) -> list[str]:
     count = sum(one["fault_count"] for one in hosts.values())
     first = next((fault for one in hosts.values() for fault in one["faults"]), "")
-    return [f"{count} faults of hosts; the first: {first}"] if count else []
+    return [f"{count} errors on hosts; the first: {first}"] if count else []
 
 
 WORLD = Real()

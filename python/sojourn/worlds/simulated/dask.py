@@ -1,10 +1,10 @@
-"""Runs on a Dask cluster: workers on any number of machines, found through one scheduler.
+"""Executes runs on a Dask cluster: workers on any number of machines, through one scheduler.
 
-Runs travel in chunks of a few seconds' work, sized from how long runs have taken so far, and only two chunks
-a worker are on their way at a time. A chunk whose worker is lost is given to another. The runs of one that
-has cost several workers (four by Dask's default) are tried again one by one at the end; the one that does it
-fails. Workers must have the same core: another would give other numbers. Disk stays the truth, and only this
-process writes it.
+Runs are sent in chunks of a few seconds of work, sized by the duration of earlier runs, with at most two
+chunks per worker in flight. A chunk whose worker is lost goes to another one. After the loss of several
+workers (four by Dask's default), the runs of a chunk are repeated one by one at the end, and the one that
+kills its worker fails. Workers must have the same version of the core. Results on disk are authoritative;
+only this process writes them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from sojourn.worlds.simulated.executors import Job, cores, measured
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Seconds of work in a chunk: enough to hide the scheduler, little enough to lose.
+#: Seconds of work per chunk: enough to hide the scheduler's overhead, few enough to lose.
 WORK = 3.0
 MOST = 1000
 AHEAD = 2
-PATIENCE = 15.0
-#: A cluster may lose its last worker for so long: a nanny starts another in seconds, a batch system does not.
-WITHOUT = 60.0
-#: How much the latest chunk moves the estimate of a run's seconds.
+CONNECT_S = 15.0
+#: Time without any worker (s) before the study fails; a nanny restarts one in seconds.
+NO_WORKERS_S = 60.0
+#: Weight of the latest chunk in the estimate of a run's duration.
 WEIGHT = 0.5
 
 
@@ -45,18 +45,18 @@ class Dask:
     Parameters
     ----------
     address : str
-        Of the scheduler, like ``tcp://head:8786``; or ``local``: processes of this machine.
+        Address of the scheduler, like ``tcp://head:8786``; or ``local``: processes of this machine.
     workers : int, optional
-        With ``local``: how many processes; as many as there are cores if None.
+        With ``local``: number of processes; one per core if None.
 
     Raises
     ------
     InputError
-        When jobs start: if Dask is not installed, nobody answers, or a worker has another version.
+        When jobs start: if Dask is not installed, no scheduler answers, or a worker has another version.
 
     Notes
     -----
-    The connection lasts from the first jobs to `close`, or to the end of a ``with``, or of the process.
+    The connection lasts from the first jobs to `close`, or to the end of a ``with`` block or of the process.
     """
 
     def __init__(self, address: str, workers: int | None = None) -> None:
@@ -102,14 +102,14 @@ class Dask:
             )
             return _checked(connect(cluster))
         try:
-            client = connect(self.address, timeout=PATIENCE)
+            client = connect(self.address, timeout=CONNECT_S)
         except (OSError, ValueError) as error:
             reason = str(error).splitlines()[0]
             raise InputError(
-                "dask", f"= {self.address!r}: nobody answers ({reason})", "tcp://HOST:PORT, or local"
+                "dask", f"= {self.address!r}: no scheduler answers ({reason})", "tcp://HOST:PORT, or local"
             ) from None
         try:
-            client.wait_for_workers(1, timeout=PATIENCE)
+            client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
             client.close()
             raise InputError("dask", f"= {self.address!r} has no workers", "dask worker ADDRESS") from None
@@ -120,8 +120,8 @@ class Dask:
 def _client() -> type[Client]:
     """Return Dask's client without its finalizer.
 
-    The garbage collector may call one in the very thread that another client is waiting for, and to close a
-    client takes the lock that this other one holds: neither goes on. Even one that could not be made has it.
+    The garbage collector may call the finalizer in a thread that another client waits for; closing a client
+    takes the lock that the other one holds: a deadlock. Even a client whose constructor failed has one.
     """
     from distributed import Client
 
@@ -133,20 +133,20 @@ def _client() -> type[Client]:
 
 
 def version() -> dict[str, str]:
-    """Return what must be the same on every worker."""
+    """Return the versions that all workers must share."""
     return {"core": _core.CORE_VERSION, "metrics": metrics_version()}
 
 
 def _version_there() -> dict[str, str] | str:
-    """Return the version on a worker, or what is wrong there."""
+    """Return the versions on a worker, or its error."""
     try:
         return version()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+    except Exception as error:  # noqa: BLE001 - any error is reported
         return f"{type(error).__name__}: {error}"
 
 
 def _checked(client: Client) -> Client:
-    """Refuse a cluster with a worker of another version."""
+    """Raise ``InputError`` if a worker has another version."""
     for worker, found in client.run(_version_there).items():
         if found != version():
             _leave(client)
@@ -217,16 +217,15 @@ class _Chunks:
         self._client, self._jobs = client, jobs
         self._with = (version(), sources, reduce, samples)
         self._todo = deque(range(len(jobs)))
-        #: Runs of chunks that cost several workers. Others may have been with the one that did it: at the end
-        #: each is tried again with nothing beside it.
+        #: Runs of chunks that lost several workers; each is repeated alone at the end.
         self._suspects: deque[int] = deque()
         self._alone = False
         self._out: dict[Future, list[int]] = {}
         self._back = as_completed()
         self._done = 0
-        #: Seconds a run; unknown until the first chunks, of one run each, are back.
+        #: Seconds per run; unknown until the first chunks, of one run each, have finished.
         self._seconds: float | None = None
-        #: Since when nobody works.
+        #: Time at which the last worker was lost.
         self._deserted: float | None = None
         self._feed()
 
@@ -243,9 +242,9 @@ class _Chunks:
             self._deserted = None
         elif self._deserted is None:
             self._deserted = now
-        elif now - self._deserted > WITHOUT:
+        elif now - self._deserted > NO_WORKERS_S:
             raise RunFailed(
-                f"the Dask cluster has had no worker for {WITHOUT:g} s; "
+                f"the Dask cluster has had no worker for {NO_WORKERS_S:g} s; "
                 "what is done is kept: type the same again when it has"
             )
         return found

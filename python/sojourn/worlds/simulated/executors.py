@@ -1,8 +1,8 @@
-"""Where runs are made: one small interface, so a study does not know whether it is here or on a cluster.
+"""Executors of simulated runs: one interface for this machine and for clusters.
 
-An executor is given jobs and returns something to ask for news: finished runs, in any order, till all are in.
-``Serial`` makes one run after the other, ``Local`` uses all cores of this machine, and
-``sojourn.Dask`` any number of machines. What a job gives never depends on who made it.
+``start`` takes jobs and returns a batch to poll for finished runs, in any order. ``Serial`` executes one run
+after the other, ``Local`` uses all cores of this machine, and ``sojourn.Dask`` any number of machines. The
+results do not depend on the executor.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class Local:
         return _Slices(jobs, self.workers, reduce)
 
     def close(self) -> None:
-        """Nothing is left to let go of."""
+        """Do nothing: there are no resources to release."""
 
 
 class _Slices:
-    """Jobs given to the core slice by slice."""
+    """Jobs that the core gets slice by slice."""
 
     def __init__(self, jobs: Sequence[Job], workers: int, reduce: Reduce | None) -> None:
         self._jobs, self._workers, self._reduce = jobs, workers, reduce
@@ -100,7 +100,7 @@ class Serial:
         return _InTurn(jobs, reduce)
 
     def close(self) -> None:
-        """Nothing is left to let go of."""
+        """Do nothing: there are no resources to release."""
 
 
 class _InTurn:

@@ -1,8 +1,8 @@
-"""Runs in worker processes: for algorithms in Python, which threads of one process could only run in turn.
+"""Runs in worker processes, for algorithms in Python: threads of one process would run them serially (GIL).
 
-`Processes` has the face of the core's ``Batch``. Each worker takes one run after the other; one that dies
-costs its run, not the study. Ctrl-C, or forgetting the object, kills the workers: what is done is in the
-store of the parent.
+`Processes` has the interface of the core's ``Batch``. Each worker executes one run after the other; if it
+dies, only its run fails. Ctrl-C, or the deletion of the object, kills the workers; finished runs are in the
+parent's store.
 """
 
 from __future__ import annotations

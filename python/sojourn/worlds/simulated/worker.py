@@ -1,7 +1,8 @@
-"""The other end of `sojourn.worlds.simulated.processes`: ``python -m sojourn.worlds.simulated.worker FD``.
+"""The worker process of `sojourn.worlds.simulated.processes`.
 
-Takes the sources of the user's classes once, then jobs (plan and seed) until there is a None or nobody at
-the other end. Answers each with its share of virtual time ten times a second, then its record or exception.
+``python -m sojourn.worlds.simulated.worker FD`` reads the sources of the user's classes once, then jobs (plan
+and seed) until None or the end of the connection. For each job it sends the completed share of virtual time
+ten times a second, then the record or the exception.
 """
 
 from __future__ import annotations

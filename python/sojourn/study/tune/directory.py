@@ -1,4 +1,4 @@
-"""The folder of a tuning: plan, scenario, runs, every trial, and the confirmation; written, and read back."""
+"""The results directory of a tuning: plan, scenario, runs, trials and confirmation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPORT = "report.html"
 
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
-    """Make the folder, or find it again; return the store of its runs."""
+    """Create or reopen the directory; return the store of its runs."""
     require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
     store = Store(folder, traces=False)
     facts = {
@@ -35,8 +35,8 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
         **plan.facts(),
     }
     try:
-        if (folder / MANIFEST).exists() and not _asks_the_same(folder, plan):
-            for name in (TRIALS, REPORT):  # of another question; what is done of it stays in runs/
+        if (folder / MANIFEST).exists() and not _is_same_plan(folder, plan):
+            for name in (TRIALS, REPORT):  # of another plan; its finished runs stay in runs/
                 (folder / name).unlink(missing_ok=True)
         write_whole(folder / "scenario.toml", plan.scenario.to_toml().encode())
         write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
@@ -45,8 +45,8 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     return store
 
 
-def _asks_the_same(folder: Path, plan: Tune) -> bool:
-    """Tell whether what was tuned here before is what is tuned now."""
+def _is_same_plan(folder: Path, plan: Tune) -> bool:
+    """Return whether the directory belongs to the same plan."""
     try:
         facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except ValueError:
@@ -56,7 +56,7 @@ def _asks_the_same(folder: Path, plan: Tune) -> bool:
 
 
 def keep_trials(tuned: Tuned, folder: Path) -> None:
-    """Write every trial: the tuning is finished."""
+    """Write the trials of a finished tuning."""
     try:
         write_whole(folder / TRIALS, parquet(tuned.table()))
     except OSError as error:
@@ -64,12 +64,12 @@ def keep_trials(tuned: Tuned, folder: Path) -> None:
 
 
 def reopen(directory: str | os.PathLike[str]) -> Tuned:
-    """Read a finished tuning back from its folder; nothing is run.
+    """Read a finished tuning from its directory; nothing is run.
 
     Raises
     ------
     InputError
-        If it is no folder of a tuning, or not finished.
+        If it is not the directory of a finished tuning.
     """
     import polars as pl
 
@@ -78,7 +78,9 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
         facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         rows = pl.read_parquet(folder / TRIALS).rows(named=True)
     except FileNotFoundError:
-        raise InputError(str(folder), f"is no finished tuning: it has no {MANIFEST} or no {TRIALS}") from None
+        raise InputError(
+            str(folder), f"is not a finished tuning: it has no {MANIFEST} or no {TRIALS}"
+        ) from None
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
     objectives = [Objective.parse(one) for one in facts["objectives"]]
@@ -106,5 +108,5 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
     ]
     comparison = Comparison.of(Results.open(folder / CONFIRM))
     if comparison is None:
-        raise InputError(str(folder), "is no finished tuning: nothing is confirmed")
+        raise InputError(str(folder), "is not a finished tuning: the confirmation is missing")
     return Tuned(plan, trials, choose(plan, trials), comparison, folder)

@@ -1,4 +1,4 @@
-"""Processors are kept awake in virtual machines, and where they are not a standstill is told."""
+"""Idle states are prevented in virtual machines; without that, a stall is reported."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 
 from real.hold import hold
 from real.wire import wire
-from sojourn.worlds.real import cpu_idle as awake
-from sojourn.worlds.real.gateway import Link, doubts
+from sojourn.worlds.real import cpu_idle
+from sojourn.worlds.real.gateway import Link, run_warnings
 from support import until
 
 FLAGS = "processor\t: 0\nflags\t\t: fpu sse2{}\n"
@@ -24,13 +24,13 @@ def spinning() -> list[int]:
 @pytest.mark.parametrize(
     ("is_virtual", "has_quota", "each"), [(True, False, 1), (False, False, 0), (True, True, 0)]
 )
-def test_a_thread_for_each_processor_gives_way_to_everybody_where_that_helps(
+def test_a_thread_for_each_processor_has_the_lowest_priority_where_that_helps(
     monkeypatch: pytest.MonkeyPatch, is_virtual: bool, has_quota: bool, each: int
 ) -> None:
-    monkeypatch.setattr(awake, "is_virtual", lambda: is_virtual)
-    monkeypatch.setattr(awake, "has_quota", lambda: has_quota)
+    monkeypatch.setattr(cpu_idle, "is_virtual", lambda: is_virtual)
+    monkeypatch.setattr(cpu_idle, "has_quota", lambda: has_quota)
     before = spinning()
-    with awake.awake():
+    with cpu_idle.prevent_cpu_idle():
         # A thread names itself and lowers its priority when it first runs.
         until(lambda: spinning() == before + [os.SCHED_IDLE] * each * len(os.sched_getaffinity(0)))
     assert spinning() == before
@@ -39,7 +39,7 @@ def test_a_thread_for_each_processor_gives_way_to_everybody_where_that_helps(
 @pytest.mark.parametrize(("flag", "expected"), [(" hypervisor", True), ("", False), (" nohypervisor", False)])
 def test_a_virtual_machine_says_so(tmp_path: Path, flag: str, expected: bool) -> None:
     (tmp_path / "cpuinfo").write_text(FLAGS.format(flag))
-    assert awake.is_virtual(tmp_path / "cpuinfo") == expected
+    assert cpu_idle.is_virtual(tmp_path / "cpuinfo") == expected
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_a_ration_of_processor_time_is_seen(
     path = tmp_path / "groups" / file
     path.parent.mkdir(parents=True)
     path.write_text(content + "\n")
-    assert awake.has_quota(tmp_path / "own", tmp_path / "groups") == expected
+    assert cpu_idle.has_quota(tmp_path / "own", tmp_path / "groups") == expected
 
 
 def test_a_kernel_without_groups_has_no_rations(tmp_path: Path) -> None:
-    assert not awake.has_quota(tmp_path / "own", tmp_path / "groups")
+    assert not cpu_idle.has_quota(tmp_path / "own", tmp_path / "groups")
 
 
 @pytest.mark.usefixtures("namespaces")
@@ -75,6 +75,8 @@ def test_a_standstill_of_the_machine_is_a_doubt() -> None:
         record = gateway.finish()
     assert record.data["standstill_ns"] >= held - 20_000_000, "the gateway sleeps for 20 ms at most"
     said = [
-        one for one in doubts(record) if one.startswith("the machine stalled: the gateway could not run ")
+        one
+        for one in run_warnings(record)
+        if one.startswith("the machine stalled: the gateway could not run ")
     ]
     assert len(said) == 1

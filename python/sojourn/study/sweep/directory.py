@@ -1,7 +1,7 @@
-"""The folder of a sweep explains itself: plan, scenarios, what is done, tables, and a page that says so.
+"""The results directory of a sweep: plan, scenarios, runs, tables, and a README that describes them.
 
-``sweep.toml`` is the plan, ``cells/ID.toml`` each combination as a scenario, ``runs/`` what is done. When
-nothing is missing there are ``runs.parquet`` and ``summary.parquet``, for any reader of Parquet.
+``sweep.toml`` is the plan, ``cells/ID.toml`` is the scenario of each combination, ``runs/`` has the finished
+runs. ``runs.parquet`` and ``summary.parquet`` are written when all runs are complete.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ REPORT = "report.html"
 README = """\
 # A sweep of {name}, by sojourn {version}
 
-{runs} runs: {cells} combinations, {seeds} seeds each. Made by, and continued by:
+{runs} runs: {cells} combinations, {seeds} seeds each. This command created the sweep and resumes it:
 
     {command}
 
-| file | what |
+| file | content |
 |---|---|
 | sweep.toml | the plan, complete |
 | cells/ID.toml | each combination as a scenario for `sojourn run` |
-| runs/ | what is done: a row a run, with metrics and the counters behind them |
-| runs.parquet | when all is done: a row a run, with the varied keys and every metric |
-| summary.parquet | when all is done: mean and half-width of the 95 % interval over the seeds |
-| failures.jsonl | runs that failed: seed, reason, the command that repeats it |
-| manifest.json | versions, command, whether it is complete |
+| runs/ | finished runs: one row per run, with metrics and counters |
+| runs.parquet | when all runs are complete: one row per run, with the varied keys and every metric |
+| summary.parquet | when all runs are complete: mean and half-width of the 95 % interval over the seeds |
+| failures.jsonl | failed runs: seed, reason, command to repeat the run |
+| manifest.json | versions, command, status |
 
-How far it is: `sojourn sweep status DIR`. A report: `sojourn report DIR`. In Python, one of
+Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, one of
 
     polars.read_parquet("DIR/summary.parquet")
     pandas.read_parquet("DIR/summary.parquet")
@@ -53,7 +53,7 @@ How far it is: `sojourn sweep status DIR`. A report: `sojourn report DIR`. In Py
 
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
-    """Make the folder of a sweep, or find it again; return the store of its runs."""
+    """Create or reopen the directory of a sweep; return the store of its runs."""
     require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
@@ -61,7 +61,7 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     try:
         (directory / "cells").mkdir(exist_ok=True)
         if (directory / PLAN).exists() and (directory / PLAN).read_text() != text:
-            for name in (RUNS, SUMMARY, REPORT):  # of other values; what is done of them stays in runs/
+            for name in (RUNS, SUMMARY, REPORT):  # of another plan; its finished runs stay in runs/
                 (directory / name).unlink(missing_ok=True)
         write_whole(directory / PLAN, text.encode())
         for cell in plan.cells:
@@ -93,7 +93,7 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
 
 
 def finish(swept: Swept, directory: Path) -> None:
-    """Write the tables of a sweep of which nothing is missing."""
+    """Write the tables of a complete sweep."""
     try:
         write_whole(directory / RUNS, parquet(swept.runs()))
         write_whole(directory / SUMMARY, parquet(swept.summary()))
@@ -111,13 +111,13 @@ def _write(path: Path, text: str) -> None:
 
 
 def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
-    """Return how many of the runs are done in a folder."""
+    """Return the number of finished runs in a directory."""
     index = RunIndex(Path(directory) / "runs")
     return sum(point.run_id in index for point in plan.points)
 
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
-    """Return what is done of the sweep in a folder; nothing is run."""
+    """Read the finished part of a sweep from its directory; nothing is run."""
     plan = read(Path(directory) / PLAN)
     store = Store(directory, traces=False)
     found = {point: store.read(point.run_id) for point in plan.points}
@@ -125,16 +125,16 @@ def reopen(directory: str | os.PathLike[str]) -> Swept:
 
 
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return how far a sweep in a folder is: runs, done, failed (each with its command), command.
+    """Return the progress of a sweep: runs, done, failed (each with its command), command.
 
     Raises
     ------
     InputError
-        If it is no folder of a sweep.
+        If it is not the directory of a sweep.
     """
     folder = Path(directory)
     if not (folder / PLAN).exists():
-        raise InputError(str(folder), f"is not the folder of a sweep: it has no {PLAN}")
+        raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
     plan = read(folder / PLAN)
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
