@@ -36,11 +36,11 @@ stress: build ## The tests with real packets, RUNS times (20), beside two busy l
 	for run in $$(seq $(RUNS)); do $(BIN)/pytest -m real --quiet || failed=$$((failed + 1)); done; \
 	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
 
-# Both with one profile: they share procedural macros and build scripts.
+# With one profile these share metadata, procedural macros and build scripts.
 rust: ## Rust only: its lints and its tests
 	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
-	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --profile checked --locked --quiet
 	+cargo package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
 
 programs: build # whose instructions are counted

@@ -1,12 +1,12 @@
-//! The core version: a hash of every Rust source that a result depends on, so that a result made by
-//! other code is never taken for this one's.
+//! Computes the core version: a hash of all Rust sources that results depend on, so that results of other
+//! sources are never reused.
 
 use std::{
     env, fs,
     path::{Path, PathBuf},
 };
 
-/// The crates whose sources move results, and that which moves those of the real world only.
+/// The crates that all results depend on, and the one that only results of the real world depend on.
 const CRATES: [&str; 3] = ["aqm", "sim", "py"];
 const GATEWAY: [&str; 1] = ["gateway"];
 
@@ -17,7 +17,7 @@ fn main() {
 
 fn hash(names: &[&str]) -> u64 {
     let crates = PathBuf::from(env::var("CARGO_MANIFEST_DIR").unwrap()).join("..");
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325; // FNV-1a: enough to tell versions apart
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325; // FNV-1a
     for name in names {
         let folder = crates.join(name).join("src");
         println!("cargo::rerun-if-changed={}", folder.display());

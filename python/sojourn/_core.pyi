@@ -39,7 +39,7 @@ __all__ = [
     "tcp_options",
     "check",
     "run",
-    "Awake",
+    "IdleGuard",
     "Batch",
     "Gateway",
     "Harness",
@@ -70,10 +70,10 @@ class Cancelled(Exception):  # noqa: N818
     """The run was cancelled."""
 
 class ConservationError(Exception):
-    """Packets were lost or invented: a defect."""
+    """Packet counts are inconsistent: a defect of the simulator."""
 
 class AlgorithmError(Exception):
-    """An algorithm written in Python broke a rule."""
+    """An algorithm written in Python violated a rule."""
 
     rule: str
 
@@ -84,20 +84,20 @@ def algorithm(name: str) -> dict[str, Any]:
     """One algorithm with its parameters, probes and documentation."""
 
 def register(name: str, class_: type, description: dict[str, Any]) -> None:
-    """Make `class_` known as `name`; an older class of that name is forgotten.
+    """Register `class_` as `name`, in place of an older class of that name.
 
-    Names and texts live as long as the process: a class is registered once a version of its file."""
+    Names and texts are never freed, so a class is registered once per version of its file."""
 
 @final
 class Packet:
-    """One packet, as an algorithm may know it."""
+    """A packet, as an algorithm sees it."""
 
     @property
     def bytes(self) -> int:
         """Size on the wire."""
     @property
     def ecn(self) -> int:
-        """ECN field as it stands: NOT_ECT, ECT1, ECT0 or CE; true if the packet can carry a mark."""
+        """Its ECN field: NOT_ECT, ECT1, ECT0 or CE; true if the packet is ECN-capable."""
     @property
     def flow(self) -> int:
         """Number of its flow."""
@@ -106,78 +106,78 @@ class Packet:
         """Its traffic class."""
     @property
     def arrived(self) -> int:
-        """When it entered this queue, in ns (for an arrival: now)."""
+        """When it arrived at this queue, in ns (for an arrival: now)."""
 
     def __deepcopy__(self, _memo: Any, /) -> Packet: ...
 
 @final
 class Queue:
-    """The queue, as an algorithm sees it: waiting packets only."""
+    """The queue, as an algorithm sees it, without the packet in transmission."""
 
     @property
     def packets(self) -> int:
-        """Waiting packets."""
+        """Packets in the queue."""
     @property
     def bytes(self) -> int:
-        """Waiting bytes."""
+        """Bytes in the queue."""
     @property
     def limit_packets(self) -> int | None:
-        """The buffer limit, if it counts packets."""
+        """The buffer limit, if it is in packets."""
     @property
     def limit_bytes(self) -> int | None:
-        """The buffer limit, if it counts bytes."""
+        """The buffer limit, if it is in bytes."""
     @property
     def link_rate(self) -> int:
-        """Configured rate of the link in bit/s."""
+        """Rate of the link in bit/s."""
 
     def at(self, position: int) -> Packet | None:
-        """The waiting packet at `position`, head = 0; None beyond the tail."""
+        """The packet at `position`, head = 0; None beyond the tail."""
 
     def of_flow(self, flow: int) -> int:
-        """Waiting packets of one flow."""
+        """Packets of one flow in the queue."""
 
     def of_class(self, class_: int) -> int:
-        """Waiting packets of one class."""
+        """Packets of one class in the queue."""
 
     def __deepcopy__(self, _memo: Any, /) -> Queue: ...
 
 @final
 class Rng:
-    """The random numbers of the queue."""
+    """The random number generator of the queue."""
 
     def uniform(self) -> float:
-        """The next number, 0 <= u < 1."""
+        """Draw a number u, 0 <= u < 1."""
 
     def __deepcopy__(self, _memo: Any, /) -> Rng: ...
 
 @final
 class Link:
-    """The link that an algorithm was made for."""
+    """The link of an algorithm."""
 
     @property
     def rate(self) -> int:
-        """Configured rate in bit/s."""
+        """Its rate in bit/s."""
     @property
     def limit_packets(self) -> int | None:
-        """The buffer limit, if it counts packets."""
+        """The buffer limit, if it is in packets."""
     @property
     def limit_bytes(self) -> int | None:
-        """The buffer limit, if it counts bytes."""
+        """The buffer limit, if it is in bytes."""
     @property
     def mean_packet(self) -> int:
         """Mean packet size on the wire, in bytes."""
     @property
     def packet_time(self) -> int:
-        """Time of one mean packet on the link, in ns."""
+        """Transmission time of a packet of the mean size, in ns."""
 
     def __deepcopy__(self, _memo: Any, /) -> Link: ...
 
 @final
 class Verdict:
-    """The answer of an algorithm about one packet; called with a cause, the same answer for that cause."""
+    """The decision of an algorithm about a packet; called with a cause, the same decision with that cause."""
 
     def __call__(self, /, cause: str) -> Verdict:
-        """The same answer because of `cause`: early, forced, flow-limit or profile."""
+        """Return the same decision with `cause`: early, forced, flow-limit or profile."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
@@ -188,7 +188,7 @@ MARK: Verdict
 DROP: Verdict
 
 def drop_both(victim: int, cause: str = "early") -> Verdict:
-    """Discard the arrival and the waiting packet at position `victim` (head = 0) too."""
+    """Drop the arriving packet and the queued packet at position `victim` (head = 0)."""
 
 @final
 class Harness:
@@ -203,10 +203,10 @@ class Harness:
         ecn: bool = True,
         seed: int = 1,
     ) -> Harness:
-        """`spec` on a link of `rate` bit/s with this buffer limit, packets of `mean_packet` bytes."""
+        """Test `spec` on a link of `rate` bit/s with a buffer `limit` and packets of `mean_packet` bytes."""
 
     def run(self, steps: int, pace: float) -> None:
-        """`steps` random events, `pace` packet times apart on average."""
+        """Run `steps` random events, on average `pace` packet times apart."""
 
     def advance(self, ns: int) -> None:
         """Advance the clock by `ns` and run the timers that expire."""
@@ -215,17 +215,17 @@ class Harness:
         """Try `times` departures."""
 
     def copy(self) -> Harness:
-        """An independent copy that continues from here."""
+        """Return an independent copy of the current state."""
 
     def log(self) -> list[str]:
-        """The events so far, one word each, to compare runs."""
+        """Return the events so far, one word each, to compare runs."""
 
     def violations(self) -> list[tuple[str, str]]:
-        """The rules violated so far: name, and the first instance."""
+        """Return the rules violated so far: the name, and the first occurrence."""
 
     @property
     def most_drops(self) -> int:
-        """Most packets that one departure dropped."""
+        """The maximum number of drops at one departure."""
     @property
     def waiting(self) -> int:
         """Packets in the queue."""
@@ -234,31 +234,33 @@ class Harness:
         """The Python object under test; None for a built-in algorithm or a copy."""
 
 def schedulers() -> list[dict[str, Any]]:
-    """Every scheduler, in the same form."""
+    """Every scheduler, in the form of `algorithms`."""
 
 def markers() -> list[dict[str, Any]]:
-    """Every marker, in the same form."""
+    """Every marker, in the form of `algorithms`."""
 
 def canonical(spec: str) -> str:
     """The canonical form of a spec: words in schema order, one spelling for each value."""
 
 def canonical_marker(spec: str) -> str:
-    """The canonical form of a marker's spec; a profile that is incomplete is refused."""
+    """The canonical form of the spec of a marker; an incomplete profile is refused."""
 
 def spec_info(spec: str) -> dict[str, Any]:
-    """What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it."""
+    """The parts of a spec: `name`, `limit` (or None), the `values` that are set, and `ecn`, whether it
+    enables ECN."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
-    """What an algorithm or scheduler costs: `state_bytes`, and over `packets` arrivals the `departures`,
-    `draws`, `looks`, `timers`, `moves` (packets at which a probe moved) and the link's `elapsed_ns`."""
+    """Count the operations of an algorithm or scheduler: `state_bytes`, and for the given `packets` the
+    `departures`, `draws`, `looks`, `timers`, `moves` (packets at which a probe changed) and the time
+    `elapsed_ns`."""
 
 def stopwatch(
     spec: str, rate: int, flows: int, packets: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Nanoseconds of an arrival, a departure and a timer; None where none came."""
+    """Nanoseconds per arrival, departure and timer, including the queue; None if there was none."""
 
 def drop_function(spec: str, cls: int, lengths: list[int]) -> list[float]:
-    """The probe `p` of a fresh instance after two arrivals that meet a queue of each of these lengths."""
+    """The drop function: for each queue length, the probe `p` of a new instance after two arrivals."""
 
 @overload
 def parse_unit(kind: Literal["span", "rate"], word: str) -> int: ...
@@ -268,53 +270,54 @@ def parse_unit(kind: Literal["bytes"], word: str) -> float: ...
 def parse_unit(kind: Literal["size", "limit"], word: str) -> tuple[float, str]: ...
 @overload
 def parse_unit(kind: str, word: str) -> Any:
-    """Read `word` as a span (ns), rate (bit/s), bytes, or as a size or limit (number and its unit)."""
+    """Parse `word` as a span (ns), rate (bit/s), bytes, or as a size or limit (number and unit)."""
 
 def canonical_unit(kind: str, word: str) -> str:
-    """One spelling for each quantity: `10mbit` becomes `10Mbit/s`."""
+    """The canonical spelling of a quantity: `10mbit` becomes `10Mbit/s`."""
 
 def nearest(word: str, candidates: list[str]) -> str | None:
-    """The candidate that `word` probably meant."""
+    """The candidate nearest to `word`, if one is near."""
 
 def tcp_schema() -> list[dict[str, Any]]:
     """Every option of TCP, with its value under each preset."""
 
 def tcp_options(conventions: str, overrides: dict[str, str]) -> dict[str, Any]:
-    """The resolved options: the preset, then what was set."""
+    """The options of a preset, with overrides."""
 
 def check(plan_json: str) -> None:
     """Refuse a plan that cannot run."""
 
 def run(plan_json: str, seed: int) -> dict[str, Any]:
-    """Make one run here and now, so that Ctrl-C reaches the handlers of an algorithm in Python."""
+    """Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python."""
 
 @final
 class Batch:
-    """Runs that go on in native threads until all are finished, or cancelled."""
+    """Runs in native threads, until all are finished or cancelled."""
 
     def __new__(cls, jobs: list[tuple[str, int]], workers: int) -> Batch:
-        """Start to run `jobs` (plan and seed) on `workers` threads."""
+        """Start `jobs` (plan and seed) on `workers` threads."""
 
     def poll(self, timeout: float = 0.0) -> list[tuple[int, Any]]:
-        """What finished since the last call: index of the job, and its record or the exception. Waits at
-        most `timeout` seconds for the first."""
+        """Return the jobs that finished since the last call: the index of each, and its record or exception.
+        Waits at most `timeout` seconds for the first."""
 
     def progress(self) -> float:
-        """The share of all virtual time that is done, 0 to 1."""
+        """Return the fraction of the total virtual time that is simulated, 0 to 1."""
 
     def cancel(self) -> None:
-        """Ask every run to stop; those under way end with `Cancelled`, the others never start."""
+        """Cancel all runs: those in progress end with `Cancelled`, the others never start."""
 
     @property
     def finished(self) -> bool:
-        """Whether every job has finished and been handed over or is waiting to be."""
+        """Whether every job has finished."""
 
 @final
-class Awake:
-    """Prevents idle states of processors until closed: a thread of the lowest priority spins on each."""
+class IdleGuard:
+    """Keeps processors out of idle states until it is closed, by a spinning thread of the lowest priority on
+    each."""
 
-    def __new__(cls, processors: list[int]) -> Awake:
-        """Start a thread for each of `processors`."""
+    def __new__(cls, processors: list[int]) -> IdleGuard:
+        """Keep `processors` busy."""
 
     def close(self) -> None:
         """Stop the threads."""
@@ -324,18 +327,20 @@ class Gateway:
     """Real packets through the simulator's queues, in a native thread that holds no GIL."""
 
     def __new__(cls, plan_json: str) -> Gateway:
-        """Start it; `plan_json` is the plan of `crates/gateway`, with the descriptors of open devices."""
+        """Start a gateway; `plan_json` is a plan of `crates/gateway` with the descriptors of open devices."""
 
     def live(self) -> dict[str, Any] | None:
-        """How it stands: ``now_ns``, ``queues`` (forward, backward), counts outside the queues."""
+        """Return its state: ``now_ns``, ``queues`` (forward, backward), and counters outside the queues; None
+        after `finish`."""
 
     def stop(self) -> None:
-        """Ask it to end now."""
+        """Request that it ends now."""
 
     @property
     def finished(self) -> bool:
         """Whether it has ended."""
 
     def finish(self) -> dict[str, Any]:
-        """Wait for its end; returns the record (as a simulation's, with ``lateness_edges_ns``,
-        ``lateness_counts``, ``standstill_ns`` and ``tally``)."""
+        """Wait for its end and return the record: that of a simulation, with ``ends`` of the flows (protocol,
+        source, port, destination, port; the source sends the data), ``lateness_edges_ns``,
+        ``lateness_counts``, ``standstill_ns`` and ``tally``."""

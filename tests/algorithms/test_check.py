@@ -241,7 +241,7 @@ BROKEN = [
     (Washes, "ecn", "is not writable"),
     (Deaf, "ecn off", "a mark with ecn off"),
     (Overflows, "overflow", "is the queue's own cause"),
-    (Phantom, "conservation", "named the packet at 6, but 6 wait"),
+    (Phantom, "conservation", "named the packet at 6, but the queue has 6"),
     (Certain, "probabilities", "probe p = 1.0"),
     (NotANumber, "finite", "probe gave p = NaN"),
     (Silent, "probes", 'gave no number for "q"'),

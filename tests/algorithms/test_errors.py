@@ -134,12 +134,12 @@ DURING = {
     "misspells a cause": (
         "on_arrival(self, now, packet, queue, rng)",
         "return sojourn.DROP('forcd')",
-        '"forcd" is no cause (did you mean forced?)',
+        '"forcd" is not a cause (did you mean forced?)',
     ),
     "names a victim that does not wait": (
         "on_arrival(self, now, packet, queue, rng)",
         "return sojourn.drop_both(queue.packets)",
-        "named the packet at 0, but 0 wait",
+        "named the packet at 0, but the queue has 0",
     ),
     "names a second victim at a departure": (
         "on_departure(self, now, packet, queue, rng)",
@@ -164,7 +164,7 @@ DURING = {
     "keeps the queue": (
         "on_arrival(self, now, packet, queue, rng):\n        self.queue = queue\n    def on_idle(self, now)",
         "self.queue.at(0)",
-        "line 6: RuntimeError: the queue can be looked into only while a handler runs",
+        "line 6: RuntimeError: the queue can be inspected only while a handler runs",
     ),
     "stops the clock": (
         "next_timer(self): return 10\n    def on_timer(self, now, queue)",

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import sojourn
+from sojourn import report
 from sojourn.cli import call
 from sojourn.cli.export import EXPORTERS, check, write
 from sojourn.cli.output import Column, Differences, Estimates, Output, Table
@@ -24,6 +25,8 @@ from sojourn.metrics import METRICS, metric
 from sojourn.metrics.tables import Table as Tables
 from sojourn.stats import Effect, Estimate
 from sojourn.study.compare import Difference
+from sojourn.study.sweep.model import Sweep
+from sojourn.study.sweep.run import sweep
 from support import SMALL
 
 MEANS = Table(
@@ -221,10 +224,7 @@ def test_one_entry_of_the_registry_is_shown_everywhere(
         assert "half delay (ms)" in file.read_text()
         frame = pl.read_parquet(write(output, tmp_path / "out.parquet")[0]).sort("aqm")
         assert frame["half_delay_s_mean"].to_list() == (frame["mean_delay_s_mean"] / 2).to_list()
-    from sojourn import report
-
     page = report.render(report.for_comparison(comparison))
     assert page.count("half delay") >= 4
-    plan = sojourn.study.sweep.run.Sweep(scenario, ["red"], [], seeds=1)
-    swept = sojourn.study.sweep.run.sweep(plan)
+    swept = sweep(Sweep(scenario, ["red"], [], seeds=1))
     assert "half delay" in report.render(report.for_swept(swept))

@@ -262,7 +262,7 @@ def test_verdicts_are_readable_without_colour(document: Document) -> None:
     for verdict in ("reproduced", "not reproduced", "undecided"):
         assert verdict in text
     assert "7 of 14 claims reproduced" in text
-    assert "Holm would change it" in text
+    assert "changes under Holm’s correction" in text
     assert "loss-corrected r_0 49.30 [48.90, 49.70] reproduced" in text
     assert (
         "Other readings reproduced r_0=0.95C , loss-corrected not reproduced core 1 ms undecided SACK" in text

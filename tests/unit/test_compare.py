@@ -137,7 +137,7 @@ def test_seeds_are_added_until_it_is_narrow_and_none_twice(small: Scenario, tmp_
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"aqms": ["red"]}, "aqms is one algorithm"),
+        ({"aqms": ["red"]}, "compare needs at least two algorithms"),
         ({"baseline": "pie"}, "baseline = 'pie' is not one of the algorithms"),
         ({"sort": "mean_dely_s"}, "did you mean mean_delay_s"),
         (

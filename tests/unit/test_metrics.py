@@ -14,6 +14,7 @@ from typing import Any, get_args
 import polars as pl
 import pytest
 
+from sojourn import worlds
 from sojourn.metrics import (
     METRICS,
     WORLDS,
@@ -248,6 +249,7 @@ def test_every_metric_is_described() -> None:
         assert metric.views <= set(get_args(View))
         assert metric.read.__name__.isidentifier()
         assert getattr(sys.modules[metric.read.__module__], metric.read.__name__) is metric.read
+    assert set(WORLDS) == set(worlds.REGISTRY)
     assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
 
 

@@ -1,8 +1,8 @@
-//! The contract: what an algorithm sees ([`PacketView`], [`QueueView`]), what it may answer
-//! ([`Verdict`]), and when it is asked ([`Aqm`]).
+//! The contract: what an algorithm sees ([`PacketView`], [`QueueView`]), what it returns ([`Verdict`]), and
+//! when it is called ([`Aqm`]).
 //!
-//! An algorithm owns no queue. The queue owns packets, limits, counters and traces; it asks, and
-//! carries out the answer. Views never include the arriving packet or the packet in service.
+//! An algorithm owns no queue. The queue owns packets, limits, counters and traces; it calls the algorithm
+//! and carries out the verdict. Views never include the arriving packet or the packet in service.
 
 use crate::{Random, Span, Time};
 use alloc::boxed::Box;
@@ -11,18 +11,18 @@ use core::any::Any;
 /// The two ECN bits of a packet (RFC 3168).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ecn {
-    /// The transport does not understand marks: a signal must be a drop.
+    /// Not ECN-capable: a signal must be a drop.
     #[default]
     NotEct,
     /// ECN-capable, classic.
     Ect0,
     /// ECN-capable, scalable (L4S).
     Ect1,
-    /// Congestion was experienced: the packet is marked.
+    /// Congestion experienced: the packet is marked.
     Ce,
 }
 
-/// Which flow a packet belongs to: dense small numbers, given by the world.
+/// The flow of a packet. Numbers are small and dense; the owner of the queue assigns them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -30,17 +30,17 @@ pub struct FlowId(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Class(pub u8);
 
-/// What may be known of one packet.
+/// What an algorithm sees of a packet.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PacketView {
     /// Size on the wire.
     pub bytes: u32,
-    /// ECN field as it stands.
+    /// ECN field.
     pub ecn: Ecn,
-    /// Its flow.
+    /// The flow.
     pub flow: FlowId,
-    /// Its class.
+    /// The class.
     pub class: Class,
     /// When it entered this queue (for an arrival: now).
     pub arrived: Time,
@@ -79,7 +79,7 @@ impl PacketView {
     }
 }
 
-/// How much may wait.
+/// The buffer limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Limit {
     /// At most this many packets.
@@ -89,7 +89,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether a packet of `more` bytes fits where so much waits.
+    /// Whether a packet of `more` bytes fits into a queue of this length.
     pub fn has_room(self, packets: u32, bytes: u64, more: u32) -> bool {
         match self {
             Limit::Packets(limit) => packets < limit,
@@ -98,29 +98,29 @@ impl Limit {
     }
 }
 
-/// A look inside the queue, for the algorithms that need one (CHOKe, FRED, RIO).
+/// The packets in the queue, for the algorithms that need them (CHOKe, RIO).
 pub trait Contents {
-    /// The waiting packet at `position`, head = 0.
+    /// The queued packet at `position`, head = 0.
     fn at(&self, position: u32) -> Option<PacketView>;
-    /// Waiting packets of one flow.
+    /// Queued packets of one flow.
     fn of_flow(&self, flow: FlowId) -> u32;
-    /// Waiting packets of one class.
+    /// Queued packets of one class.
     fn of_class(&self, class: Class) -> u32;
 }
 
-/// The queue as an algorithm sees it: waiting packets only.
+/// What an algorithm sees of the queue.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct QueueView<'a> {
-    /// Waiting packets.
+    /// Queued packets.
     pub packets: u32,
-    /// Waiting bytes.
+    /// Queued bytes.
     pub bytes: u64,
     /// The buffer limit in force.
     pub limit: Limit,
     /// Configured rate of the link in bit/s; it does not follow a link that varies.
     pub link_rate: u64,
-    /// The packets themselves.
+    /// The packets.
     pub contents: &'a dyn Contents,
 }
 
@@ -150,9 +150,9 @@ pub enum Cause {
     Overflow,
     /// The algorithm's random or delay-based decision.
     Early,
-    /// The algorithm's certain region (RED above its upper threshold).
+    /// The region where the algorithm signals every packet (RED above its upper threshold).
     Forced,
-    /// Too much of one flow.
+    /// A flow exceeds its share.
     FlowLimit,
     /// Outside the traffic profile.
     Profile,
@@ -175,16 +175,16 @@ impl Cause {
     }
 }
 
-/// The answer of an algorithm about one packet. Exhaustive: a queue that ignored a verdict would be wrong.
+/// The decision of an algorithm about a packet. Exhaustive: a queue that ignored a verdict would be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it through.
+    /// Accept it.
     Pass,
-    /// Let it through marked CE. Only for ECN-capable packets; CE stays CE.
+    /// Accept it with a CE mark. Only for ECN-capable packets; CE stays CE.
     Mark(Cause),
-    /// Discard it.
+    /// Drop it.
     Drop(Cause),
-    /// Discard the arrival and the waiting packet at `victim` too (CHOKe).
+    /// Drop the arrival and the queued packet at `victim` (CHOKe).
     DropBoth {
         /// Position of the second victim, head = 0.
         victim: u32,
@@ -200,7 +200,7 @@ impl Verdict {
     }
 }
 
-/// Which packets an algorithm is asked about: a queue may spare itself the other calls.
+/// The hooks that an algorithm implements: a queue may omit the other calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks {
     /// [`Aqm::on_offered`] and [`Aqm::on_arrival`] do something.
@@ -210,13 +210,13 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// All packets, when they come and when they leave.
+    /// Those of arrivals and departures.
     pub const ALL: Hooks = Hooks { arrivals: true, departures: true };
-    /// All packets when they come.
+    /// Those of arrivals.
     pub const ARRIVALS: Hooks = Hooks { arrivals: true, departures: false };
-    /// All packets when they leave.
+    /// That of departures.
     pub const DEPARTURES: Hooks = Hooks { arrivals: false, departures: true };
-    /// No packet.
+    /// None.
     pub const NONE: Hooks = Hooks { arrivals: false, departures: false };
 }
 
@@ -227,18 +227,18 @@ impl Hooks {
 /// [`Aqm::on_offered`]; then, if the buffer has no room, [`Aqm::on_drop`] for each victim; then, unless
 /// the arrival itself was the victim, [`Aqm::on_arrival`]; if it was, [`Aqm::on_refused`].
 ///
-/// It is [`Any`], so that a queue can find out which algorithm it was given, and call it by its type.
+/// It is [`Any`], so that a queue can call a known algorithm through its concrete type.
 pub trait Aqm: Any + Send {
-    /// Which packets it is asked about, the same all its life. Less than all makes a queue faster, nothing else.
+    /// The hooks that it implements; they never change. Omitted calls only make a queue faster.
     fn hooks(&self) -> Hooks {
         Hooks::ALL
     }
 
-    /// A packet is offered to the queue, whether or not it will fit. Estimators that must see every
-    /// arrival (a rate, an average queue) are updated here.
+    /// A packet arrives, whether or not it will fit. Estimators that must see every arrival (a rate, an
+    /// average queue) are updated here.
     fn on_offered(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView) {}
 
-    /// A packet that fits asks to enter.
+    /// A packet that fits arrives.
     fn on_arrival(
         &mut self,
         _now: Time,
@@ -249,8 +249,8 @@ pub trait Aqm: Any + Send {
         Verdict::Pass
     }
 
-    /// A packet that fits is offered and asks to enter: [`Aqm::on_offered`] and [`Aqm::on_arrival`] in one call, which
-    /// may be faster and never does anything else.
+    /// [`Aqm::on_offered`] and [`Aqm::on_arrival`] in one call, for a packet that fits. An implementation may
+    /// be faster but must do the same.
     fn on_fit(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
         self.on_offered(now, packet, queue);
         self.on_arrival(now, packet, queue, rng)
@@ -270,22 +270,23 @@ pub trait Aqm: Any + Send {
     /// A packet was dropped by the queue, not by this algorithm's verdict (`cause` is `Overflow`).
     fn on_drop(&mut self, _now: Time, _packet: &PacketView, _cause: Cause, _queue: &QueueView) {}
 
-    /// The arriving packet found no room; [`Aqm::on_drop`] has told so. For the few that draw random numbers
-    /// for every arrival, refused ones too (SRED's list of flows).
+    /// The arriving packet did not fit; [`Aqm::on_drop`] was called for it before. For algorithms that draw
+    /// random numbers at every arrival, dropped ones included (SRED's list of flows).
     fn on_refused(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView, _rng: &mut dyn Random) {}
 
     /// The transmitter finished a packet and found nothing to send.
     fn on_idle(&mut self, _now: Time) {}
 
-    /// When [`Aqm::on_timer`] wants to be called next; asked after construction and after each call.
+    /// When [`Aqm::on_timer`] is to be called next. The queue reads it after construction and after each
+    /// call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time asked for by [`Aqm::next_timer`] has come.
+    /// The time that [`Aqm::next_timer`] returned has come.
     fn on_timer(&mut self, _now: Time, _queue: &QueueView) {}
 
-    /// Report the state worth plotting; every name stands in the registry entry's `probes`.
+    /// Report the state variables that the registry entry lists as `probes`.
     fn probe(&self, _field: &mut dyn FnMut(&'static str, f64)) {}
 
     /// An independent copy that continues from here.
@@ -294,8 +295,8 @@ pub trait Aqm: Any + Send {
 
 /// An algorithm that never reads [`QueueView::contents`].
 ///
-/// A queue that is compiled for one algorithm keeps no occupancy of flows and classes; its bound is this trait, so that
-/// an algorithm that would read stale counts does not compile:
+/// A queue that is compiled for one algorithm keeps no occupancy of flows and classes; its bound is this
+/// trait, so that an algorithm that would read stale counts does not compile:
 ///
 /// ```compile_fail,E0277
 /// use sojourn_aqm::{IgnoresContents, rio::Rio};
@@ -313,7 +314,7 @@ pub trait Aqm: Any + Send {
 /// The conformance tests run every such algorithm on a queue whose contents panic when read.
 pub trait IgnoresContents: Aqm {}
 
-/// An algorithm that is known by its spec alone.
+/// An algorithm of any type, for example one built from a [`crate::Spec`].
 impl Aqm for Box<dyn Aqm> {
     fn hooks(&self) -> Hooks {
         (**self).hooks()

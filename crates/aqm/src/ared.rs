@@ -1,31 +1,32 @@
-//! **ARED (Adaptive RED)** is gentle RED that finds its own `max_p`: every half second it moves `max_p` a little,
-//! up when the average queue is too long and down when it is too short, to hold it midway between the thresholds.
+//! **ARED (Adaptive RED)** is gentle RED that finds its own `max_p`: every half second it moves `max_p` a
+//! little, up when the average queue is too long and down when it is too short, to hold it midway between the
+//! thresholds.
 //!
-//! How many packets RED must drop depends on how many flows there are, which nobody knows in advance; a fixed
-//! `max_p` therefore holds a long queue for many flows and a short one for few. The other parameters follow from
-//! the link rate and a target delay, so that nothing has to be set.
+//! How many packets RED must drop depends on how many flows there are, which is not known in advance; a fixed
+//! `max_p` therefore holds a long queue for many flows and a short one for few. The other parameters follow
+//! from the link rate and a target delay, so that nothing has to be set.
 //!
 //! # When it decides
 //! On arrival, as `gred`, with the present `max_p`. With D = max_th - min_th, every `interval`: avg above
 //! min_th + 0.6 D and max_p < `top`: max_p <- max_p + min(`alpha`, max_p/4); avg below min_th + 0.4 D and
-//! max_p > `bottom`: max_p <- `beta` max_p. The test comes before the step, so that max_p may end a step outside
-//! [bottom, top]. With `hysteresis` n a decrease needs n such periods in a row; any other period, and the decrease
-//! itself, start the count again.
+//! max_p > `bottom`: max_p <- `beta` max_p. The test comes before the step, so that max_p may end a step
+//! outside [bottom, top]. With `hysteresis` n a decrease needs n such periods in a row; any other period, and
+//! the decrease itself, start the count again.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | when max_p moves | a timer | ns-2, ns-3: at an arrival, once `interval` has passed since the last *change* (`adapt arrival`) | the paper says every 0.5 s; preset `ns2` |
 //! | average at the timer of an idle link | decayed as for an arrival | ns-2 does not adapt without arrivals | a stale average would let max_p rise on an idle link |
-//! | gentle line | begins at the present max_p | ns-2: at the first max_p for ever (`gentle_line first`), so that the probability jumps at max_th | the paper's figure is one line; preset `ns2`: with 400 flows the mean queue is half as long again |
+//! | gentle line | begins at the present max_p | ns-2: at the first max_p forever (`gentle_line first`), so that the probability jumps at max_th | the paper's figure is one line; preset `ns2`: with 400 flows the mean queue is half as long again |
 //! | floor of max_p | 0.01 | ns-2.35: min(0.01, 80 kbit/s / rate) (`adapt arrival`) | the paper; preset `ns2` |
 //! | w_q for a long link | 1 - exp(-1/C) | ns-2: a longer memory if 3 (delay + packet time) exceeds 100 ms | a queue does not know the delay of its link; the paper assumes 100 ms |
 //! | w_q in powers of two | real | Linux: 2^-n | no need in floating point |
 //! | hysteresis | off (1) | Byun and Baras 2007: a decrease needs n periods, n not printed | Floyd's own; their reading is `hysteresis 10` |
 //!
 //! # References
-//! S. Floyd, R. Gummadi, S. Shenker: Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
-//! Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
+//! S. Floyd, R. Gummadi, S. Shenker: Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active
+//! Queue Management, 2001. D. Byun, J. Baras: AVQRED, 2007 (hysteresis). ns-2 `queue/red.cc` (`adaptive_`).
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,

@@ -1,5 +1,5 @@
-//! **AVQ (Adaptive Virtual Queue)** sends every arrival through an imaginary queue with a slower link as well, and
-//! signals when *that* one overflows, so that the real queue hardly has to fill.
+//! **AVQ (Adaptive Virtual Queue)** sends every arrival through an imaginary queue with a slower link as
+//! well, and signals when *that* one overflows, so that the real queue hardly has to fill.
 //!
 //! The imaginary link is not slower by a fixed factor: its rate falls with every byte that arrives and
 //! recovers with time, such that it comes to rest when the arrivals use `gamma` of the real link. It
@@ -7,10 +7,10 @@
 //!
 //! # When it decides
 //! On arrival of b bytes, dt after the last one: VQ <- max(0, VQ - C~ dt); if VQ + b > `buffer` the packet is
-//! signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then
-//! C~ <- max(0, min(C, C~ + alpha gamma C dt) - alpha b). A packet that is dropped by this rule does not touch C~, whose
-//! own clock also stands still, so that the next accepted packet is credited with the gap: what
-//! counts is the accepted rate. Packets refused by the real buffer have been charged to both.
+//! signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then C~ <- max(0, min(C, C~ + alpha
+//! gamma C dt) - alpha b). A packet that is dropped by this rule does not touch C~, whose own clock also
+//! stops, so that the next accepted packet is credited with the gap: what counts is the accepted rate.
+//! Packets refused by the real buffer have been charged to both.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -98,7 +98,7 @@ pub struct Avq {
     drained: Option<Time>,
     /// When C~ was last adapted.
     adapted: Time,
-    /// What the present arrival is told.
+    /// The verdict on the present arrival.
     verdict: Verdict,
 }
 

@@ -1,16 +1,16 @@
-//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of an imaginary queue that is drained at the smoothed
-//! rate at which the real one really sends.
+//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of an imaginary queue that is drained at the
+//! smoothed rate at which the real one really sends.
 //!
-//! Where the rate of a link or a processor shifts, a fixed virtual capacity is wrong; this one is measured. RED sees
-//! the virtual queue as it is, not averaged, and with max_p = 1, so that neither w_q nor max_p is left to tune, and
-//! the real queue may be as short as one likes.
+//! Where the rate of a link or a processor shifts, a fixed virtual capacity is wrong; this one is measured.
+//! RED sees the virtual queue as it is, not averaged, and with max_p = 1, so that neither w_q nor max_p is
+//! left to tune, and the real queue may be as short as one likes.
 //!
 //! # When it decides
 //! On arrival. More than `interval` after the last measurement, over the time dt since: out = bits sent / dt,
-//! v_capacity <- alpha out + (1 - alpha) v_capacity, kept in [min_capacity, max_capacity], and the virtual queue VQ
-//! loses gamma v_capacity dt. With x = VQ / `unit`: strictly between the thresholds p_b = (x - min_th)/(max_th - min_th),
-//! spread by RED's counter (`early`); from max_th on every packet is signalled (`forced`). A packet that is let in,
-//! marked or not, adds its size to VQ.
+//! v_capacity <- alpha out + (1 - alpha) v_capacity, kept in [min_capacity, max_capacity], and the virtual
+//! queue VQ loses gamma v_capacity dt. With x = VQ / `unit`: strictly between the thresholds p_b = (x -
+//! min_th)/(max_th - min_th), spread by RED's counter (`early`); from max_th on every packet is signalled
+//! (`forced`). A packet that is let in, marked or not, adds its size to VQ.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |

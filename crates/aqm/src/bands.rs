@@ -1,15 +1,15 @@
-//! What the schedulers between classes share: which class waits where, an algorithm or another scheduler on each
-//! band, one limit for all.
+//! What the schedulers between classes share: which class waits where, an algorithm or another scheduler on
+//! each band, one limit for all.
 //!
 //! A class number holds a class and a drop precedence: with `precedences` p, class c is band c / p with
-//! precedence c mod p, and that is the class which the band's algorithm sees. So AF class n with drop precedence d
-//! (RFC 2597) is number 3 (n - 1) + d - 1.
+//! precedence c mod p, and that is the class which the band's algorithm sees. So AF class n with drop
+//! precedence d (RFC 2597) is number 3 (n - 1) + d - 1.
 
 use crate::{
     Cause, Class, Context, Limit, PacketView, Param, Random, Range, Scheduler, Spec, SpecError, Time, Token,
     config::{config, meaning},
     droptail::DropTail,
-    scheduler::{Bank, End, Fate, Told, prefixed},
+    scheduler::{Bank, End, EventSink, Outcome, prefixed},
 };
 use alloc::{boxed::Box, format, vec::Vec};
 
@@ -24,11 +24,11 @@ config! {
             .range(Range { min: 1.0, max: 8.0, above: false, below: false })
             .source("Linux sch_prio.c")
             .tc("bands");
-        /// Drop precedences within a class: class number c waits in queue c / precedences, as class c mod precedences
+        /// Drop precedences within a class: class c is in queue c / precedences, as class c mod precedences
         precedences: u32 = Param::fixed("1")
             .range(Range { min: 1.0, max: 8.0, above: false, below: false })
             .source("RFC 2597 has 3");
-        /// What stands on every class that has nothing of its own
+        /// Algorithm or scheduler of every class that has none of its own
         aqm: Spec = Param::fixed("droptail").source("RFC 2475 leaves it open");
         #[doc = meaning!(aqm_of_class)]
         aqm_0: Option<Spec> = OWN;
@@ -148,15 +148,15 @@ impl Bands {
         token: Token,
         packet: &PacketView,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) {
         match self.nested[index] {
-            None => self.bank.refuse(now, index, token, packet, rng, told),
-            Some(_) => told(token, Fate::Dropped(Cause::Overflow)),
+            None => self.bank.refuse(now, index, token, packet, rng, events),
+            Some(_) => events(token, Outcome::Dropped(Cause::Overflow)),
         }
     }
 
-    /// An arrival for which there is room: who stands on the band decides.
+    /// An arrival that fits: the algorithm or scheduler of the band decides.
     pub(crate) fn enter(
         &mut self,
         now: Time,
@@ -164,19 +164,19 @@ impl Bands {
         token: Token,
         packet: &PacketView,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) {
         match &mut self.nested[index] {
-            None => _ = self.bank.enter(now, index, token, packet, rng, told),
-            Some(inner) => inner.enqueue(now, token, packet, rng, told),
+            None => _ = self.bank.enter(now, index, token, packet, rng, events),
+            Some(inner) => inner.enqueue(now, token, packet, rng, events),
         }
     }
 
-    /// Somebody of a band leaves for want of room, the last if the band has one queue; the bytes gone.
-    pub(crate) fn evict(&mut self, now: Time, index: usize, told: Told) -> u64 {
+    /// Drop a packet of a band to free space, the last one if the band has one queue; returns its bytes.
+    pub(crate) fn evict(&mut self, now: Time, index: usize, events: EventSink) -> u64 {
         match &mut self.nested[index] {
-            None => self.bank.evict(now, index, End::Tail, told),
-            Some(inner) => inner.evict(now, told),
+            None => self.bank.evict(now, index, End::Tail, events),
+            Some(inner) => inner.evict(now, events),
         }
     }
 
@@ -186,11 +186,11 @@ impl Bands {
         now: Time,
         index: usize,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) -> Option<(Token, u32)> {
         match &mut self.nested[index] {
-            None => self.bank.take(now, index, rng, told).map(|(token, packet)| (token, packet.bytes)),
-            Some(inner) => inner.dequeue(now, rng, told),
+            None => self.bank.take(now, index, rng, events).map(|(token, packet)| (token, packet.bytes)),
+            Some(inner) => inner.dequeue(now, rng, events),
         }
     }
 

@@ -1,17 +1,19 @@
-//! **BIO (BLUE with In and Out)** is one queue with two BLUEs: the signalling probability of packets inside their traffic
-//! profile follows the backlog of such packets, that of packets outside follows the whole queue.
+//! **BIO (BLUE with In and Out)** is one queue with two BLUEs: the signalling probability of packets inside
+//! their traffic profile follows the backlog of such packets, that of packets outside follows the whole
+//! queue.
 //!
 //! What RIO is to RED: out packets are to be gone before an in packet is touched. But the out
-//! probability hears of in packets too: where these alone hold the queue above `max_out` it climbs to 1 and
+//! probability counts in packets too: where these alone hold the queue above `max_out` it climbs to 1 and
 //! stays there, which is what its authors found.
 //!
 //! # When it decides
-//! Class 0 is in, every other class out. Each arrival is signalled with p_in or p_out as it stands (`early`). Then, each
-//! at most once in its hold time: q_in above `max_in` raises p_in by `d_i_in`, q above `max_out` raises p_out by `d_i_out`;
-//! these are the queues that the arrival found, whether or not it fits. Whenever the link takes its
-//! next packet, q_in below `min_in` or an idle link lowers p_in by `d_d_in`, q below `min_out` or an idle link p_out by `d_d_out`;
-//! here the packet taken still counts. The four steps have four clocks. `drop_at_max` also drops (`forced`) every out
-//! packet that finds q at `max_out` and every in packet that finds q_in at `max_in`.
+//! Class 0 is in, every other class out. Each arrival is signalled with p_in or p_out as it stands (`early`).
+//! Then, each at most once in its hold time: q_in above `max_in` raises p_in by `d_i_in`, q above `max_out`
+//! raises p_out by `d_i_out`; these are the queues that the arrival found, whether or not it fits. Whenever
+//! the link takes its next packet, q_in below `min_in` or an idle link lowers p_in by `d_d_in`, q below
+//! `min_out` or an idle link p_out by `d_d_out`; here the packet taken still counts. The four steps have four
+//! clocks. `drop_at_max` also drops (`forced`) every out packet that finds q at `max_out` and every in packet
+//! that finds q_in at `max_in`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -80,7 +82,7 @@ config! {
         /// Whether an in backlog of just max_in raises the in probability
         in_at_max: Option<AtMax> = Param::derived("reached where max_in is the buffer limit or more, else above")
             .source("Okuroglu and Oktug 2001, figure 17: above");
-        /// Drop what finds its queue at its upper threshold: out packets q at max_out, in packets q_in at max_in
+        /// Drop a packet that finds its queue at the upper threshold: out q at max_out, in q_in at max_in
         drop_at_max: bool = Param::fixed("off").source("Okuroglu and Oktug 2001, figure 17: off");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;

@@ -1,15 +1,15 @@
-//! **BLUE** keeps one signalling probability and moves it by events instead of queue lengths: up when the buffer
-//! overflows, down when the link falls idle, at most once in a `freeze_time`.
+//! **BLUE** keeps one signalling probability and moves it by events instead of queue lengths: up when the
+//! buffer overflows, down when the link falls idle, at most once in a `freeze_time`.
 //!
 //! Losses say that senders push too hard, idleness says that they push too little; how long the queue
 //! happens to be says neither. The probability therefore comes to rest where neither happens, and learns
 //! it from few events: slow to find, but with a state of two numbers.
 //!
 //! # When it decides
-//! Each arrival is signalled with probability p_m, cause `early`. An overflow raises p_m by `d1`; with a threshold `l`
-//! an arrival that finds more than `l` waiting does so too, before it is tested. A link that finds nothing
-//! to send lowers p_m by `d2`; `repeat_idle` goes on doing so while the link stays idle. Up and down share one
-//! clock: the next step comes more than `freeze_time` after the last.
+//! Each arrival is signalled with probability p_m, cause `early`. An overflow raises p_m by `d1`; with a
+//! threshold `l` an arrival that finds more than `l` waiting does so too, before it is tested. A link that
+//! finds nothing to send lowers p_m by `d2`; `repeat_idle` continues to do so while the link stays idle. Up
+//! and down share one clock: the next step comes more than `freeze_time` after the last.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -17,14 +17,14 @@
 //! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | packet loss is what Feng et al. are known for; we could not open their report to see whose the threshold is |
 //! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
 //! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
-//! | an idle link that drops its arrival | is found idle again, one more event | some event models: not | it is looked for a packet and none is found; else p_m = 1, reached just before the link fell idle, would last for ever |
+//! | an idle link that drops its arrival | is found idle again, one more event | some event models: not | it is looked for a packet and none is found; else p_m = 1, reached just before the link fell idle, would last forever |
 //! | short queues | no exception | ALTQ spares a queue of at most one packet | the paper knows none |
 //! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's; its advice is `d1` far above `d2` |
 //!
 //! # References
-//! W. Feng, D. Kandlur, D. Saha, K. Shin: BLUE: A New Class of Active Queue Management Algorithms, University of
-//! Michigan CSE-TR-387-99, 1999; The BLUE active queue management algorithms, IEEE/ACM ToN 10(4), 2002. Threshold form
-//! as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
+//! W. Feng, D. Kandlur, D. Saha, K. Shin: BLUE: A New Class of Active Queue Management Algorithms, University
+//! of Michigan CSE-TR-387-99, 1999; The BLUE active queue management algorithms, IEEE/ACM ToN 10(4), 2002.
+//! Threshold form as in H. Byun, J. Baras: AVQRED, 2007. ALTQ `altq_blue.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range, Span,

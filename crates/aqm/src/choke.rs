@@ -1,15 +1,15 @@
-//! **CHOKe** compares each arrival with a packet picked at random from the queue and, if both belong to the same
-//! flow, drops both; whatever passes that test meets RED.
+//! **CHOKe** compares each arrival with a packet picked at random from the queue and, if both belong to the
+//! same flow, drops both; whatever passes that test meets RED.
 //!
 //! Who holds much of the queue is picked often: the queue itself is the record of who uses how much, so
 //! that a flow that does not slow down is held back without any state per flow.
 //!
 //! # When it decides
-//! On arrival, where RED's average is at `min_th` or above and something waits: position floor(q u) is picked, up to
-//! `candidates` times until a flow matches; a match drops arrival and victim (cause `flow-limit`), and leaves RED's
-//! counter alone. Otherwise the packet is RED's: signalled with p_a between the thresholds (`early`), always
-//! from `max_th` on (`forced`). A matching pair is dropped with ECN too. A flow with share s of the queue loses
-//! an arrival with probability s + (1 - s) p_a, and two packets a match.
+//! On arrival, where RED's average is at `min_th` or above and something waits: position floor(q u) is
+//! picked, up to `candidates` times until a flow matches; a match drops arrival and victim (cause
+//! `flow-limit`), and leaves RED's counter alone. Otherwise the packet is RED's: signalled with p_a between
+//! the thresholds (`early`), always from `max_th` on (`forced`). A matching pair is dropped with ECN too. A
+//! flow with share s of the queue loses an arrival with probability s + (1 - s) p_a, and two packets a match.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -21,8 +21,8 @@
 //! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
 //!
 //! # References
-//! R. Pan, B. Prabhakar, K. Psounis: CHOKe, a stateless active queue management scheme for approximating fair bandwidth
-//! allocation, INFOCOM 2000. Linux `sch_choke.c`.
+//! R. Pan, B. Prabhakar, K. Psounis: CHOKe, a stateless active queue management scheme for approximating fair
+//! bandwidth allocation, INFOCOM 2000. Linux `sch_choke.c`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Hooks, PacketView, Param, Probe, QueueView, Random, Range, SpecError,

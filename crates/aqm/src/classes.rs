@@ -1,6 +1,7 @@
 //! What the queues with several precedences share: how much of which classes waits.
 //!
-//! The class of a packet is its drop precedence: 0 = in profile or green, 1 = out of profile or yellow, 2 = red.
+//! The class of a packet is its drop precedence: 0 = in profile or green, 1 = out of profile or yellow, 2 =
+//! red.
 
 use crate::{Class, QueueView};
 

@@ -1,14 +1,15 @@
-//! **COBALT**, the algorithm of CAKE, is a CoDel whose count also falls, step by step, while the delay is below target,
-//! with a small BLUE beside it that drops from senders who do not listen.
+//! **COBALT**, the algorithm of CAKE, is a CoDel whose count also falls, step by step, while the delay is
+//! below target, with a small BLUE beside it that drops from senders who do not listen.
 //!
 //! The two need each other: CoDel holds responsive flows and BLUE, which learns only from a full or an empty
 //! queue, wakes up when signals alone have failed.
 //!
 //! # When it decides
-//! On departure. While a head has waited longer than `target`, a packet is marked or dropped whenever `drop_next` has come,
-//! which moves by interval / sqrt(count) with each; below target, count falls by one for every such time. After
-//! that, BLUE's probability p drops the packet, ECN or not. p rises by `p_inc` when a packet found the buffer
-//! full and falls by `p_dec` when a departure found nothing, at most once per `target`. The cause is `early`.
+//! On departure. While a head has waited longer than `target`, a packet is marked or dropped whenever
+//! `drop_next` has come, which moves by interval / sqrt(count) with each; below target, count falls by one
+//! for every such time. After that, BLUE's probability p drops the packet, ECN or not. p rises by `p_inc`
+//! when a packet found the buffer full and falls by `p_dec` when a departure found nothing, at most once per
+//! `target`. The cause is `early`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -20,7 +21,8 @@
 //! | queues | one queue | CAKE: a COBALT for each of its queues | that is the scheduler's part |
 //!
 //! # References
-//! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3 `CobaltQueueDisc`.
+//! T. Høiland-Jørgensen, D. Täht, J. Morton: Piece of CAKE, LANMAN 2018. Linux `sch_cake.c`. ns-3
+//! `CobaltQueueDisc`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Hooks, IgnoresContents, PacketView, Param, Probe, QueueView, Random,
@@ -133,7 +135,7 @@ impl Cobalt {
         self.count > 0 && now >= self.drop_next
     }
 
-    /// The next thing is due so much later.
+    /// Schedule the next signal, or the next fall of count, one spacing after `after`.
     fn schedule(&mut self, after: Time) {
         self.drop_next = after + codel::gap(self.interval, self.count);
     }

@@ -1,15 +1,18 @@
-//! **CoDel (Controlled Delay)** drops at the head when even the shortest delay in the queue has been above `target`
-//! for a whole `interval`: a queue that empties from time to time is a good queue, however long it gets.
+//! **CoDel (Controlled Delay)** drops at the head when even the shortest delay in the queue has been above
+//! `target` for a whole `interval`: a queue that empties from time to time is a good queue, however long it
+//! gets.
 //!
-//! No parameter depends on the link: it measures time, not length. While the delay stays above `target` it drops
-//! at a rate that rises with the square root of the number of drops, which makes TCP's rate fall linearly.
+//! No parameter depends on the link: it measures time, not length. While the delay stays above `target` it
+//! drops at a rate that rises with the square root of the number of drops, which makes TCP's rate fall
+//! linearly.
 //!
 //! # When it decides
-//! On departure. The head is *ok to drop* if every packet has waited `target` or longer for one `interval`, and more than
-//! `max_packet` bytes are queued behind it. The first such head is dropped and the dropping state entered; the next drop
-//! follows interval / sqrt(count) later, until a head is not ok to drop. If the dropping state is entered again within
-//! 16 intervals, it starts at the rate reached last time. After a drop, `drop_next` moves only if the next head is
-//! still ok to drop. A mark replaces a drop and sends the packet. The cause is `early`.
+//! On departure. The head is *ok to drop* if every packet has waited `target` or longer for one `interval`,
+//! and more than `max_packet` bytes are queued behind it. The first such head is dropped and the dropping
+//! state entered; the next drop follows interval / sqrt(count) later, until a head is not ok to drop. If the
+//! dropping state is entered again within 16 intervals, it starts at the rate reached last time. After a
+//! drop, `drop_next` moves only if the next head is still ok to drop. A mark replaces a drop and sends the
+//! packet. The cause is `early`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -34,7 +37,7 @@ use crate::{
 use alloc::boxed::Box;
 
 choice! {
-    /// The count on coming back to dropping within 16 intervals.
+    /// The count on entering the dropping state again within 16 intervals.
     pub enum Restart {
         /// The drops of the last dropping state (RFC 8289).
         Difference = "difference",
@@ -56,25 +59,25 @@ choice! {
 config! {
     /// The parameters of CoDel.
     pub struct Config {
-        /// Delay that may stand: 5 to 10 % of the interval
+        /// Acceptable standing delay: 5 to 10 % of the interval
         target: Span = Param::fixed("5ms")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
             .source("RFC 8289, 4.4")
             .tc("target");
-        /// How long the delay must stand before the first drop: about the largest RTT
+        /// How long the delay must exceed target before the first drop: about the largest RTT
         interval: Span = Param::fixed("100ms")
             .unit("s")
             .range(common::PERIOD)
             .source("RFC 8289, 4.3")
             .tc("interval");
-        /// With so many bytes or fewer behind the head nothing is dropped
+        /// Nothing is dropped while this many bytes or fewer are queued behind the head
         max_packet: Bytes = Param::fixed("1500B")
             .unit("B")
             .range(common::PACKET_BYTES)
             .source("RFC 8289, 5.2; Ethernet's largest packet")
             .linux("1514B");
-        /// Count on coming back within 16 intervals: the drops of the last cycle, or count - 2
+        /// Count on dropping again within 16 intervals: the drops of the last dropping state, or count - 2
         restart: Restart = Param::fixed("difference").source("RFC 8289, 5.5");
         /// How interval / sqrt(count) is computed: exactly, or as Linux does
         sqrt: Sqrt = Param::fixed("exact").source("RFC 8289, 5.6").linux("newton");
@@ -84,13 +87,13 @@ config! {
 }
 
 pub(crate) const PROBES: &[Probe] = &[
-    Probe { name: "dropping", unit: "", doc: "1 while it drops" },
+    Probe { name: "dropping", unit: "", doc: "1 in the dropping state" },
     Probe { name: "count", unit: "packets", doc: "drops that set the present rate" },
     Probe { name: "lastcount", unit: "packets", doc: "count when dropping last began" },
     Probe {
         name: "first_above_time",
         unit: "s",
-        doc: "when the delay will have stood for an interval; 0 while it does not stand",
+        doc: "when the delay will have been above target for an interval; 0 while it is below",
     },
     Probe { name: "drop_next", unit: "s", doc: "when the next drop is due, while dropping" },
 ];

@@ -1,8 +1,8 @@
 //! [`config!`](crate::config) makes an algorithm's typed configuration and its text schema from one list.
 //!
-//! An entry of the list is a field of the configuration: its meaning, name, type, and the rest of its [`Param`].
-//! The macro generates the struct, [`Default`] and `under` (the values that the schema has in words), the reader of a
-//! parsed [`Spec`], and the check of every value against the range of its parameter.
+//! An entry of the list is a field of the configuration: its meaning, name, type, and the rest of its
+//! [`Param`]. The macro generates the struct, [`Default`] and `under` (the values that the schema has in
+//! words), the reader of a parsed [`Spec`], and the check of every value against the range of its parameter.
 
 use crate::{
     Conventions, DefaultValue, Kind, Param, Settings, Span, Spec, SpecError, Value, allowed,
@@ -10,8 +10,8 @@ use crate::{
 };
 use alloc::{borrow::ToOwned, string::ToString};
 
-/// The fields of a typed configuration, one entry each: `/// meaning`, `name: type = Param;`. In brackets before them:
-/// configurations of other algorithms that this one contains.
+/// The fields of a typed configuration, one entry each: `/// meaning`, `name: type = Param;`. In brackets
+/// before them: configurations of other algorithms that this one contains.
 macro_rules! config {
     (
         $(#[$attr:meta])*
@@ -92,7 +92,8 @@ macro_rules! choice {
 }
 pub(crate) use choice;
 
-/// The meanings of parameters that several configurations share. Macros, because documentation takes no constants.
+/// The meanings of parameters that several configurations share. Macros, because documentation takes no
+/// constants.
 macro_rules! meaning {
     (ecn) => {
         "Mark ECN-capable packets instead of dropping them"
@@ -128,7 +129,7 @@ macro_rules! meaning {
         "What happens to ECN-capable packets in the certain region"
     };
     (aqm_of_class) => {
-        "What stands on the class with this number"
+        "Algorithm or scheduler of the class with this number"
     };
     (weight) => {
         "Weight of the class with this number"
@@ -155,7 +156,7 @@ macro_rules! meaning {
         "Where the gentle line reaches 1: twice max_th, or the buffer limit"
     };
     (gentle_line) => {
-        "Where the gentle line begins: at the present max_p, or at the first one for ever"
+        "Where the gentle line begins: at the present max_p, or always at the first one"
     };
     (count) => {
         "Whether a packet counts itself before it is tested (FJ93's listing) or after (its text)"
@@ -254,7 +255,8 @@ impl<T: Field> Field for Option<T> {
     }
 }
 
-/// Where a configuration is read from: a spec where it says something, else the conventions, else the defaults.
+/// Where a configuration is read from: a spec where it says something, else the conventions, else the
+/// defaults.
 pub(crate) struct Values<'a> {
     spec: Option<&'a Spec>,
     conventions: Conventions,
@@ -268,7 +270,8 @@ impl Values<'_> {
         Values { spec: None, conventions, ecn: false }
     }
 
-    /// The value of `param`, unless it is derived. The algorithm of a spec may have a default of its own for it.
+    /// The value of `param`, unless it is derived. The algorithm of a spec may have a default of its own for
+    /// it.
     pub(crate) fn get(&self, param: &Param) -> Option<Value> {
         if let Some((_, value)) =
             self.spec.and_then(|spec| spec.values.iter().find(|(one, _)| one.name == param.name))

@@ -1,7 +1,7 @@
 //! A small random world around an algorithm that watches what any algorithm must hold.
 //!
-//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether
-//! a rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
+//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether a
+//! rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
 //! of the registry with it, and `sojourn.testing.check_aqm` what users bring.
 
 use crate::{
@@ -225,7 +225,7 @@ impl Harness {
         self.queue.push_back(packet);
     }
 
-    /// The transmitter takes the next packet that the algorithm lets go.
+    /// The transmitter takes the next packet that the algorithm does not drop.
     pub fn depart(&mut self) {
         let was_busy = core::mem::replace(&mut self.busy, false);
         let mut drops = 0;

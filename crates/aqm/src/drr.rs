@@ -1,33 +1,35 @@
-//! **DRR (Deficit Round Robin)** serves DiffServ classes in turn, each for a number of bytes in proportion to its weight, in
-//! constant time per packet and fairly whatever the packet sizes.
+//! **DRR (Deficit Round Robin)** serves DiffServ classes in turn, each for a number of bytes in proportion to
+//! its weight, in constant time per packet and fairly whatever the packet sizes.
 //!
-//! A class that could not use its turn up because its next packet was too long keeps what is left (its deficit)
-//! for the next one.
+//! A class that could not use its turn up because its next packet was too long keeps what is left (its
+//! deficit) for the next one.
 //!
 //! # When it decides
-//! Classes that wait stand in a circle. At its turn a class earns weight x quantum bytes and sends while its head costs no more
-//! than it has; an empty class leaves the circle and loses what is left. The algorithm or scheduler of a class decides on its own
-//! queue. Where the shared limit is reached, the last packet of the queue with most bytes leaves until the arrival fits,
-//! cause `overflow`; if that is the arrival's own, or nobody else waits, the arrival is refused.
+//! Classes that wait stand in a circle. At its turn a class earns weight x quantum bytes and sends while its
+//! head costs no more than it has; an empty class leaves the circle and loses what is left. The algorithm or
+//! scheduler of a class decides on its own queue. Where the shared limit is reached, the last packet of the
+//! queue with most bytes leaves until the arrival fits, cause `overflow`; if that is the arrival's own, or no
+//! other class has packets, the arrival is refused.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | what a class is | the packet's DiffServ class | the paper: a flow | `fq_codel` is for flows |
-//! | who leaves | the last of the longest | Linux: each class's own limit | the paper's buffer stealing |
+//! | victim of an overflow | the last packet of the longest queue | Linux: each class's own limit | the paper's buffer stealing |
 //! | a class with nothing left to send | leaves with an algorithm's drops counted as nothing sent | same | only bytes that go on the link are paid for |
-//! | a class with a scheduler of its own | sends while it has credit, and pays back what it overdraws | not defined | nobody knows the size of a packet that is yet to be chosen |
+//! | a class with a scheduler of its own | sends while it has credit, and pays back what it overdraws | not defined | the size of a packet that is yet to be chosen is unknown |
 //! | turn | until the deficit is used up | Linux: same | the paper |
 //!
 //! # References
-//! M. Shreedhar, G. Varghese: Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996. Linux `sch_drr.c`.
+//! M. Shreedhar, G. Varghese: Efficient Fair Queuing Using Deficit Round-Robin, IEEE/ACM ToN 4(3), 1996.
+//! Linux `sch_drr.c`.
 
 use crate::{
     Context, PacketView, Param, Random, Range, Scheduler, SpecError, Time, Token,
     bands::{self, Bands},
     common,
     config::{Fields, config, meaning},
-    scheduler::{Discipline, Told, is_a_scheduler},
+    scheduler::{Discipline, EventSink, is_a_scheduler},
     schema,
     units::Bytes,
 };
@@ -133,7 +135,8 @@ impl Drr {
     /// DRR with empty queues in front of `link`.
     ///
     /// # Errors
-    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the link.
+    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the
+    /// link.
     pub fn new(config: Config, link: &Context) -> Result<Drr, SpecError> {
         config.check()?;
         let bands = Bands::new(&config.bands, link)?;
@@ -164,7 +167,8 @@ impl Drr {
         self.paid = false;
     }
 
-    /// Turns that would be taken without a packet being sent, all at once: a small quantum must not cost time.
+    /// Turns that would be taken without a packet being sent, all at once: a small quantum must not cost
+    /// time.
     fn skip_rounds(&mut self) {
         let missing = |index: &usize| {
             let head = self.bands.head(*index).map_or(0, i64::from);
@@ -180,7 +184,14 @@ impl Drr {
 }
 
 impl Scheduler for Drr {
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    ) {
         let (index, packet) = &self.bands.place(packet);
         let index = *index;
         self.bands.offer(now, index, packet);
@@ -189,18 +200,18 @@ impl Scheduler for Drr {
             if longest == index || self.bands.packets_of(longest) == 0 {
                 break;
             }
-            self.bands.evict(now, longest, told);
+            self.bands.evict(now, longest, events);
         }
         if !self.bands.fits(packet.bytes) {
-            return self.bands.refuse(now, index, token, packet, rng, told);
+            return self.bands.refuse(now, index, token, packet, rng, events);
         }
-        self.bands.enter(now, index, token, packet, rng, told);
+        self.bands.enter(now, index, token, packet, rng, events);
         if self.bands.packets_of(index) > 0 && !self.circle.contains(&index) {
             self.circle.push_back(index);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         self.bands.rest(now);
         let mut turns = 0;
         while let Some(&index) = self.circle.front() {
@@ -223,7 +234,7 @@ impl Scheduler for Drr {
                 continue;
             }
             // The algorithm may drop this head and let a longer one go: what is overdrawn is paid back.
-            if let Some((token, bytes)) = self.bands.take(now, index, rng, told) {
+            if let Some((token, bytes)) = self.bands.take(now, index, rng, events) {
                 self.deficit[index] -= i64::from(bytes);
                 if self.bands.packets_of(index) == 0 {
                     self.leave();
@@ -234,8 +245,8 @@ impl Scheduler for Drr {
         None
     }
 
-    fn evict(&mut self, now: Time, told: Told) -> u64 {
-        self.bands.evict(now, self.bands.longest(), told)
+    fn evict(&mut self, now: Time, events: EventSink) -> u64 {
+        self.bands.evict(now, self.bands.longest(), events)
     }
 
     fn packets(&self) -> u32 {

@@ -1,15 +1,16 @@
-//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the classic queue so that
-//! both kinds of flows get the same rate.
+//! **DualPI2** gives scalable senders (L4S) a queue of their own that is almost empty, and couples it to the
+//! classic queue so that both kinds of flows get the same rate.
 //!
-//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked with k p': a
-//! scalable sender reacts to the probability itself, a classic one to its square root.
+//! One PI controller follows the delay. Classic packets are dropped or marked with p'^2, scalable ones marked
+//! with k p': a scalable sender reacts to the probability itself, a classic one to its square root.
 //!
 //! # When it decides
-//! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller of `pi2` moves
-//! with the longer of the two heads' delays. L goes first, but while both wait C gets the share `w_c` of the bytes. A departing L packet is
-//! marked with the larger of k p' and a ramp of its own delay, which counts only if more than `th_len` packets wait
-//! behind it; a C packet is signalled with p'^2, marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped
-//! with p'^2 too. The cause is `early`. A packet for which there is no room is refused, cause `overflow`.
+//! Packets with ECT(1) or CE wait in the L queue, the others in the C queue. Every `t_update` the controller
+//! of `pi2` moves with the longer of the two heads' delays. L goes first, but while both wait C gets the
+//! share `w_c` of the bytes. A departing L packet is marked with the larger of k p' and a ramp of its own
+//! delay, which counts only if more than `th_len` packets wait behind it; a C packet is signalled with p'^2,
+//! marked while that is below `p_c_max`. Once k p' reaches 1, L packets are dropped with p'^2 too. The cause
+//! is `early`. A packet for which there is no room is refused, cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -30,7 +31,7 @@ use crate::{
     config::{Fields, choice, config},
     droptail::DropTail,
     pi2::{Control, Controller, Decision, of_control},
-    scheduler::{Bank, Discipline, End, Fate, Told, is_a_scheduler},
+    scheduler::{Bank, Discipline, End, EventSink, Outcome, is_a_scheduler},
     schema,
     units::Size,
 };
@@ -76,7 +77,7 @@ config! {
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1")
             .linux("0s");
-        /// With so many packets behind it, or fewer, the ramp is not asked
+        /// The ramp does not apply while this many packets or fewer are queued behind the head
         th_len: Size = Param::fixed("1p")
             .unit("packets")
             .range(Range::NOT_NEGATIVE)
@@ -221,22 +222,22 @@ impl DualPi2 {
     }
 
     /// What happens to a departing packet of L; `None` lets it go.
-    fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Fate> {
+    fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Outcome> {
         let coupled = self.coupled();
         if coupled >= 1.0 && !self.cap && self.draws[L].hits(self.controller.classic(), rng) {
-            return Some(Fate::Dropped(Cause::Early));
+            return Some(Outcome::Dropped(Cause::Early));
         }
         let p = self.ramp(delay).max(coupled);
-        self.draws[L].hits(p, rng).then_some(Fate::Marked(Cause::Early))
+        self.draws[L].hits(p, rng).then_some(Outcome::Marked(Cause::Early))
     }
 
     /// What happens to a departing packet of C.
-    fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Fate> {
+    fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Outcome> {
         if !self.draws[C].hits_squared(self.controller.p_prime, rng) {
             return None;
         }
         let marks = packet.ecn != Ecn::NotEct && self.controller.classic() < self.p_c_max;
-        Some(if marks { Fate::Marked(Cause::Early) } else { Fate::Dropped(Cause::Early) })
+        Some(if marks { Outcome::Marked(Cause::Early) } else { Outcome::Dropped(Cause::Early) })
     }
 
     fn delay(&self, now: Time, index: usize) -> f64 {
@@ -245,27 +246,34 @@ impl DualPi2 {
 }
 
 impl Scheduler for DualPi2 {
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    ) {
         let index = if matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce) { L } else { C };
         if self.bank.fits(packet.bytes) {
-            self.bank.enter(now, index, token, packet, rng, told);
+            self.bank.enter(now, index, token, packet, rng, events);
         } else {
-            self.bank.refuse(now, index, token, packet, rng, told);
+            self.bank.refuse(now, index, token, packet, rng, events);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         while let Some(index) = self.turn() {
             let (token, packet) = self.bank.pop(index)?;
-            let fate = if index == L {
+            let outcome = if index == L {
                 self.decide_scalable(now.since(packet.arrived).as_secs_f64(), rng)
             } else {
                 self.decide_classic(&packet, rng)
             };
-            if let Some(fate) = fate {
-                told(token, fate);
+            if let Some(outcome) = outcome {
+                events(token, outcome);
             }
-            if !matches!(fate, Some(Fate::Dropped(_))) {
+            if !matches!(outcome, Some(Outcome::Dropped(_))) {
                 self.account(index, packet.bytes);
                 return Some((token, packet.bytes));
             }
@@ -273,8 +281,8 @@ impl Scheduler for DualPi2 {
         None
     }
 
-    fn evict(&mut self, now: Time, told: Told) -> u64 {
-        self.bank.evict(now, self.bank.longest(), End::Tail, told)
+    fn evict(&mut self, now: Time, events: EventSink) -> u64 {
+        self.bank.evict(now, self.bank.longest(), End::Tail, events)
     }
 
     fn packets(&self) -> u32 {

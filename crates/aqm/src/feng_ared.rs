@@ -1,24 +1,24 @@
-//! **Self-configuring RED** (Feng and others) was the first RED that adapts `max_p`: it divides `max_p` when the
-//! average queue falls below `min_th` and multiplies it when the average rises above `max_th`.
+//! **Self-configuring RED** (Feng and others) was the first RED that adapts `max_p`: it divides `max_p` when
+//! the average queue falls below `min_th` and multiplies it when the average rises above `max_th`.
 //!
-//! Falling below says that RED is too aggressive for the few flows there are, rising above that it is too timid.
-//! One step is taken on *entering* such a region, none while the average stays there. `ared` later replaced
-//! the big steps by small ones on a timer.
+//! Falling below says that RED is too aggressive for the few flows there are, rising above that it is too
+//! timid. One step is taken on *entering* such a region, none while the average stays there. `ared` later
+//! replaced the big steps by small ones on a timer.
 //!
 //! # When it decides
-//! On arrival, as `red`, with the present `max_p`. `trigger thresholds`: once the average has moved, avg < min_th
-//! when it was not below before: max_p <- max_p / `alpha`; avg > max_th when it was not above before:
-//! max_p <- max_p `beta`; strictly between the two it is neither. `trigger overflow_idle`: an overflow multiplies,
-//! a link that runs idle divides. max_p stays in [`bottom`, `top`].
+//! On arrival, as `red`, with the present `max_p`. `trigger thresholds`: once the average has moved, avg <
+//! min_th when it was not below before: max_p <- max_p / `alpha`; avg > max_th when it was not above before:
+//! max_p <- max_p `beta`; strictly between the two it is neither. `trigger overflow_idle`: an overflow
+//! multiplies, a link that runs idle divides. max_p stays in [`bottom`, `top`].
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | trigger | thresholds | told of in the BIO paper: overflow and idle (`trigger overflow_idle`) | the authors' own; the other is closer to BLUE |
+//! | trigger | thresholds | described in the BIO paper: overflow and idle (`trigger overflow_idle`) | the authors' own; the other is closer to BLUE |
 //! | letters | alpha divides, beta multiplies | the BIO paper: the other way round | the authors' own |
 //! | bounds of max_p | [0.0001, 1] | none | each idle period divides by 3: without a floor max_p is soon nothing and stays so until avg exceeds max_th |
 //! | alpha and beta in ns-2 | 3 and 2 | ns-2: takes those of Adaptive RED, 0.01 and 0.9, unless set | dividing by 0.01 is not what the authors mean |
-//! | gentle line | begins at the present max_p | ns-2: at the first max_p for ever (`gentle_line first`) | as `ared`; preset `ns2` |
+//! | gentle line | begins at the present max_p | ns-2: at the first max_p forever (`gentle_line first`) | as `ared`; preset `ns2` |
 //! | first status | between | ns-3: above | no average has been seen yet; the first arrival at an idle link finds it below either way |
 //!
 //! # References

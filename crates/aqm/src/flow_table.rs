@@ -1,7 +1,8 @@
-//! A small table of what is known of each flow: grows with the flows in it at one time, not with all ever seen.
+//! A small table of what is known of each flow: grows with the flows in it at one time, not with all ever
+//! seen.
 //!
-//! Open addressing with linear probing; removal closes the gap, so that nothing piles up. It allocates only when
-//! more flows are in it than ever before.
+//! Open addressing with linear probing; removal closes the gap, so that nothing piles up. It allocates only
+//! when more flows are in it than ever before.
 
 use crate::FlowId;
 use alloc::vec::Vec;
@@ -62,7 +63,7 @@ impl<T: Copy> FlowTable<T> {
         self.slots[at] = Some((flow, value));
     }
 
-    /// Twice the room, everybody in a new place.
+    /// Double the table and insert every flow again.
     fn grow(&mut self) {
         let mut old = Vec::new();
         old.resize((2 * self.slots.len()).max(16), None);

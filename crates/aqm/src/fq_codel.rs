@@ -1,13 +1,14 @@
-//! **FQ-CoDel** hashes flows to many queues, serves them by deficit round robin, new flows first, and runs a CoDel on
-//! each: a flow that sends little waits for almost nothing, one that sends much meets only its own queue.
+//! **FQ-CoDel** hashes flows to many queues, serves them by deficit round robin, new flows first, and runs a
+//! CoDel on each: a flow that sends little waits for almost nothing, one that sends much meets only its own
+//! queue.
 //!
 //! # When it decides
-//! A packet goes to the queue of its flow's hash. A queue that becomes active joins the list of new ones with a credit
-//! of one `quantum`. A departure serves the first of the new list, else of the old: without credit it earns a
-//! quantum and goes to the end of the old list; else its CoDel lets a packet go, which is paid for. A queue found empty goes
-//! from the new list to the end of the old one (so that nobody is new again at once), and from the old list
-//! away. Above the limit, or above `memory`, packets leave from the head of the queue with most bytes until half of it
-//! or `drop_batch` packets are gone; cause `overflow`.
+//! A packet goes to the queue of its flow's hash. A queue that becomes active joins the list of new ones with
+//! a credit of one `quantum`. A departure serves the first of the new list, else of the old: without credit
+//! it earns a quantum and goes to the end of the old list; else its CoDel lets a packet go, which is paid
+//! for. A queue found empty goes from the new list to the end of the old one (so that no queue is new again
+//! at once), and from the old list away. Above the limit, or above `memory`, packets leave from the head of
+//! the queue with most bytes until half of it or `drop_batch` packets are gone; cause `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -25,7 +26,7 @@ use crate::{
     Aqm, Context, PacketView, Param, Probe, Random, Range, Scheduler, SpecError, Stream, Time, Token,
     codel::{self, CoDel},
     config::{Fields, choice, config, meaning},
-    scheduler::{Bank, Discipline, End, Told, is_a_scheduler},
+    scheduler::{Bank, Discipline, End, EventSink, is_a_scheduler},
     schema,
     units::Bytes,
 };
@@ -197,12 +198,12 @@ impl FlowQueues {
     }
 
     /// Above the limit: the longest queue loses its head, and more.
-    fn shed(&mut self, now: Time, batch: u32, told: Told) {
+    fn shed(&mut self, now: Time, batch: u32, events: EventSink) {
         let longest = self.bank.longest();
         let half = self.bank.bytes_of(longest) / 2;
         let mut gone = 0;
         for _ in 0..batch {
-            gone += self.bank.evict(now, longest, End::Head, told);
+            gone += self.bank.evict(now, longest, End::Head, events);
             if gone >= half {
                 break;
             }
@@ -225,26 +226,33 @@ impl FlowQueues {
 }
 
 impl Scheduler for FlowQueues {
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    ) {
         let index = self.queue_of(packet);
         self.bank.offer(now, index, packet);
         let Some(batch) = self.batch else {
             if !self.bank.fits(packet.bytes) || self.bank.bytes() + u64::from(packet.bytes) > self.memory {
-                self.bank.refuse(now, index, token, packet, rng, told);
-            } else if self.bank.enter(now, index, token, packet, rng, told) {
+                self.bank.refuse(now, index, token, packet, rng, events);
+            } else if self.bank.enter(now, index, token, packet, rng, events) {
                 self.list(index);
             }
             return;
         };
-        if self.bank.enter(now, index, token, packet, rng, told) {
+        if self.bank.enter(now, index, token, packet, rng, events) {
             self.list(index);
             while self.is_over() && self.bank.packets() > 0 {
-                self.shed(now, batch, told);
+                self.shed(now, batch, events);
             }
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -252,7 +260,7 @@ impl Scheduler for FlowQueues {
             let place = index as usize;
             if self.turn_is_over(place) {
                 self.turns[place].credit += self.quantum;
-            } else if let Some((token, packet)) = self.bank.take(now, place, rng, told) {
+            } else if let Some((token, packet)) = self.bank.take(now, place, rng, events) {
                 self.turns[place].credit -= i64::from(packet.bytes);
                 return Some((token, packet.bytes));
             } else if !is_new {
@@ -266,9 +274,9 @@ impl Scheduler for FlowQueues {
         }
     }
 
-    fn evict(&mut self, now: Time, told: Told) -> u64 {
+    fn evict(&mut self, now: Time, events: EventSink) -> u64 {
         let end = if self.batch.is_some() { End::Head } else { End::Tail };
-        self.bank.evict(now, self.bank.longest(), end, told)
+        self.bank.evict(now, self.bank.longest(), end, events)
     }
 
     fn packets(&self) -> u32 {

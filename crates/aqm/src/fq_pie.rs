@@ -1,16 +1,18 @@
 //! **FQ-PIE** is FQ-CoDel's round of flow queues with a PIE on each instead of a CoDel.
 //!
-//! PIE decides when a packet arrives, so a flow's queue is kept short before it is stored, not after it has waited.
+//! PIE decides when a packet arrives, so a flow's queue is kept short before it is stored, not after it has
+//! waited.
 //!
 //! # When it decides
-//! Queues, turns and lists are those of `fq_codel`. The PIE of the flow's queue decides on each arrival; all of them
-//! update at the same moments. A packet for which there is no room under the limit or `memory` is refused, cause
+//! Queues, turns and lists are those of `fq_codel`. The PIE of the flow's queue decides on each arrival; all
+//! of them update at the same moments. A packet for which there is no room under the limit or `memory` is
+//! refused, cause
 //! `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | who leaves at the limit | the arrival | `fq_codel`: from the head of the longest queue | Linux's fq_pie |
+//! | victim of an overflow | the arrival | `fq_codel`: from the head of the longest queue | Linux's fq_pie |
 //! | updates | all queues at once | Linux: 2048 queues at a time | a machine's timer must not take long, a model's may |
 //! | PIE's defaults | of RFC 8033 | Linux: de-randomised, decay 1/64 | as in `pie` |
 //!

@@ -1,26 +1,26 @@
-//! **FRED (Flow RED)** is RED that counts the waiting packets of each flow: a flow that has few is never at risk,
-//! one that has more than its share is refused, and one that keeps asking for more is remembered.
+//! **FRED (Flow RED)** is RED that counts the waiting packets of each flow: a flow that has few is never at
+//! risk, one that has more than its share is refused, and one that keeps asking for more is remembered.
 //!
-//! RED drops from all flows in the same proportion, whether or not they slow down. FRED knows from the queue alone
-//! who takes too much, and needs a record only for flows that have packets waiting.
+//! RED drops from all flows in the same proportion, whether or not they slow down. FRED knows from the queue
+//! alone who takes too much, and needs a record only for flows that have packets waiting.
 //!
 //! # When it decides
-//! On arrival from flow i with q_i packets waiting. Its share is avgcq = max(1, avg / flows with packets waiting).
-//! Refused, cause `flow-limit`, and a strike counted, if q_i >= maxq = `min_th`; or avg >= max_th and q_i > 2 avgcq;
-//! or q_i >= avgcq after two strikes. Else, between the thresholds, a flow with q_i >= max(`min_q`, avgcq) meets RED's
-//! p_a (`early`); at avg >= max_th everybody is dropped (`forced`). `many_flow` lets every flow have two
-//! packets there instead: maxq = 2 and the two rules for avg >= max_th are off. A flow without waiting packets is
-//! forgotten with its strikes.
+//! On arrival from flow i with q_i packets waiting. Its share is avgcq = max(1, avg / flows with packets
+//! waiting). Refused, cause `flow-limit`, and a strike counted, if q_i >= maxq = `min_th`; or avg >= max_th
+//! and q_i > 2 avgcq; or q_i >= avgcq after two strikes. Else, between the thresholds, a flow with q_i >=
+//! max(`min_q`, avgcq) meets RED's p_a (`early`); at avg >= max_th every packet is dropped (`forced`).
+//! `many_flow` lets every flow have two packets there instead: maxq = 2 and the two rules for avg >= max_th
+//! are off. A flow without waiting packets is forgotten with its strikes.
 //!
-//! The average moves with each packet that is let in (which it counts) and with each that leaves; an arrival at an
-//! idle link lets it decay first.
+//! The average moves with each packet that is let in (which it counts) and with each that leaves; an arrival
+//! at an idle link lets it decay first.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | blocks of the listing above max_th | base form B and C, many-flow form A | J-Sim, a port to ns-3: A, B and C together (`many_flow blocks_bc`) | with C on, A can let nobody in; the paper offers A as an extension |
-//! | average | with each accepted packet, itself counted, and each departure | J-Sim: once more before the decision; a port to ns-3: not counting the packet | the paper's listing, as far as it can be established |
-//! | a packet dropped at an idle link | the link idles on | the listing is silent | else a fast sender that is refused would keep the average up for ever |
+//! | blocks of the listing above max_th | base form B and C, many-flow form A | J-Sim, a port to ns-3: A, B and C together (`many_flow blocks_bc`) | with C on, A can admit no packet; the paper offers A as an extension |
+//! | average | with each accepted packet, itself counted, and each departure | J-Sim: again before the decision; a port to ns-3: not counting the packet | the paper's listing, as far as it can be established |
+//! | a packet dropped at an idle link | the link idles on | the listing is silent | else a fast sender that is refused would keep the average up forever |
 //! | when idling begins | when the transmitter finds nothing | the listing: when the last packet leaves the queue | a link that sends its last packet is not idle |
 //! | units | packets (bytes are divided by the mean packet) | - | the rules for flows count packets |
 //! | flows | exact, as many as have packets waiting | J-Sim: 200, by hash; a Linux module: 10 | collisions merge flows |
@@ -51,7 +51,7 @@ config! {
             .unit("packets or bytes")
             .range(Range::POSITIVE)
             .source(PAPER);
-        /// Average queue from which everybody is dropped (see many_flow)
+        /// Average queue from which every packet is dropped (see many_flow)
         max_th: Option<Size> = Param::derived("2 min_th")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -133,7 +133,8 @@ pub struct Fred {
     flows: FlowTable<Record>,
     /// Share of one flow.
     avgcq: f64,
-    /// Packets waiting when the last arrival was offered: fewer at a drop mean that a waiting one was the victim.
+    /// Packets waiting when the last arrival was offered: fewer at a drop mean that a waiting one was the
+    /// victim.
     offered_to: u32,
     /// Probability that the last arrival met.
     p_a: f64,
@@ -210,7 +211,7 @@ impl Fred {
         }
     }
 
-    /// The fate of a packet of a flow that is within its limits.
+    /// The outcome of a packet of a flow that is within its limits.
     fn decide(&mut self, packet: &PacketView, flow: Record, rng: &mut dyn Random) -> Verdict {
         let avg = self.average.avg;
         if avg < self.config.min_th {

@@ -1,11 +1,11 @@
-//! **The virtual queue of Gibbens and Kelly** imagines the same arrivals at a link and a buffer that are a little
-//! smaller, and signals what would overflow there: the warning comes before the real buffer is in trouble.
+//! **The virtual queue of Gibbens and Kelly** imagines the same arrivals at a link and a buffer that are a
+//! little smaller, and signals what would overflow there: the warning comes before the real buffer overflows.
 //!
-//! Its rate and buffer stand still, unlike those of `avq`; it needs no random numbers.
+//! Its rate and buffer are constant, unlike those of `avq`; it needs no random numbers.
 //!
 //! # When it decides
-//! Each arrival of b bytes, dt after the last look: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` it overflows,
-//! else VQ <- VQ + b. `form packet` signals the packet that overflows, on arrival, cause `early`.
+//! Each arrival of b bytes, dt after the last look: VQ <- max(0, VQ - rate dt); if VQ + b > `buffer` it
+//! overflows, else VQ <- VQ + b. `form packet` signals the packet that overflows, on arrival, cause `early`.
 //! `form until_empty` then marks every packet that *departs* until the virtual queue has emptied; it
 //! can only mark, so that without ECN it is DropTail.
 //!
@@ -14,13 +14,13 @@
 //! |---|---|---|---|
 //! | what is signalled | the packet that overflows | Gibbens and Kelly, ns-2: all departures until the virtual queue is empty (`form until_empty`) | how Byun and Baras describe it, and the only form that can drop; preset `ns2` |
 //! | units | bytes | ns-2: packets (`mode packet`) | a link sends bytes; preset `ns2` |
-//! | clock of the drain | always kept | ns-2: stands still while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | it is a slip of bookkeeping; preset `ns2` |
+//! | clock of the drain | always kept | ns-2: stops while the virtual queue is empty (`stale_clock`), so that the whole idle time drains the next packets at once: too few marks | it is a mistake in the accounting; preset `ns2` |
 //! | packet without ECN, `until_empty` | passes | ns-2: same | at departure its place in the queue is already spent; ns-2's class has no drops |
 //!
 //! # References
-//! R. Gibbens, F. Kelly: Distributed Connection Acceptance Control for a Connectionless Network, ITC 16, 1999, and
-//! Resource Pricing and the Evolution of Congestion Control, Automatica 35, 1999. Form `packet`: H. Byun, J. Baras,
-//! AVQRED, 2007. ns-2 `queue/gk.cc`.
+//! R. Gibbens, F. Kelly: Distributed Connection Acceptance Control for a Connectionless Network, ITC 16,
+//! 1999, and Resource Pricing and the Evolution of Congestion Control, Automatica 35, 1999. Form `packet`: H.
+//! Byun, J. Baras, AVQRED, 2007. ns-2 `queue/gk.cc`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Ecn, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,
@@ -59,7 +59,7 @@ config! {
         form: Form = Param::fixed("packet").source("Byun and Baras 2007").ns2("until_empty");
         #[doc = meaning!(virtual_mode)]
         mode: VirtualMode = common::VIRTUAL_MODE.ns2("packet");
-        /// The drain's clock stands still while the virtual queue is empty
+        /// The drain's clock stops while the virtual queue is empty
         stale_clock: bool = Param::fixed("off").source("Gibbens and Kelly 1999").ns2("on");
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;

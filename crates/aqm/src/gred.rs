@@ -13,11 +13,12 @@
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | end of the line | 2 max_th | the buffer (`gentle_end limit`) | the published slope (1 - max_p)/max_th ends there; Brandauer et al. also write "the buffer size" |
-//! | line with a max_p that moves | follows max_p | ns-2 keeps the first max_p in it | a stale constant there is an oversight, and of no effect while max_p stands still |
+//! | line with a max_p that moves | follows max_p | ns-2 keeps the first max_p in it | a stale constant there is an oversight, and of no effect while max_p is constant |
 //! | everything below max_th | as `red` | as `red` | it is the same code |
 //!
 //! # References
-//! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc` (`gentle_`).
+//! S. Floyd: Recommendation on using the "gentle" variant of RED, note, March 2000. ns-2 `queue/red.cc`
+//! (`gentle_`).
 
 use crate::{
     Algorithm, Param,

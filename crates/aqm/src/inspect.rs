@@ -1,14 +1,15 @@
 //! What an algorithm costs: what it asks of the outside per packet, how often it moves, how long it takes.
 //!
-//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered an eighth more than it carries, by
-//! packets of so many flows in turn, so that everything that controls a queue has found its working point after the
-//! [`WARM_UP`]. Packets come and go in steps of nine arrivals, then eight departures. Random numbers, looks into
-//! the queue and timers are counted; equal counts for few and for many flows say that the work does not
-//! grow with them. The clock is the caller's. Instructions are counted from outside, by the names of the
-//! functions `arrival_at_queue`, `departure_at_queue` and so on, through which every decision goes.
+//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered an eighth more than it carries,
+//! by packets of a number of flows in turn, so that everything that controls a queue has found its working
+//! point after the [`WARM_UP`]. Packets come and go in steps of nine arrivals, then eight departures. Random
+//! numbers, looks into the queue and timers are counted; equal counts for few and for many flows say that the
+//! work does not grow with them. The clock is the caller's. Instructions are counted from outside, by the
+//! names of the functions `arrival_at_queue`, `departure_at_queue` and so on, through which every decision
+//! goes.
 
 use crate::{
-    Aqm, Cause, Class, Contents, Ecn, Fate, FlowId, Limit, PacketView, QueueView, Random, Scheduler, Span,
+    Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, Outcome, PacketView, QueueView, Random, Scheduler, Span,
     Stream, Time, Token, Verdict,
 };
 use alloc::{boxed::Box, collections::VecDeque, vec, vec::Vec};
@@ -37,8 +38,8 @@ pub struct Cost {
     pub departures: u64,
     /// Random numbers drawn.
     pub draws: u64,
-    /// Looks into the queue: at a packet, at a flow's or a class's share; a scheduler looks into its own queues,
-    /// which is not seen.
+    /// Looks into the queue: at a packet, at a flow's or a class's share; a scheduler looks into its own
+    /// queues, which is not seen.
     pub looks: u64,
     /// Timers that came due.
     pub timers: u64,
@@ -122,8 +123,8 @@ impl Driver {
         &self.subject
     }
 
-    /// At least so many `packets`; what they cost. `clock` is read around the arrivals, departures and timers of
-    /// each step.
+    /// At least `packets` packets; returns what they cost. `clock` is read around the arrivals, departures
+    /// and timers of each step.
     pub fn run(&mut self, packets: u32, clock: &mut dyn FnMut() -> u64) -> Cost {
         self.cost = Cost::default();
         (self.rng.draws, self.queue.looks) = (0, Cell::new(0));
@@ -273,8 +274,8 @@ fn timer_at_queue(aqm: &mut dyn Aqm, now: Time, queue: &QueueView) {
     aqm.on_timer(now, queue);
 }
 
-/// Nobody needs to know.
-fn unheard(_: Token, _: Fate) {}
+/// Outcomes are not of interest here.
+fn unheard(_: Token, _: Outcome) {}
 
 #[inline(never)]
 fn arrival_at_scheduler(

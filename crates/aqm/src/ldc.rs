@@ -1,27 +1,28 @@
-//! **LDC (Load/Delay Controller)** adds two drop probabilities: one grows with the averaged queue against the queue
-//! that the target delay allows, one with the averaged load against the target load.
+//! **LDC (Load/Delay Controller)** adds two drop probabilities: one grows with the averaged queue against the
+//! queue that the target delay allows, one with the averaged load against the target load.
 //!
 //! Load warns before a queue has built up, the queue says what the delay is; both are cut off at
 //! their targets, so that each contributes at most its weight. A power of 3 keeps both small until
 //! the target is near. All is computed once in `tau`, nothing but a byte count per packet.
 //!
 //! # When it decides
-//! Every `tau`, with A the bytes that arrived in it, C the output rate and q the waiting bytes: R = A/(tau C),
-//! R_avg <- (1 - w_r) R_avg + w_r R, Q_avg <- (1 - w_q) Q_avg + w_q q, and with Q_target = d_target C
-//! P = w_d min(1, (Q_avg/Q_target)^n) + w_l min(1, (R_avg/r_target)^n). Each arrival of the next `tau` is signalled with
-//! probability P, cause `early`. Arrivals that are dropped belong to A.
+//! Every `tau`, with A the bytes that arrived in it, C the output rate and q the waiting bytes: R = A/(tau
+//! C), R_avg <- (1 - w_r) R_avg + w_r R, Q_avg <- (1 - w_q) Q_avg + w_q q, and with Q_target = d_target C P =
+//! w_d min(1, (Q_avg/Q_target)^n) + w_l min(1, (R_avg/r_target)^n). Each arrival of the next `tau` is
+//! signalled with probability P, cause `early`. Arrivals that are dropped belong to A.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | which sample `w_r` weighs | the current one | section 4.1 of the paper can be read as: 0.998 on the history | its table 2 and section 5.3 say "weights for the current sample" |
-//! | output rate | the configured rate | what the queue really sent (`output measured`) | on an idle link the measured rate falls with the load, and their ratio says nothing |
+//! | output rate | the configured rate | what the queue really sent (`output measured`) | on an idle link the measured rate falls with the load, and their ratio carries no information |
 //! | averaging of rates | the ratio is averaged | `output measured`: both rates are averaged, then divided | with a constant output rate it is the same |
 //! | `tau` | 2 ms, literally | about 10 packet times | on a slow link most ticks see no packet: R jumps between 0 and 40 at 0.1 Mbit/s, and the load part acts on packets closer than 2 ms only; a longer `tau` repairs it |
 //! | `d_target` | 4 s, for every link | 0.2 s at 1 Mbit/s in the paper's FTP runs | its table 2, for links of 0.1 Mbit/s: a target delay is a choice, set it for each link |
 //!
 //! # References
-//! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE ITCom, 2002.
+//! M. Kwon, S. Fahmy: A Comparison of Load-based and Queue-based Active Queue Management Algorithms, SPIE
+//! ITCom, 2002.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,

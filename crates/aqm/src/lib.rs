@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 //! ## Where to begin
 //!
-//! [`Aqm`] is the contract of an algorithm; [`red`] or [`codel`] are good examples of one. [`Scheduler`] is the contract
-//! of several queues behind one link. [`registry`] lists all of them, [`schema`] describes parameters, [`Spec`] reads
-//! them in words (`red min_th 15 max_th 45`). [`queue::Fifo`] is a complete queue; [`Occupancy`] helps to write another
-//! one. [`Time`] and [`Random`] are the clock and the random numbers that callers pass in.
+//! [`Aqm`] is the contract of an algorithm; [`red`] or [`codel`] are good examples of one. [`Scheduler`] is
+//! the contract of several queues behind one link. [`registry`] lists all of them, [`schema`] describes
+//! parameters, [`Spec`] reads them in words (`red min_th 15 max_th 45`). [`queue::Fifo`] is a complete queue;
+//! [`Occupancy`] helps to write another one. [`Time`] and [`Random`] are the clock and the random numbers
+//! that callers pass in.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -75,7 +76,7 @@ pub use conventions::Conventions;
 pub use occupancy::Occupancy;
 pub use profile::Profile;
 pub use random::{Random, Stream};
-pub use scheduler::{Discipline, Fate, Scheduler, Token};
+pub use scheduler::{Discipline, Outcome, Scheduler, Token};
 pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};
 pub use settings::Settings;
 pub use spec::{Overflow, QUEUE_WORDS, Spec, SpecError};

@@ -1,6 +1,6 @@
-//! Profile markers: they measure a flow (or an aggregate) against what it was promised and give each packet the
-//! class that says how well it keeps to it. They stand at the edge of a network; RIO and BIO inside it act on the
-//! classes.
+//! Profile markers: they measure a flow (or an aggregate) against what it was promised and give each packet
+//! the class that says how well it keeps to it. They stand at the edge of a network; RIO and BIO inside it
+//! act on the classes.
 //!
 //! The class is a drop precedence: 0 = in profile (green), 1 = out of profile (yellow), 2 = red. One instance
 //! measures one flow or aggregate.
@@ -13,9 +13,10 @@
 //! | [`Tsw`] | RFC 2859 | 0, 1, 2 | a rate averaged over a sliding window; the excess is marked at random |
 //!
 //! # When it decides
-//! At each packet, of b bytes: buckets are first filled for the time since the last one, up to their size, then the
-//! packet takes b tokens from a bucket that holds as many. A packet larger than a bucket is never in profile. Tokens are
-//! integers (billionths of a bit), so that none are lost to rounding at any rate. Time that runs backwards fills nothing.
+//! At each packet, of b bytes: buckets are first filled for the time since the last one, up to their size,
+//! then the packet takes b tokens from a bucket that holds as many. A packet larger than a bucket is never in
+//! profile. Tokens are integers (billionths of a bit), so that none are lost to rounding at any rate. Time
+//! that runs backwards fills nothing.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -26,8 +27,8 @@
 //! | TSW with two classes | `Tsw::two_colour` | RFC 2859 has three | Clark and Fang; ns-2 TSW2CM |
 //!
 //! # References
-//! RFC 2697, RFC 2698, RFC 2859. D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM
-//! ToN 6(4), 1998. ns-2 `diffserv/dsPolicy.cc`.
+//! RFC 2697, RFC 2698, RFC 2859. D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery
+//! Service, IEEE/ACM ToN 6(4), 1998. ns-2 `diffserv/dsPolicy.cc`.
 
 use crate::{Class, Random, Time};
 
@@ -40,8 +41,8 @@ pub const RED: Class = Class(2);
 
 /// Something that gives packets their class.
 pub trait Marker: Send {
-    /// The class of a packet of `bytes` that comes `now` with class `class_in`. Only markers that mark at random
-    /// draw from `rng`.
+    /// The class of a packet of `bytes` that comes `now` with class `class_in`. Only markers that mark at
+    /// random draw from `rng`.
     fn mark(&mut self, now: Time, bytes: u32, class_in: Class, rng: &mut dyn Random) -> Class;
 }
 
@@ -65,7 +66,7 @@ impl Bucket {
         Bucket { rate, size, tokens: size }
     }
 
-    /// What `rate` brings in so many nanoseconds; what does not fit is returned.
+    /// Add what `rate` brings in this many nanoseconds; returns what does not fit.
     fn fill(&mut self, ns: u64) -> u128 {
         self.pour(u128::from(self.rate) * u128::from(ns))
     }
@@ -133,8 +134,8 @@ impl Marker for TokenBucket {
     }
 }
 
-/// Single rate three colour marker (RFC 2697): tokens of one rate fill the committed bucket, and what it cannot
-/// hold fills the excess bucket.
+/// Single rate three colour marker (RFC 2697): tokens of one rate fill the committed bucket, and what it
+/// cannot hold fills the excess bucket.
 #[derive(Clone, Debug)]
 pub struct SrTcm {
     committed: Bucket,

@@ -1,12 +1,13 @@
 //! **NLRED (Nonlinear RED)** bends RED's line into a parabola: milder just above `min_th`, steeper towards
 //! `max_th`.
 //!
-//! A short average queue is no reason to drop much, one near the upper threshold is. The parabola ends at
-//! 1.5 `max_p`, so that its mean between the thresholds is that of RED's line; the two cross at two thirds of the way.
+//! A short average queue is no reason to drop much, one near the upper threshold is. The parabola ends at 1.5
+//! `max_p`, so that its mean between the thresholds is that of RED's line; the two cross at two thirds of the
+//! way.
 //!
 //! # When it decides
-//! On arrival, as `red`. Between the thresholds p_b = 1.5 max_p ((avg - min_th)/(max_th - min_th))^2, spread by
-//! RED's counter, cause `early`. From max_th on every packet is signalled (`forced`); `gentle` rises from
+//! On arrival, as `red`. Between the thresholds p_b = 1.5 max_p ((avg - min_th)/(max_th - min_th))^2, spread
+//! by RED's counter, cause `early`. From max_th on every packet is signalled (`forced`); `gentle` rises from
 //! 1.5 max_p to 1 instead.
 //!
 //! # Differences
@@ -17,8 +18,8 @@
 //! | everything else | as `red` | as `red` | it is the same code |
 //!
 //! # References
-//! K. Zhou, K. L. Yeung, V. O. K. Li: Nonlinear RED: A simple yet efficient active queue management scheme, Computer
-//! Networks 50(18), 2006. ns-3 `red-queue-disc.cc` (NLRED).
+//! K. Zhou, K. L. Yeung, V. O. K. Li: Nonlinear RED: A simple yet efficient active queue management scheme,
+//! Computer Networks 50(18), 2006. ns-3 `red-queue-disc.cc` (NLRED).
 
 use crate::{
     Algorithm, Kind, Param, Range,

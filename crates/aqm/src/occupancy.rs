@@ -1,5 +1,5 @@
-//! How many packets of each class and each flow wait: counted as they come and go, not looked for whenever
-//! somebody asks. Hardly any algorithm asks, so counting begins with the first question.
+//! [`Occupancy`]: the number of queued packets of each class and each flow. Few algorithms read it, so
+//! counting begins with the first read.
 
 use crate::{Class, FlowId};
 use alloc::{boxed::Box, vec::Vec};
@@ -32,7 +32,7 @@ impl Counts {
 }
 
 impl Occupancy {
-    /// A packet begins to wait.
+    /// A packet was queued.
     #[inline]
     pub fn enter(&mut self, flow: FlowId, class: Class) {
         if let Some(counts) = self.counts.get_mut() {
@@ -40,7 +40,7 @@ impl Occupancy {
         }
     }
 
-    /// A packet waits no longer.
+    /// A packet left the queue.
     #[inline]
     pub fn leave(&mut self, flow: FlowId, class: Class) {
         if let Some(counts) = self.counts.get_mut() {
@@ -48,36 +48,36 @@ impl Occupancy {
         }
     }
 
-    /// How many of `class` wait; `waiting` lists everybody, for the first question.
+    /// Queued packets of `class`; `queued` lists all packets, for the first read.
     pub fn of_class<I: Iterator<Item = (FlowId, Class)>>(
         &self,
         class: Class,
-        waiting: impl FnOnce() -> I,
+        queued: impl FnOnce() -> I,
     ) -> u32 {
-        self.ask(waiting, |counts| counts.classes.get(usize::from(class.0)).copied())
+        self.read(queued, |counts| counts.classes.get(usize::from(class.0)).copied())
     }
 
-    /// How many of `flow` wait; `waiting` lists everybody, for the first question.
+    /// Queued packets of `flow`; `queued` lists all packets, for the first read.
     pub fn of_flow<I: Iterator<Item = (FlowId, Class)>>(
         &self,
         flow: FlowId,
-        waiting: impl FnOnce() -> I,
+        queued: impl FnOnce() -> I,
     ) -> u32 {
-        self.ask(waiting, |counts| counts.flows.get(flow.0 as usize).copied())
+        self.read(queued, |counts| counts.flows.get(flow.0 as usize).copied())
     }
 
-    fn ask<I: Iterator<Item = (FlowId, Class)>>(
+    fn read<I: Iterator<Item = (FlowId, Class)>>(
         &self,
-        waiting: impl FnOnce() -> I,
-        read: impl FnOnce(&Counts) -> Option<u32>,
+        queued: impl FnOnce() -> I,
+        of: impl FnOnce(&Counts) -> Option<u32>,
     ) -> u32 {
         let mut counts = self.counts.borrow_mut();
         let counts = counts.get_or_insert_with(|| {
             let mut counts = Box::<Counts>::default();
-            waiting().for_each(|(flow, class)| counts.enter(flow, class));
+            queued().for_each(|(flow, class)| counts.enter(flow, class));
             counts
         });
-        read(counts).unwrap_or(0)
+        of(counts).unwrap_or(0)
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use alloc::collections::VecDeque;
 
     #[test]
-    fn counts_are_those_of_a_look_at_everybody() {
+    fn counts_are_those_of_the_queue() {
         let mut rng = Stream::new(1, "occupancy");
         let mut pick = |n: u32| (rng.uniform() * f64::from(n)) as u32;
         let (mut occupancy, mut waiting) = (Occupancy::default(), VecDeque::new());
@@ -110,16 +110,16 @@ mod tests {
                 occupancy.leave(flow, class);
             }
             if step < 100 {
-                continue; // nobody asks for a while
+                continue; // not read at first
             }
-            let everybody = || waiting.iter().copied();
+            let all = || waiting.iter().copied();
             for class in [0, 1, 2, 3, 255].map(Class) {
-                let seen = everybody().filter(|packet| packet.1 == class).count();
-                assert_eq!(occupancy.of_class(class, everybody) as usize, seen, "{class:?}");
+                let seen = all().filter(|packet| packet.1 == class).count();
+                assert_eq!(occupancy.of_class(class, all) as usize, seen, "{class:?}");
             }
             for flow in (0..10).map(FlowId) {
-                let seen = everybody().filter(|packet| packet.0 == flow).count();
-                assert_eq!(occupancy.of_flow(flow, everybody) as usize, seen, "{flow:?}");
+                let seen = all().filter(|packet| packet.0 == flow).count();
+                assert_eq!(occupancy.of_flow(flow, all) as usize, seen, "{flow:?}");
             }
         }
     }

@@ -1,8 +1,8 @@
 //! **PI** is a textbook proportional-integral controller: it samples the queue at a fixed rate and moves one
 //! drop probability until the queue stands at `q_ref`, whatever the load.
 //!
-//! The integral part makes the queue end exactly at its target, which RED cannot do; the price is
-//! patience: with the published constants the probability moves by about 1e-5 a second for each packet of error.
+//! The integral part makes the queue end exactly at its target, which RED cannot do; the price is patience:
+//! with the published constants the probability moves by about 1e-5 a second for each packet of error.
 //! `sojourn.rules.pi` computes the gains from the number of flows, the capacity and the round-trip time.
 //!
 //! # When it decides

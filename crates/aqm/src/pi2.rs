@@ -1,13 +1,15 @@
-//! **PI2** is one plain PI controller on the queueing delay whose output is *squared* before it drops: senders like Reno
-//! and CUBIC react to the square root of the drop probability, so the loop is linear in p' and needs no gain tables.
+//! **PI2** is one plain PI controller on the queueing delay whose output is *squared* before it drops:
+//! senders like Reno and CUBIC react to the square root of the drop probability, so the loop is linear in p'
+//! and needs no gain tables.
 //!
-//! It does with one multiplication what PIE's table of divisors approximates. `dualpi2` couples the same controller to
-//! a second queue for scalable senders.
+//! It does with one multiplication what PIE's table of divisors approximates. `dualpi2` couples the same
+//! controller to a second queue for scalable senders.
 //!
 //! # When it decides
-//! Every `t_update`, with d how long the head has waited (0 if nobody waits): p' <- p' + alpha (d - target) +
-//! beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with probability p = p'^2, by two draws that must
-//! both lie below p'; cause `early`. ECN-capable packets are marked while p < `p_c_max`, above it dropped.
+//! Every `t_update`, with d how long the head has been queued (0 if the queue is empty):
+//! p' <- p' + alpha (d - target) + beta (d - d_old), kept in [0, 1]. Each departing packet is signalled with
+//! probability p = p'^2, by two draws that must both lie below p'; cause `early`. ECN-capable packets are
+//! marked while p < `p_c_max`, above it dropped.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -19,7 +21,8 @@
 //! | ECT(1) | as ECT(0) | `dualpi2`: its own queue | one queue has one probability |
 //!
 //! # References
-//! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe: PI2: A Linearized AQM for both Classic and Scalable TCP, CoNEXT
+//! K. De Schepper, O. Bondarenko, I. Tsang, B. Briscoe: PI2: A Linearized AQM for both Classic and Scalable
+//! TCP, CoNEXT
 //! 2016. RFC 9332. Linux `sch_dualpi2.c`.
 
 use crate::{
@@ -108,7 +111,7 @@ config! {
         ]
         /// Where the signal is given
         at: At = Param::fixed("departure").source("RFC 9332, appendix A.1");
-        /// Nothing is signalled where so much waits, or less
+        /// Nothing is signalled while this much or less is queued
         spare: Size = Param::fixed("0B")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
@@ -255,7 +258,7 @@ pub struct Pi2 {
     draw: Decision,
     p_c_max: f64,
     at_arrival: bool,
-    /// Where so much waits, or less, nothing is signalled.
+    /// Nothing is signalled while this much or less is queued.
     spare: Size,
     ecn: bool,
 }
@@ -290,7 +293,7 @@ impl Pi2 {
     }
 }
 
-/// How long the head of `queue` has waited, in seconds; 0 if nobody waits.
+/// How long the head of `queue` has been queued, in seconds; 0 if the queue is empty.
 pub(crate) fn head_delay(now: Time, queue: &QueueView) -> f64 {
     queue.contents.at(0).map_or(0.0, |head| now.since(head.arrived).as_secs_f64())
 }

@@ -1,16 +1,18 @@
-//! **PIE (Proportional Integral controller Enhanced)** is the PI controller on the queueing *delay*, with a step that
-//! shrinks where the probability is small and an allowance for bursts, so that one setting suits most links.
+//! **PIE (Proportional Integral controller Enhanced)** is the PI controller on the queueing *delay*, with a
+//! step that shrinks where the probability is small and an allowance for bursts, so that one setting suits
+//! most links.
 //!
 //! The classic controller needs gains for a link and its load; PIE divides them by 2048 to 1 as p grows from
 //! nothing to 10 %, since a step that is right at 1 % would make p jump at 0.01 %.
 //!
 //! # When it decides
-//! Every `t_update`, with d the delay now: s = alpha (d - target) + beta (d - d_old), divided by 2048, 512, 128, 32, 8, 2 or
-//! 1 for p below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 or above; from p = 0.1 on s is at most 0.02 (`step_cap`); p <- p + s;
-//! if both delays are 0, p <- 0.98 p. Each arrival is signalled with probability p, cause `early`, except while the burst
-//! allowance lasts, while d_old < target / 2 and p < 0.2, or where at most two mean packets wait. The
-//! allowance is `max_burst`, runs out with time and is renewed when p is 0 and the delay below half the target.
-//! ECN-capable packets are marked only while p < `mark_ecnth`.
+//! Every `t_update`, with d the delay now: s = alpha (d - target) + beta (d - d_old), divided by 2048, 512,
+//! 128, 32, 8, 2 or 1 for p below 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1 or above; from p = 0.1 on s is at most
+//! 0.02 (`step_cap`); p <- p + s; if both delays are 0, p <- 0.98 p. Each arrival is signalled with
+//! probability p, cause `early`, except while the burst allowance lasts, while d_old < target / 2 and p <
+//! 0.2, or where at most two mean packets wait. The allowance is `max_burst`, runs out with time and is
+//! renewed when p is 0 and the delay below half the target. ECN-capable packets are marked only while p <
+//! `mark_ecnth`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -28,7 +30,8 @@
 //! | DQ_THRESHOLD | 16 KiB | also read as 16,000 bytes | the listing: 2^14 bytes; the estimate's weight is 2^14 / 2^16 |
 //!
 //! # References
-//! R. Pan et al.: PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013. RFC 8033. Linux
+//! R. Pan et al.: PIE: A Lightweight Control Scheme to Address the Bufferbloat Problem, HPSR 2013. RFC 8033.
+//! Linux
 //! `sch_pie.c`.
 
 use crate::{

@@ -1,18 +1,19 @@
-//! **Prio** serves the lowest class that has a packet: strict priority between DiffServ classes, each with a queue and an
-//! algorithm of its own under one limit.
+//! **Prio** serves the lowest class that has a packet: strict priority between DiffServ classes, each with a
+//! queue and an algorithm of its own under one limit.
 //!
 //! It gives the first class the shortest possible delay and, if that class never pauses, the others nothing.
 //!
 //! # When it decides
-//! Every departure is from the lowest-numbered class that waits; a packet of class c waits in queue min(c, classes - 1). The
-//! algorithm or scheduler of the class decides on arrivals and departures of its own queue. A packet for which there is no room is refused, or, with
-//! `evict lowest`, the last packets of the highest-numbered class above its own leave first. The cause is `overflow`.
+//! Every departure is from the lowest-numbered class that waits; a packet of class c waits in queue min(c,
+//! classes - 1). The algorithm or scheduler of the class decides on arrivals and departures of its own queue.
+//! A packet for which there is no room is refused, or, with `evict lowest`, the last packets of the
+//! highest-numbered class above its own leave first. The cause is `overflow`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | limit | one, shared | Linux: each band's own | one buffer in front of one link |
-//! | who leaves | the arrival (`evict lowest`: the least important) | Linux: the arrival | a limit without surprises |
+//! | victim of an overflow | the arrival (`evict lowest`: the least important packet) | Linux: the arrival | a limit without surprises |
 //! | classes | the packet's class | Linux: a map of the packet's priority | the marker has already decided |
 //!
 //! # References
@@ -22,13 +23,13 @@ use crate::{
     Context, PacketView, Param, Random, Scheduler, SpecError, Time, Token,
     bands::{self, Bands},
     config::{Fields, choice, config},
-    scheduler::{Discipline, Told, is_a_scheduler},
+    scheduler::{Discipline, EventSink, is_a_scheduler},
     schema,
 };
 use alloc::boxed::Box;
 
 choice! {
-    /// Who leaves when the limit is reached.
+    /// Which packet is dropped when the limit is reached.
     pub enum Evict {
         /// The arrival.
         Arrival = "arrival",
@@ -44,7 +45,7 @@ config! {
             /// The classes.
             bands: bands::Config;
         ]
-        /// Who leaves when the limit is reached: the arrival, or the last of a less important class
+        /// Which packet is dropped at the limit: the arrival, or the last of a less important class
         evict: Evict = Param::fixed("arrival").source("Linux sch_prio.c");
     }
 }
@@ -94,7 +95,8 @@ impl Prio {
     /// Strict priority between empty queues in front of `link`.
     ///
     /// # Errors
-    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the link.
+    /// A value outside its range; an algorithm for a class that is not there, or one that does not fit the
+    /// link.
     pub fn new(config: Config, link: &Context) -> Result<Prio, SpecError> {
         config.check()?;
         let lowest = config.evict == Evict::Lowest;
@@ -108,29 +110,36 @@ impl Prio {
 }
 
 impl Scheduler for Prio {
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told) {
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    ) {
         let (index, packet) = &self.bands.place(packet);
         let index = *index;
         self.bands.offer(now, index, packet);
         while self.lowest && !self.bands.fits(packet.bytes) && self.bands.could_fit(packet.bytes) {
             let Some(victim) = self.below(index) else { break };
-            self.bands.evict(now, victim, told);
+            self.bands.evict(now, victim, events);
         }
         if self.bands.fits(packet.bytes) {
-            self.bands.enter(now, index, token, packet, rng, told);
+            self.bands.enter(now, index, token, packet, rng, events);
         } else {
-            self.bands.refuse(now, index, token, packet, rng, told);
+            self.bands.refuse(now, index, token, packet, rng, events);
         }
     }
 
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)> {
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)> {
         self.bands.rest(now);
-        (0..self.bands.count()).find_map(|index| self.bands.take(now, index, rng, told))
+        (0..self.bands.count()).find_map(|index| self.bands.take(now, index, rng, events))
     }
 
-    fn evict(&mut self, now: Time, told: Told) -> u64 {
+    fn evict(&mut self, now: Time, events: EventSink) -> u64 {
         let last = (0..self.bands.count()).rev().find(|index| self.bands.packets_of(*index) > 0);
-        last.map_or(0, |index| self.bands.evict(now, index, told))
+        last.map_or(0, |index| self.bands.evict(now, index, events))
     }
 
     fn packets(&self) -> u32 {

@@ -1,5 +1,5 @@
-//! The markers as a user names them: `token_bucket cir 1Mbit/s cbs 15kB`. Parameters have the RFCs' names; a profile is
-//! what was agreed, so none of its rates and bursts has a default.
+//! The markers as a user names them: `token_bucket cir 1Mbit/s cbs 15kB`. Parameters have the RFCs' names; a
+//! profile is what was agreed, so none of its rates and bursts has a default.
 
 use crate::{
     Algorithm, Param, Range, Settings, Span, SpecError,

@@ -1,4 +1,4 @@
-//! [`Fifo`]: a first-in, first-out queue that owns its packets and leaves their fate to an algorithm.
+//! [`Fifo`]: a first-in, first-out queue that owns its packets and asks an algorithm which to drop or mark.
 
 use crate::{
     Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView, Span, Stream,
@@ -11,10 +11,10 @@ const MAX_TIMERS: u32 = 1000;
 
 /// A queue of packets `P` in front of a link, managed by `A`: any algorithm, or a `Box<dyn Aqm>`.
 ///
-/// Call [`Fifo::enqueue`] for every arriving packet and [`Fifo::dequeue`] whenever the link can send: after an arrival at
-/// an idle link, and at the end of each transmission. Timers of the algorithm expire within these calls. A packet
-/// that does not fit is dropped at the tail. Random numbers come from the seed: the same calls with the same
-/// seed have the same result.
+/// Call [`Fifo::enqueue`] for every arriving packet and [`Fifo::dequeue`] whenever the link can send: after
+/// an arrival at an idle link, and at the end of each transmission. Timers of the algorithm expire within
+/// these calls. A packet that does not fit is dropped at the tail. Random numbers come from the seed: the
+/// same calls with the same seed have the same result.
 ///
 /// ```
 /// use sojourn_aqm::{Context, Ecn, Limit, PacketView, Time, codel, codel::CoDel, queue::Fifo};
@@ -136,7 +136,8 @@ impl<A: Aqm, P> Fifo<A, P> {
         self.packets.push(view, packet);
     }
 
-    /// The next packet to send, with its ECN field as it is now. Those that are dropped before it are handed to
+    /// The next packet to send, with its ECN field as it is now. Those that are dropped before it are handed
+    /// to
     /// `dropped`.
     pub fn dequeue(
         &mut self,

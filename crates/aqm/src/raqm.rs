@@ -1,16 +1,16 @@
 //! **RAQM (rate-based AQM)** measures how fast bytes arrive and multiplies its drop probability each period
-//! by an exponential of the mismatch to the wanted rate; a queue term, fresh at every packet, steers the queue
-//! to `q_0`.
+//! by an exponential of the mismatch to the wanted rate; a queue term, fresh at every packet, steers the
+//! queue to `q_0`.
 //!
 //! The exponential rule reacts in proportion to p itself, so that it finds p = 0.0002 and p = 0.2
 //! equally fast. How strongly it reacts follows from a stability bound that grows with the distance from
 //! the target (`alpha adaptive`), or is fixed (`alpha static`).
 //!
 //! # When it decides
-//! Every `period` T: r <- (1 - f_prime) bytes/T + f_prime r, then p_k <- p_k g. With x = r/r_0 the adaptive form's
-//! g is (x/(2 - x))^(2 eps), the static one's exp(m (x - 1)); the first period always uses the static form with
-//! `m_0`. Each arrival is signalled with p = p_k (`mode independent`) or p_k q/q_0 (`mode dependent`, the default);
-//! the cause is `early`. A `q_0` in bytes compares bytes with bytes.
+//! Every `period` T: r <- (1 - f_prime) bytes/T + f_prime r, then p_k <- p_k g. With x = r/r_0 the adaptive
+//! form's g is (x/(2 - x))^(2 eps), the static one's exp(m (x - 1)); the first period always uses the static
+//! form with `m_0`. Each arrival is signalled with p = p_k (`mode independent`) or p_k q/q_0 (`mode
+//! dependent`, the default); the cause is `early`. A `q_0` in bytes compares bytes with bytes.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |

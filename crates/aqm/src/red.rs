@@ -22,7 +22,7 @@
 //! | arrival procedure | FJ93 | `listing ns2`: every arrival counts, the one on which avg crosses min_th is not tested, nothing is dropped at one waiting packet or none, one decay step more after idling | measured against ns-2.35; preset `ns2` |
 //! | byte mode | p_b scaled by the largest packet, before the count correction | `listing ns2`: p_a scaled by the mean packet, count in whole mean packets of bytes | FJ93, section on byte mode |
 //! | above max_th with ECN | mark | RFC 3168 allows, ns-2 does a drop (`ecn_forced drop`) | FJ93 makes no difference between mark and drop |
-//! | gentle in ns-2.35 | off unless asked for | ns-2.35: on by default | the name says it: `red` or `gred` |
+//! | gentle in ns-2.35 | off unless set | ns-2.35: on by default | the name says it: `red` or `gred` |
 //! | end of the gentle line | 2 max_th | the buffer (`gentle_end limit`) | Floyd's note; the text of Brandauer et al. can be read as the other |
 //! | mark_p | none | ns-2.35: drops ECN-capable packets where p_b >= 0.1 | it would drop most signals in congestion, just where marks spare packets |
 //! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires, p = 1 always does |
@@ -64,7 +64,7 @@ choice! {
     pub enum GentleLine {
         /// At the present `max_p`.
         Follow = "follow",
-        /// At the first one for ever.
+        /// Always at the first one.
         First = "first",
     }
 }
@@ -226,7 +226,8 @@ impl Red {
         Ok(Red { config: constants, average, count, count_bytes: 0, crossed, untested, p_a: 0.0 })
     }
 
-    /// NLRED: RED whose probability rises with the square of the average between the thresholds, up to 1.5 `max_p`.
+    /// NLRED: RED whose probability rises with the square of the average between the thresholds, up to 1.5
+    /// `max_p`.
     ///
     /// # Errors
     /// As [`Red::new`]; a `max_p` above 2/3.
@@ -409,7 +410,7 @@ impl Aqm for Red {
         self.decide(self.config.variant, packet, rng)
     }
 
-    /// Compiled for the usual variants, which then ask for no option on their way.
+    /// Compiled for the usual variants, so that they test no option per packet.
     #[inline(always)]
     fn on_fit(&mut self, now: Time, packet: &PacketView, queue: &QueueView, rng: &mut dyn Random) -> Verdict {
         match self.config.usual {

@@ -122,9 +122,9 @@ impl Average {
         self.ended = Some((now, since + accounted));
     }
 
-    /// The link has nothing to send. If that is because the arrival that ended an idle time was refused,
-    /// the idle time goes on with what is not yet accounted for: else refusals closer together than a
-    /// packet's time would stop the clock, and the average with it, for good. (In ns-2 it ends.)
+    /// The link has nothing to send. If that is because the arrival that ended an idle time was refused, the
+    /// idle time continues with the part that is not yet accounted for: otherwise drops closer together than
+    /// a packet time would stop the clock, and the decay of the average, for good. (In ns-2 it ends.)
     pub(crate) fn idle(&mut self, now: Time) {
         self.idle_since = match self.ended {
             Some((arrival, _)) if arrival == now && self.ns2 => None,

@@ -1,15 +1,15 @@
-//! **REM (Random Exponential Marking)** keeps a *price* of the link that rises while more arrives than the link
-//! carries or more waits than wanted, and signals with probability 1 - phi^(-price).
+//! **REM (Random Exponential Marking)** keeps a *price* of the link that rises while more arrives than the
+//! link carries or more waits than wanted, and signals with probability 1 - phi^(-price).
 //!
 //! The exponential form makes prices add up along a path: the share of packets that pass several links
 //! unmarked is phi to the minus sum of their prices, so a sender can read the price of its whole path.
 //!
 //! # When it decides
-//! Every `period`, with x the packets that arrived in it (averaged with `w_in`), c what the link could send and q the
-//! queue: price <- max(0, price + gamma (x + alpha (q - b_star) - c)). `form queue` measures no rate:
-//! price <- max(0, price + gamma (q - (1 - alpha) q_old - alpha b_star)). Each arrival is then signalled with
-//! p = 1 - phi^(-price); the cause is `early`. A `b_star` in bytes selects byte mode: x and q are counted
-//! in mean packets of bytes and p is scaled by packet size / `mean_packet`.
+//! Every `period`, with x the packets that arrived in it (averaged with `w_in`), c what the link could send
+//! and q the queue: price <- max(0, price + gamma (x + alpha (q - b_star) - c)). `form queue` measures no
+//! rate: price <- max(0, price + gamma (q - (1 - alpha) q_old - alpha b_star)). Each arrival is then
+//! signalled with p = 1 - phi^(-price); the cause is `early`. A `b_star` in bytes selects byte mode: x and q
+//! are counted in mean packets of bytes and p is scaled by packet size / `mean_packet`.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -17,12 +17,13 @@
 //! | mean packet | the true size | ns-2: 1000 B unless set | a wrong one moves the balance: with half-size packets it takes c for half of what it is |
 //! | where it marks | on arrival | ns-2: at the head when it leaves (`mark_at departure`) | one rule for drops and marks; preset `ns2` |
 //! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
-//! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | who leaves is the same packet |
+//! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | the victim is the same packet |
 //! | price without bound | kept (`price_max` caps it) | some texts cap p near 1 | the paper; after lasting overload the price takes as long to fall as it took to rise |
 //! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
 //!
 //! # References
-//! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2 `queue/rem.cc`.
+//! S. Athuraliya, S. Low, V. Li, Q. Yin: REM: Active Queue Management, IEEE Network 15(3), 2001. ns-2
+//! `queue/rem.cc`.
 
 use crate::{
     Algorithm, Aqm, Cause, Context, Ecn, IgnoresContents, PacketView, Param, Probe, QueueView, Random, Range,

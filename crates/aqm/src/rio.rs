@@ -1,16 +1,16 @@
-//! **RIO (RED with In and Out)** is one queue with a RED for each drop precedence: packets outside their traffic profile
-//! meet a harsher one, so that they are gone before a packet inside its profile is touched.
+//! **RIO (RED with In and Out)** is one queue with a RED for each drop precedence: packets outside their
+//! traffic profile meet a harsher one, so that they are gone before a packet inside its profile is touched.
 //!
 //! The class of a packet is its precedence: 0 = in (green), 1 = out (yellow of three), 2 = red; with two
 //! precedences every class but 0 is out. Coupled, the average that a precedence meets is that of
 //! everything which is at least as good: in packets are judged by the in packets alone, out packets by all.
 //!
 //! # When it decides
-//! On arrival, as RED, with the average, thresholds and counter of the packet's precedence. An arrival moves its own
-//! average and, coupled, those above it: that of all packets moves at every arrival. An average whose packets are
-//! all gone decays, as RED's on an idle link; that of all packets when the link is idle. `average decoupled`
-//! gives each precedence its own backlog, `average total` all the same one (WRED). Full means full: who
-//! leaves then is the queue's choice (`overflow`), whatever the class.
+//! On arrival, as RED, with the average, thresholds and counter of the packet's precedence. An arrival moves
+//! its own average and, coupled, those above it: that of all packets moves at every arrival. An average whose
+//! packets are all gone decays, as RED's on an idle link; that of all packets when the link is idle. `average
+//! decoupled` gives each precedence its own backlog, `average total` all the same one (WRED). Full means
+//! full: the packet that leaves then is the queue's choice (`overflow`), whatever the class.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -24,7 +24,8 @@
 //! | p_a | in [0, 1] | ns-2 dsredq.cc: may turn negative | it is a probability |
 //!
 //! # References
-//! D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM ToN 6(4), 1998. ns-2
+//! D. Clark, W. Fang: Explicit Allocation of Best-Effort Packet Delivery Service, IEEE/ACM ToN 6(4), 1998.
+//! ns-2
 //! `queue/rio.cc`, `diffserv/dsredq.cc`; ALTQ `altq_rio.c`.
 
 use crate::{
@@ -70,7 +71,7 @@ config! {
         /// Two (in, out) or three (green, yellow, red)
         precedences: u32 =
             Param::fixed("2").range(Range { min: 2.0, max: 3.0, above: false, below: false }).source(CLARK);
-        /// Whose queue a precedence averages: its own and the better ones', its own, or everybody's
+        /// Whose queue a precedence averages: its own and the better ones', its own, or the whole queue
         average: Coupling = Param::fixed("coupled").source(CLARK);
         /// In or green: average below which nothing is dropped
         min_in: Size = threshold("40p").ns2("15p");

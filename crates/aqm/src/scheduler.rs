@@ -1,10 +1,10 @@
 //! The contract of a scheduler, and what every scheduler is made of: a store of packets, queues in it, an
 //! algorithm on each.
 //!
-//! A [`Scheduler`] stands where an [`Aqm`] with its queue may stand. It owns the order of the waiting packets and one
-//! limit that all of them share, but not the packets: the world keeps those under a [`Token`], a small
-//! number of its own choice (a place in a table of packets or of buffers). So the same scheduler
-//! serves a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
+//! A [`Scheduler`] stands where an [`Aqm`] with its queue may stand. It owns the order of the waiting packets
+//! and one limit that all of them share, but not the packets: the world keeps those under a [`Token`], a
+//! small number of its own choice (a place in a table of packets or of buffers). So the same scheduler serves
+//! a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
 
 use crate::{
     Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView,
@@ -12,52 +12,60 @@ use crate::{
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
 
-/// The world's own name of a packet; a scheduler only hands it back.
+/// The owner's name of a packet; a scheduler only returns it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
 /// What became of a packet other than departing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Outcome {
     /// It is gone: the token may be used again.
     Dropped(Cause),
     /// It is marked CE and stays, or is just departing.
     Marked(Cause),
 }
 
-/// Who hears of drops and marks.
-pub type Told<'a> = &'a mut dyn FnMut(Token, Fate);
+/// Receives every drop and mark.
+pub type EventSink<'a> = &'a mut dyn FnMut(Token, Outcome);
 
 /// Several queues, one limit, and an order between them.
 ///
 /// `now` never runs backwards. Every packet given to [`Scheduler::enqueue`] comes out exactly once: from
-/// [`Scheduler::dequeue`], or with [`Fate::Dropped`] through `told`, then or later.
+/// [`Scheduler::dequeue`], or with [`Outcome::Dropped`] through `events`, then or later.
 pub trait Scheduler: Send {
-    /// A packet arrives. Whoever must leave for it, itself included, is told.
-    fn enqueue(&mut self, now: Time, token: Token, packet: &PacketView, rng: &mut dyn Random, told: Told);
+    /// A packet arrives. Every packet that is dropped for it, or it itself, is reported.
+    fn enqueue(
+        &mut self,
+        now: Time,
+        token: Token,
+        packet: &PacketView,
+        rng: &mut dyn Random,
+        events: EventSink,
+    );
 
     /// The transmitter is free: the next packet and its bytes, or nothing.
-    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, told: Told) -> Option<(Token, u32)>;
+    fn dequeue(&mut self, now: Time, rng: &mut dyn Random, events: EventSink) -> Option<(Token, u32)>;
 
-    /// Somebody who waits must leave for want of room elsewhere (cause `Overflow`): the bytes gone, 0 if nobody waits.
-    fn evict(&mut self, now: Time, told: Told) -> u64;
+    /// Drop a queued packet, because space is needed elsewhere (cause `Overflow`); returns its bytes, 0 if
+    /// empty.
+    fn evict(&mut self, now: Time, events: EventSink) -> u64;
 
-    /// Packets that wait.
+    /// Queued packets.
     fn packets(&self) -> u32;
 
-    /// Bytes that wait.
+    /// Queued bytes.
     fn bytes(&self) -> u64;
 
-    /// When [`Scheduler::on_timer`] wants to be called next.
+    /// When [`Scheduler::on_timer`] is to be called next.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time asked for by [`Scheduler::next_timer`] has come.
+    /// The time that [`Scheduler::next_timer`] returned has come.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// Report the state worth plotting; every name stands in the registry entry's `probes`, but for what belongs to
-    /// one class: `CLASS.NAME`.
+    /// Report the state worth plotting; every name stands in the registry entry's `probes`, but for what
+    /// belongs to one class: `CLASS.NAME`.
     fn probe(&self, _field: &mut dyn FnMut(&str, f64)) {}
 
     /// An independent copy that continues from here.
@@ -154,7 +162,7 @@ pub(crate) enum End {
 struct Queue {
     line: Line,
     aqm: Box<dyn Aqm>,
-    /// A packet has departed since the algorithm was last told that nothing is left.
+    /// A packet has departed since the last `on_idle`.
     busy: bool,
 }
 
@@ -291,9 +299,9 @@ impl Bank {
         token: Token,
         packet: &PacketView,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) {
-        told(token, Fate::Dropped(Cause::Overflow));
+        events(token, Outcome::Dropped(Cause::Overflow));
         ask!(self, index, |aqm, view| {
             aqm.on_drop(now, packet, Cause::Overflow, view);
             aqm.on_refused(now, packet, view, rng);
@@ -309,26 +317,26 @@ impl Bank {
         token: Token,
         packet: &PacketView,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) -> bool {
         let mut view = *packet;
         match ask!(self, index, |aqm, view| aqm.on_arrival(now, packet, view, rng)) {
             Verdict::Pass => {}
             Verdict::Mark(cause) => {
                 view.ecn = Ecn::Ce;
-                told(token, Fate::Marked(cause));
+                events(token, Outcome::Marked(cause));
             }
             Verdict::Drop(cause) => {
-                told(token, Fate::Dropped(cause));
+                events(token, Outcome::Dropped(cause));
                 self.idle_again(now, index);
                 return false;
             }
             Verdict::DropBoth { victim, cause } => {
                 let place = self.place(index, victim);
                 if let Some((other, _)) = self.remove(index, place) {
-                    told(other, Fate::Dropped(cause));
+                    events(other, Outcome::Dropped(cause));
                 }
-                told(token, Fate::Dropped(cause));
+                events(token, Outcome::Dropped(cause));
                 self.idle_again(now, index);
                 return false;
             }
@@ -337,36 +345,36 @@ impl Bank {
         true
     }
 
-    /// Somebody who waits leaves for want of room: how many bytes.
-    pub(crate) fn evict(&mut self, now: Time, index: usize, end: End, told: Told) -> u64 {
+    /// Drop a queued packet to free space; returns its bytes.
+    pub(crate) fn evict(&mut self, now: Time, index: usize, end: End, events: EventSink) -> u64 {
         let line = &self.queues[index].line;
         let place = if end == End::Head { line.head } else { line.tail };
         let Some((token, packet)) = self.remove(index, place) else { return 0 };
-        told(token, Fate::Dropped(Cause::Overflow));
+        events(token, Outcome::Dropped(Cause::Overflow));
         ask!(self, index, |aqm, view| aqm.on_drop(now, &packet, Cause::Overflow, view));
         u64::from(packet.bytes)
     }
 
-    /// The head of a queue, as it is: nobody is asked.
+    /// The head of a queue; the algorithm is not called.
     pub(crate) fn pop(&mut self, index: usize) -> Option<(Token, PacketView)> {
         let head = self.queues[index].line.head;
         self.remove(index, head)
     }
 
-    /// The next packet of a queue that its algorithm lets go.
+    /// The next packet of a queue that its algorithm does not drop.
     pub(crate) fn take(
         &mut self,
         now: Time,
         index: usize,
         rng: &mut dyn Random,
-        told: Told,
+        events: EventSink,
     ) -> Option<(Token, PacketView)> {
         while let Some((token, packet)) = self.pop(index) {
             match ask!(self, index, |aqm, view| aqm.on_departure(now, &packet, view, rng)) {
                 Verdict::Pass => {}
-                Verdict::Mark(cause) => told(token, Fate::Marked(cause)),
+                Verdict::Mark(cause) => events(token, Outcome::Marked(cause)),
                 Verdict::Drop(cause) | Verdict::DropBoth { cause, .. } => {
-                    told(token, Fate::Dropped(cause));
+                    events(token, Outcome::Dropped(cause));
                     continue;
                 }
             }
@@ -386,7 +394,7 @@ impl Bank {
         }
     }
 
-    /// A packet came and did not stay: if nothing else waits or is on its way, the idle time goes on.
+    /// An arrival was dropped: if nothing is queued or in transmission, the idle time continues.
     fn idle_again(&mut self, now: Time, index: usize) {
         let queue = &mut self.queues[index];
         if !queue.busy && queue.line.packets == 0 {

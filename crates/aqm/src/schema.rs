@@ -27,7 +27,7 @@ pub enum Kind {
     Spec,
 }
 
-/// What a parameter is when nobody sets it.
+/// What a parameter is unless it is set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DefaultValue {
     /// This value, in the grammar of a spec.
@@ -176,7 +176,8 @@ impl Param {
     }
 }
 
-/// The entry called `name` of a schema; a name that is not there does not compile where the result is a constant.
+/// The entry called `name` of a schema; a name that is not there does not compile where the result is a
+/// constant.
 pub(crate) const fn entry(params: &[Param], name: &str) -> Param {
     let mut i = 0;
     while i < params.len() {
@@ -209,7 +210,7 @@ pub struct Probe {
     pub doc: &'static str,
 }
 
-/// What the link tells an algorithm at construction; defaults are derived from it.
+/// The link that an algorithm is for; some defaults are derived from it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Context {
@@ -226,8 +227,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// A link of `link_rate` bit/s with this buffer, packets of 1500 bytes on average, `ecn` off, the defaults of papers
-    /// and RFCs.
+    /// A link of `link_rate` bit/s with this buffer, packets of 1500 bytes on average, `ecn` off, the
+    /// defaults of papers and RFCs.
     pub const fn new(link_rate: u64, limit: Limit) -> Context {
         Context { link_rate, limit, mean_packet: 1500, ecn: false, conventions: Conventions::Default }
     }

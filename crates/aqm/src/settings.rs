@@ -16,7 +16,8 @@ pub struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    /// The value of `name`: as set, else that of the conventions in force, else the default; `None` if derived.
+    /// The value of `name`: as set, else that of the conventions in force, else the default; `None` if
+    /// derived.
     ///
     /// # Panics
     /// If `name` is not in the algorithm's schema, or the schema's own default does not parse: both are

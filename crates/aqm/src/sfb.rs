@@ -1,17 +1,17 @@
-//! **SFB (Stochastic Fair BLUE)** runs one BLUE for each of many bins, hashes every flow into one bin on each of several
-//! levels, and signals with the smallest probability that it finds there.
+//! **SFB (Stochastic Fair BLUE)** runs one BLUE for each of many bins, hashes every flow into one bin on each
+//! of several levels, and signals with the smallest probability that it finds there.
 //!
-//! A flow that does not slow down fills its bins and drives their probabilities to 1. Others share some
-//! of these bins, but hardly all of them: their smallest probability stays low. Which flows are told apart is
+//! A flow that does not slow down fills its bins and drives their probabilities to 1. Others share some of
+//! these bins, but hardly all of them: their smallest probability stays low. Which flows are distinguished is
 //! thus known without a state per flow; new hashes from time to time part those that met by accident.
 //!
 //! # When it decides
-//! On arrival. Each of the flow's bins steps: down by `d2` if it holds no packet, up by `d1` if `bin_size` or more.
-//! With q_min and p_min the smallest length and probability among them: q_min >= `max` drops (`flow-limit`);
-//! p_min = 1 lets `penalty_rate` packets a second pass, for all such flows together, and drops the rest (`flow-limit`);
-//! else the packet is signalled if u < p_min (`early`), and dropped, ECN or not, if u < 2 p_min - 1. A packet that enters
-//! counts in its bins until it leaves. Every `rehash` new bins with new hashes take over; they have been filled
-//! for `warmup` before. An overflow touches no bin.
+//! On arrival. Each of the flow's bins steps: down by `d2` if it holds no packet, up by `d1` if `bin_size` or
+//! more. With q_min and p_min the smallest length and probability among them: q_min >= `max` drops
+//! (`flow-limit`); p_min = 1 lets `penalty_rate` packets a second pass, for all such flows together, and
+//! drops the rest (`flow-limit`); else the packet is signalled if u < p_min (`early`), and dropped, ECN or
+//! not, if u < 2 p_min - 1. A packet that enters counts in its bins until it leaves. Every `rehash` new bins
+//! with new hashes take over; they have been filled for `warmup` before. An overflow touches no bin.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -24,8 +24,8 @@
 //! | hash | drawn from the run's random numbers | Linux: of addresses and ports with a random seed | who meets whom is chance, and the seeds of a study must see it vary |
 //!
 //! # References
-//! W. Feng, D. Kandlur, D. Saha, K. Shin: Stochastic Fair Blue: A Queue Management Algorithm for Enforcing Fairness,
-//! INFOCOM 2001. Linux `sch_sfb.c`.
+//! W. Feng, D. Kandlur, D. Saha, K. Shin: Stochastic Fair Blue: A Queue Management Algorithm for Enforcing
+//! Fairness, INFOCOM 2001. Linux `sch_sfb.c`.
 
 mod bins;
 

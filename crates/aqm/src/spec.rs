@@ -13,7 +13,7 @@ use crate::{
 use alloc::{borrow::ToOwned, boxed::Box, format, string::String, string::ToString, vec::Vec};
 use core::fmt;
 
-/// Who leaves when the buffer is full.
+/// Which packet is dropped when the buffer is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overflow {
     /// The arriving packet.
@@ -50,7 +50,8 @@ impl SpecError {
         SpecError { key: param.to_owned(), problem: problem.into(), allowed, nearest: None }
     }
 
-    /// The same, once it is known of which algorithm. An error of an algorithm inside a scheduler knows its own.
+    /// The same, once it is known of which algorithm. An error of an algorithm inside a scheduler knows its
+    /// own.
     pub(crate) fn within(self, algorithm: &str) -> SpecError {
         let key = if self.key.contains('.') { self.key } else { format!("{algorithm}.{}", self.key) };
         SpecError { key, ..self }
@@ -164,7 +165,8 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The words of the queue that this spec may carry: a scheduler decides itself who leaves, a marker has no queue.
+    /// The words of the queue that this spec may contain: a scheduler chooses its own victims, a marker has
+    /// no queue.
     pub fn queue_words(&self) -> &'static [&'static str] {
         if self.is_scheduler() {
             &QUEUE_WORDS[..1]

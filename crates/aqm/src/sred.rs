@@ -1,17 +1,17 @@
-//! **SRED (Stabilized RED)** estimates how many flows there are, without counting them, and drops so that the queue
-//! settles at a level that does not depend on that number.
+//! **SRED (Stabilized RED)** estimates how many flows there are, without counting them, and drops so that the
+//! queue settles at a level that does not depend on that number.
 //!
-//! It keeps a list of `m` flows seen of late ("zombies") and compares each arrival with a random one. Of N equal flows
-//! one arrival in N hits, so that the frequency of hits P(t) estimates 1/N. TCP's share falls with the root of the
-//! drop probability, hence the square in the formula. A hit itself points to a flow that sends much: the full form
-//! drops it more often.
+//! It keeps a list of `m` flows seen of late ("zombies") and compares each arrival with a random one. Of N
+//! equal flows one arrival in N hits, so that the frequency of hits P(t) estimates 1/N. TCP's share falls
+//! with the root of the drop probability, hence the square in the formula. A hit itself points to a flow that
+//! sends much: the full form drops it more often.
 //!
 //! # When it decides
-//! On arrival, with three random numbers at most. While the list fills: append the flow, drop with p_sred. Then: pick
-//! a zombie; the same flow is a hit, another is a miss that takes its place with probability `p`;
+//! On arrival, with three random numbers at most. While the list fills: append the flow, drop with p_sred.
+//! Then: pick a zombie; the same flow is a hit, another is a miss that takes its place with probability `p`;
 //! P <- (1 - alpha) P + alpha hit; drop with p_sred min(1, 1/(256 P)^2), times (1 + hit/P) in the full form.
-//! p_sred is `p_max` from a third of the buffer on, a quarter of that from a sixth on, else 0, by the queue as it is.
-//! The cause is `early`. Packets that find no room update list and P as well.
+//! p_sred is `p_max` from a third of the buffer on, a quarter of that from a sixth on, else 0, by the queue
+//! as it is. The cause is `early`. Packets that find no room update list and P as well.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -186,7 +186,7 @@ impl Sred {
         }
     }
 
-    /// p_zap: the same for so many flows, and more for who hits.
+    /// p_zap: divided by the square of the number of flows, and higher for a packet that hits.
     fn by_flows(&self, p_sred: f64, hit: bool) -> f64 {
         let per_flow = 256.0 * self.frequency;
         let mut p = if per_flow > 1.0 { p_sred / (per_flow * per_flow) } else { p_sred };

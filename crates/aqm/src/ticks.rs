@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_stays_on_the_grid() {
+    fn a_late_tick_stays_on_the_grid() {
         let mut ticks = Ticks::every(Span::from_millis(2));
         ticks.advance(Time(7_000_000));
         assert_eq!(ticks.due(), Time(8_000_000));

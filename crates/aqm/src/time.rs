@@ -1,9 +1,9 @@
 //! Time as integer nanoseconds: [`Time`] is a moment of the (virtual) clock, [`Span`] a distance
 //! between two moments.
 //!
-//! Nothing in this crate reads a clock; every handler is told what time it is.
+//! This crate reads no clock; the time is an argument of every handler.
 
-use core::ops::{Add, AddAssign, Sub};
+use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
 /// A moment: nanoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,9 @@ pub struct Span(pub u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Time = Time(0);
+
+    /// Later than every event.
+    pub const NEVER: Time = Time(u64::MAX);
 
     /// Seconds since the start, for printing and for formulas.
     pub fn as_secs_f64(self) -> f64 {
@@ -72,5 +75,32 @@ impl Add for Span {
     type Output = Span;
     fn add(self, other: Span) -> Span {
         Span(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Span {
+    fn add_assign(&mut self, other: Span) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Span {
+    type Output = Span;
+    fn sub(self, other: Span) -> Span {
+        Span(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Mul<u64> for Span {
+    type Output = Span;
+    fn mul(self, factor: u64) -> Span {
+        Span(self.0.saturating_mul(factor))
+    }
+}
+
+impl Div<u64> for Span {
+    type Output = Span;
+    fn div(self, divisor: u64) -> Span {
+        Span(self.0 / divisor)
     }
 }

@@ -99,7 +99,7 @@ pub fn allowed(param: &Param) -> String {
         Kind::Rate => units::show_rate(x as u64),
         _ => x.to_string(),
     };
-    // No time, rate or size is below 0: that end says nothing.
+    // No time, rate or size is below 0: that end is implied.
     let implied = matches!(param.kind, Kind::Span | Kind::Rate | Kind::Size) && r.min <= 0.0 && !r.above;
     let interval = match (r.min.is_finite() && !implied, r.max.is_finite()) {
         (false, false) => String::new(),

@@ -124,7 +124,8 @@ fn capacities_follow_the_link_unless_they_are_set() {
 
 #[test]
 fn the_other_options() {
-    // gamma slows the drain; a longer interval puts it off; thresholds in bytes and another unit are the same.
+    // gamma slows the drain; a longer interval puts it off; thresholds in bytes and another unit are the
+    // same.
     for (spec, vq) in [("", 1500.0), ("gamma 0.5", 2250.0), ("interval 3ms", 3000.0)] {
         let mut bench = Bench::new(&format!("{RUN} {spec}"), context());
         let queue = bench.queue(0);

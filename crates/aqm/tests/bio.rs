@@ -28,14 +28,14 @@ fn v1_run() {
         let waiting = [q_in, q - q_in, 0];
         match row.word("event") {
             "enq" => {
-                let class = u8::from(row.whole("step") % 2 == 0); // who arrives moves nothing
+                let class = u8::from(row.whole("step") % 2 == 0); // the class of the arrival does not matter
                 assert_eq!(arrive(&mut bench, seconds, of(class), waiting, 0.9), Verdict::Pass);
             }
             // An empty queue has nothing to take: that is the idle event.
             _ if q == 0 => bench.aqm.on_idle(at(seconds)),
             _ => {
                 let mut copy = Bench { aqm: bench.aqm.clone(), context: bench.context };
-                ready(&mut copy, seconds, 0, waiting); // nor does who leaves
+                ready(&mut copy, seconds, 0, waiting); // nor does that of the departure
                 ready(&mut bench, seconds, 1, waiting);
                 assert_eq!(probabilities(&copy), probabilities(&bench));
             }

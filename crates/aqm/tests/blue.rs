@@ -126,7 +126,7 @@ fn an_idle_link_may_go_on_stepping_down() {
     }
 }
 
-/// Reached just before the link falls idle, p = 1 must not last for ever: nothing would ever be sent again.
+/// Reached just before the link falls idle, p = 1 must not last forever: nothing would be sent again.
 #[test]
 fn a_link_that_drops_everything_recovers() {
     let mut bench = Bench::new("blue d1 1 d2 0.02", context());

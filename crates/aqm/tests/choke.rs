@@ -3,7 +3,7 @@
 use crate::support::{Bench, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Aqm, Cause, Class, Contents, Ecn, FlowId, PacketView, QueueView, Stream, Time, Verdict};
 
-/// Who waits, by flow, head first.
+/// The flows of the queued packets, head first.
 #[derive(Clone)]
 struct Line(Vec<u32>);
 
@@ -155,7 +155,7 @@ fn several_candidates_are_compared_until_one_matches() {
 }
 
 #[test]
-fn an_empty_queue_has_nobody_to_compare_with() {
+fn an_empty_queue_has_no_packet_to_compare_with() {
     // The average remembers a queue that is gone.
     let mut bench = Bench::new("choke w_q 0.5 min_th 2p max_th 8p", context());
     bench.aqm.on_offered(at(0.0), &packet(1000), &bench.queue(0));

@@ -43,7 +43,7 @@ fn cobalt_v2_a_full_buffer_starts_dropping() {
     let mut bench = Bench::new("cobalt", context());
     full(&mut bench, 1000.0);
     assert_eq!((bench.probe("dropping"), bench.probe("count"), ms_next(&bench)), (1.0, 1.0, 1000.0));
-    // The next late head is dropped at once, and count goes on from there.
+    // The next late head is dropped at once, and count continues from there.
     assert_eq!(leave(&mut bench, 1000.0, 8.0, packet(1000), &[0.9]), DROP);
     assert_eq!(bench.probe("count"), 2.0);
     assert!((ms_next(&bench) - 1070.710678).abs() < 1e-5);

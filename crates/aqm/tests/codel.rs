@@ -120,7 +120,7 @@ fn codel_forgets_when_the_queue_was_empty() {
     near(bench.probe("first_above_time"), 1.4, "a new interval");
 }
 
-/// Dropping goes on where it was if it comes back within 16 intervals of the last drop due.
+/// Dropping continues at the last rate if it begins again within 16 intervals of the last drop due.
 #[test]
 fn codel_comes_back_at_the_rate_reached() {
     for (option, pause, count) in

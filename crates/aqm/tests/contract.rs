@@ -19,7 +19,7 @@ pub(crate) fn check(spec: &str) {
         if let Ok(harness) = harness_of(spec, context, 1) {
             same_seed_same_decisions(spec, &harness);
             a_clone_continues(spec, &harness);
-            time_may_stand_still_or_jump(spec, &harness);
+            time_may_stop_or_jump(spec, &harness);
             calls_that_are_spared_would_do_nothing(spec, context, &harness);
         }
     }
@@ -84,7 +84,7 @@ fn a_clone_continues(spec: &str, harness: &Harness) {
     unbroken(spec, &original);
 }
 
-fn time_may_stand_still_or_jump(spec: &str, harness: &Harness) {
+fn time_may_stop_or_jump(spec: &str, harness: &Harness) {
     let mut harness = harness.clone();
     harness.run(200, 0.0);
     harness.advance(WEEK);
@@ -211,7 +211,7 @@ fn is<A: IgnoresContents>(aqm: &dyn Any) -> bool {
 
 /// The algorithms with the marker, by their types; the specs with every flag and word.
 #[test]
-fn who_ignores_contents_never_reads_them() {
+fn algorithms_with_the_marker_never_read_contents() {
     use sojourn_aqm::*;
     let marked = [
         is::<ared::Ared>,
@@ -355,7 +355,8 @@ fn every_parameter_is_described() {
     }
 }
 
-/// A default that moves changes everybody's results: each stands in a table made by hand from the sources, too.
+/// A default that changes also changes results: each stands in a table made by hand from the sources,
+/// too.
 #[test]
 fn defaults_are_those_of_the_table() {
     let table = table("defaults");

@@ -3,7 +3,7 @@
 use crate::queueing::{N, enqueue, order};
 use crate::schedulers::build;
 use crate::support::{context, packet};
-use sojourn_aqm::{Cause, Class, Fate, Limit, Stream, Time, Token};
+use sojourn_aqm::{Cause, Class, Limit, Outcome, Stream, Time, Token};
 
 #[test]
 fn drr_shares_bytes_by_weight() {
@@ -16,7 +16,7 @@ fn drr_shares_bytes_by_weight() {
         let class = (i % 3) as u8;
         let view = packet([300, 1500, 700][class as usize] + (i % 50) as u32).with_class(Class(class));
         sizes.push((class, view.bytes));
-        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("nobody leaves"));
+        drr.enqueue(Time::ZERO, Token(i), &view, &mut rng, &mut |_, _| panic!("no packet is dropped"));
     }
     for _ in 0..2000 {
         let (token, _) = drr.dequeue(Time::ZERO, &mut rng, &mut |_, _| {}).expect("plenty waits");
@@ -40,11 +40,11 @@ fn drr_keeps_deficits_and_steals_from_the_longest() {
     );
     assert_eq!(order(&mut *drr), [2, 3, 0, 1, 4]);
     let mut drr = build("drr classes 2", context().with_limit(Limit::Packets(3)));
-    let fates = enqueue(
+    let outcomes = enqueue(
         &mut *drr,
         0.0,
         &[(0, 0, 600, N), (0, 0, 600, N), (1, 1, 100, N), (1, 1, 100, N), (0, 0, 900, N)],
     );
     // The second of class 0 leaves for class 1; class 0 is then the longest itself and is refused.
-    assert_eq!(fates, [(1, Fate::Dropped(Cause::Overflow)), (4, Fate::Dropped(Cause::Overflow))]);
+    assert_eq!(outcomes, [(1, Outcome::Dropped(Cause::Overflow)), (4, Outcome::Dropped(Cause::Overflow))]);
 }

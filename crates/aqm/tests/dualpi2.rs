@@ -3,9 +3,9 @@
 use crate::queueing::{N, dequeue, enqueue, probe};
 use crate::schedulers::build;
 use crate::support::{at, context, near};
-use sojourn_aqm::{Cause, Ecn, Fate, Limit, Scheduler, Stream};
+use sojourn_aqm::{Cause, Ecn, Limit, Outcome, Scheduler, Stream};
 
-/// p' as wanted, by one update with a C head that has waited so long; C is empty afterwards.
+/// p' as wanted, by one update with a C head of the delay that this takes; C is empty afterwards.
 fn dual(p_prime: f64, options: &str) -> Box<dyn Scheduler> {
     let mut dual = build(&format!("dualpi2 target 0s t_update 10ms alpha 0 beta 1 {options}"), context());
     enqueue(&mut *dual, 10.0 - p_prime, &[(0, 0, 1000, Ecn::Ect0)]);
@@ -25,8 +25,8 @@ fn dualpi2_v1_couples_classic_and_scalable() {
     }
 }
 
-const EARLY_MARK: Fate = Fate::Marked(Cause::Early);
-const EARLY_DROP: Fate = Fate::Dropped(Cause::Early);
+const EARLY_MARK: Outcome = Outcome::Marked(Cause::Early);
+const EARLY_DROP: Outcome = Outcome::Dropped(Cause::Early);
 
 #[test]
 fn dualpi2_v3_ramp_of_the_scalable_queue() {
@@ -48,24 +48,24 @@ fn dualpi2_v3_ramp_of_the_scalable_queue() {
 #[test]
 fn dualpi2_signals_each_class_its_way() {
     // L: k p' by one draw. C: p'^2 by two, marked below p_c_max, dropped above or without ECN.
-    for (p_prime, ecn, numbers, fate) in [
+    for (p_prime, ecn, numbers, outcome) in [
         (0.2, Ecn::Ect1, &[0.399][..], Some(EARLY_MARK)),
         (0.2, Ecn::Ect1, &[0.401], None),
         (0.2, Ecn::Ce, &[0.399], Some(EARLY_MARK)),
         (0.2, Ecn::Ect0, &[0.199, 0.1], Some(EARLY_MARK)),
         (0.2, Ecn::Ect0, &[0.201, 0.1], None),
         (0.2, N, &[0.1, 0.199], Some(EARLY_DROP)),
-        // Overload: 2 p' >= 1. L is dropped with p'^2 = 0.36, who stays is marked.
+        // Overload: 2 p' >= 1. L is dropped with p'^2 = 0.36, the rest is marked.
         (0.6, Ecn::Ect1, &[0.359], Some(EARLY_DROP)),
         (0.6, Ecn::Ect1, &[0.361, 0.9999], Some(EARLY_MARK)),
         (0.6, Ecn::Ect0, &[0.59, 0.59], Some(EARLY_DROP)),
     ] {
         let mut dual = dual(p_prime, "");
         enqueue(&mut *dual, 10.0, &[(0, 0, 1000, ecn)]);
-        let (token, fates) = dequeue(&mut *dual, 10.0, numbers);
+        let (token, outcomes) = dequeue(&mut *dual, 10.0, numbers);
         let place = format!("{p_prime} {ecn:?} {numbers:?}");
-        assert_eq!(fates, fate.map(|fate| (0, fate)).into_iter().collect::<Vec<_>>(), "{place}");
-        assert_eq!(token.is_none(), fate == Some(EARLY_DROP), "{place}");
+        assert_eq!(outcomes, outcome.map(|outcome| (0, outcome)).into_iter().collect::<Vec<_>>(), "{place}");
+        assert_eq!(token.is_none(), outcome == Some(EARLY_DROP), "{place}");
     }
     let mut capped = dual(0.6, "overload cap");
     near(probe(&*capped, "p_prime"), 0.5, "capped at 1/k");

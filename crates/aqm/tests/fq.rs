@@ -3,7 +3,7 @@
 use crate::queueing::{A, B, N, THIRD, dequeue, enqueue, lists, order};
 use crate::schedulers::build;
 use crate::support::{context, packet};
-use sojourn_aqm::{Cause, Ecn, Fate, FlowId, Limit, Span, Stream, Time, Token};
+use sojourn_aqm::{Cause, Ecn, FlowId, Limit, Outcome, Span, Stream, Time, Token};
 use std::collections::BTreeMap;
 
 #[test]
@@ -53,7 +53,7 @@ fn fq_v2_an_emptied_new_flow_passes_through_the_old_list() {
 #[test]
 fn fq_v3_the_longest_loses_from_its_head() {
     let arrivals = [(A, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (B, 0, 3000, N), (THIRD, 0, 4500, N)];
-    let overflow = |token| (token, Fate::Dropped(Cause::Overflow));
+    let overflow = |token| (token, Outcome::Dropped(Cause::Overflow));
     let limit = context().with_limit(Limit::Packets(4));
     // Half of B's 9000 bytes: two packets; one if the batch is 1.
     for (options, gone) in [("", vec![overflow(1), overflow(2)]), ("drop_batch 1", vec![overflow(1)])] {
@@ -66,7 +66,7 @@ fn fq_v3_the_longest_loses_from_its_head() {
     assert_eq!(enqueue(&mut *fq, 0.0, &arrivals), [overflow(4)], "FQ-PIE refuses the arrival");
 }
 
-/// One flow in excess is signalled, the sparse one is not and waits for nobody.
+/// One flow in excess is signalled, the sparse one is not, and is sent at once.
 #[test]
 fn fq_signals_only_who_fills_the_queue() {
     for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {
@@ -79,14 +79,14 @@ fn fq_signals_only_who_fills_the_queue() {
             if scheduler.next_timer().is_some_and(|due| due <= now) {
                 scheduler.on_timer(now);
             }
-            let mut told = |token: Token, fate| {
+            let mut told = |token: Token, outcome| {
                 assert_eq!(token.0 % 2, 0, "{spec}: the sparse flow loses nothing");
-                match fate {
-                    Fate::Dropped(cause) => {
+                match outcome {
+                    Outcome::Dropped(cause) => {
                         assert_eq!(cause, Cause::Early);
                         drops += 1;
                     }
-                    Fate::Marked(_) => marks += 1,
+                    Outcome::Marked(_) => marks += 1,
                 }
             };
             for copy in 0..(if step % 4 == 0 { 2 } else { 1 }) {

@@ -72,7 +72,7 @@ fn v1_and_v2_base_form() {
 fn v3_many_flow_form() {
     let mut queue = Queue::new("fred w_q 1 min_th 2p max_th 4p max_p 0.5 min_q 2p many_flow");
     table("fred_v3").rows().for_each(|row| queue.row(&row));
-    // With the base form's rules kept, nobody is let in from max_th on.
+    // With the base form's rules kept, no packet is admitted from max_th on.
     let mut queue = Queue::new("fred w_q 1 min_th 2p max_th 4p max_p 0.5 min_q 2p many_flow blocks_bc");
     for flow in ["A", "B", "C", "D"] {
         assert_eq!(queue.arrive(&of(flow), &[]), Verdict::Pass);
@@ -159,7 +159,8 @@ fn thresholds_follow_the_buffer_and_each_other() {
 
 #[test]
 fn a_refused_sender_does_not_stop_the_decay_of_an_idle_link() {
-    // 10 Mbit/s: a packet takes 0.8 ms. Arrivals every 0.1 ms at avg = 8 >= max_th are all dropped, until avg < 6.
+    // 10 Mbit/s: a packet takes 0.8 ms. Arrivals every 0.1 ms at avg = 8 >= max_th are all dropped, until avg
+    // < 6.
     let mut queue = Queue::new("fred w_q 0.1 min_th 3p max_th 6p");
     let full = queue.bench.queue(79);
     assert_eq!(queue.bench.arrive(at(0.0), &of("A"), &full, &[]), Verdict::Pass);

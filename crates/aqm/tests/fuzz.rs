@@ -1,6 +1,7 @@
 //! Random settings within their ranges, random links, random traffic: the contract at every step.
 //!
-//! The seed is fixed, so that a failure is everybody's; PROPTEST_CASES and PROPTEST_RNG_SEED look further.
+//! The seed is fixed, so that a failure is reproducible; PROPTEST_CASES and PROPTEST_RNG_SEED widen the
+//! search.
 
 use crate::{contract, schedulers};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::RngSeed};
@@ -110,8 +111,8 @@ enum Step {
     Depart(u8),
 }
 
-/// Packets of tiny and huge sizes, alone and in bursts, of few or of very many flows; time that stands still or jumps
-/// by a week. A flow has one codepoint and one class, so that a scheduler has one queue for it.
+/// Packets of tiny and huge sizes, alone and in bursts, of few or of very many flows; time that stops
+/// or jumps by a week. A flow has one codepoint and one class, so that a scheduler has one queue for it.
 fn traffic() -> impl Strategy<Value = Vec<Step>> {
     let size = prop_oneof![
         4 => select(vec![1u32, 40, 576, 1000, 1500, 9000, 65_536]),

@@ -127,7 +127,7 @@ fn a_packet_larger_than_the_bucket_is_never_in_profile() {
 }
 
 #[test]
-fn time_may_stand_still_jump_or_run_backwards() {
+fn time_may_stop_jump_or_run_backwards() {
     let mut marker = TokenBucket::new(rate(1000), 1000);
     assert_eq!(mark(&mut marker, 10.0, 1000), GREEN);
     assert_eq!(mark(&mut marker, 10.0, 1), YELLOW);

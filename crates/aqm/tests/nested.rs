@@ -3,7 +3,7 @@
 use crate::queueing::{N, dequeue, enqueue, order, probe};
 use crate::schedulers::build;
 use crate::support::{at, context, packet};
-use sojourn_aqm::{Cause, Class, Fate, Limit, Stream, Token};
+use sojourn_aqm::{Cause, Class, Limit, Outcome, Stream, Token};
 
 /// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
 #[test]
@@ -26,7 +26,7 @@ fn a_scheduler_may_stand_on_a_class() {
     }
 }
 
-/// With no room left, who leaves is the last of a queue, and fq_codel's the head of its longest flow.
+/// In a full buffer the victim is the last packet of a queue, in fq_codel the head of its longest flow.
 #[test]
 fn a_scheduler_on_a_class_gives_room() {
     let full = context().with_limit(Limit::Packets(4));
@@ -41,8 +41,8 @@ fn a_scheduler_on_a_class_gives_room() {
         ("drr classes 2 aqm_1 drr", 3),
         ("prio evict lowest aqm_1 dualpi2", 3),
     ] {
-        let fates = enqueue(&mut *build(spec, full), 0.0, &arrivals);
-        assert_eq!(fates, [(gone, Fate::Dropped(Cause::Overflow))], "{spec}");
+        let outcomes = enqueue(&mut *build(spec, full), 0.0, &arrivals);
+        assert_eq!(outcomes, [(gone, Outcome::Dropped(Cause::Overflow))], "{spec}");
     }
 }
 

@@ -21,7 +21,7 @@ struct Oracle {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Fate {
+enum Outcome {
     Accept,
     Early,
     Forced,
@@ -51,10 +51,10 @@ impl Oracle {
         }
     }
 
-    /// The fate, and whether `u` was used.
-    fn red(&mut self, b: u32, u: f64, can_mark: bool) -> (Fate, bool) {
+    /// The outcome, and whether `u` was used.
+    fn red(&mut self, b: u32, u: f64, can_mark: bool) -> (Outcome, bool) {
         let q_size = self.vq / 1500.0;
-        let (mut fate, mut drawn) = (Fate::Accept, false);
+        let (mut outcome, mut drawn) = (Outcome::Accept, false);
         if self.min_th < q_size && q_size < self.max_th {
             self.count += 1;
             let p_b = (q_size - self.min_th) / (self.max_th - self.min_th);
@@ -62,11 +62,11 @@ impl Oracle {
             drawn = true;
             let fires = if room > 0.0 { u < p_b / room } else { !self.literal };
             if fires {
-                fate = Fate::Early;
+                outcome = Outcome::Early;
                 self.count = 0;
             }
         } else if self.max_th <= q_size {
-            fate = Fate::Forced;
+            outcome = Outcome::Forced;
             self.count = 0;
         } else {
             self.count = -1;
@@ -74,10 +74,10 @@ impl Oracle {
                 self.vq += f64::from(b);
             }
         }
-        if !self.literal && (fate == Fate::Accept || can_mark) {
+        if !self.literal && (outcome == Outcome::Accept || can_mark) {
             self.vq += f64::from(b);
         }
-        (fate, drawn)
+        (outcome, drawn)
     }
 }
 
@@ -134,18 +134,18 @@ fn compare(seed: u64, steps: u32, literal: bool) -> [u32; 4] {
             bench.aqm.on_drop(Time(now), &packet, Cause::Overflow, &queue);
             tally[3] += 1;
         } else {
-            let (fate, drawn) = oracle.red(size, u, can_mark);
+            let (outcome, drawn) = oracle.red(size, u, can_mark);
             let numbers = if drawn { &[u][..] } else { &[] };
             let verdict = bench.arrive(Time(now), &packet, &queue, numbers);
-            let expected = match (fate, can_mark) {
-                (Fate::Accept, _) => Verdict::Pass,
-                (Fate::Early, true) => Verdict::Mark(Cause::Early),
-                (Fate::Early, false) => Verdict::Drop(Cause::Early),
-                (Fate::Forced, true) => Verdict::Mark(Cause::Forced),
-                (Fate::Forced, false) => Verdict::Drop(Cause::Forced),
+            let expected = match (outcome, can_mark) {
+                (Outcome::Accept, _) => Verdict::Pass,
+                (Outcome::Early, true) => Verdict::Mark(Cause::Early),
+                (Outcome::Early, false) => Verdict::Drop(Cause::Early),
+                (Outcome::Forced, true) => Verdict::Mark(Cause::Forced),
+                (Outcome::Forced, false) => Verdict::Drop(Cause::Forced),
             };
             assert_eq!(verdict, expected, "{place}");
-            tally[fate as usize] += 1;
+            tally[outcome as usize] += 1;
         }
         let vq = bench.probe("vq");
         assert!((vq - oracle.vq).abs() <= 1e-6, "{place}: {vq} instead of {}", oracle.vq);
@@ -165,7 +165,7 @@ fn the_listing_of_byun_and_baras() {
             (0..4).for_each(|i| total[i] += tally[i]);
         }
         assert_eq!(total.iter().sum::<u32>(), 500_000);
-        assert!(total[0] > 5000 && total[1] > 5000 && total[3] > 5000, "every fate is common: {total:?}");
-        assert!(literal || total[2] > 5000, "every fate is common: {total:?}");
+        assert!(total[0] > 5000 && total[1] > 5000 && total[3] > 5000, "every outcome is common: {total:?}");
+        assert!(literal || total[2] > 5000, "every outcome is common: {total:?}");
     }
 }

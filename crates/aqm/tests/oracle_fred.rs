@@ -1,5 +1,5 @@
-//! FRED against a second FRED, written line by line from the paper's blocks and sharing nothing with the crate: same
-//! decisions, same draws, same records, over a million random steps.
+//! FRED against a second FRED, written line by line from the paper's blocks and sharing nothing with the
+//! crate: same decisions, same draws, same records, over a million random steps.
 
 use crate::support::{Bench, Scripted, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, PacketView, Random, Stream, Time, Verdict};
@@ -24,7 +24,7 @@ struct Oracle {
 }
 
 #[derive(Debug, PartialEq)]
-enum Fate {
+enum Outcome {
     Accept,
     FlowLimit,
     Early,
@@ -45,7 +45,7 @@ impl Oracle {
     }
 
     /// One arrival; the second answer says whether `u` was used.
-    fn arrival(&mut self, i: u32, now: u64, u: f64, can_mark: bool) -> (Fate, bool) {
+    fn arrival(&mut self, i: u32, now: u64, u: f64, can_mark: bool) -> (Outcome, bool) {
         let idle = self.q_time;
         let busy_avg = self.avg;
         if let Some(since) = idle {
@@ -59,14 +59,14 @@ impl Oracle {
         if self.a && self.avg >= self.maxth {
             maxq = 2.0;
         }
-        let mut fate = Fate::Accept;
+        let mut outcome = Outcome::Accept;
         let mut drawn = false;
         if f64::from(qlen) >= maxq
             || (self.bc && self.avg >= self.maxth && f64::from(qlen) > 2.0 * self.avgcq)
             || (f64::from(qlen) >= self.avgcq && strike > 1)
         {
             self.flows.get_mut(&i).expect("it has packets").1 += 1;
-            return (Fate::FlowLimit, false);
+            return (Outcome::FlowLimit, false);
         }
         if self.minth <= self.avg && self.avg < self.maxth {
             self.count += 1;
@@ -76,16 +76,16 @@ impl Oracle {
                 drawn = true;
                 if room <= 0.0 || u < pb / room {
                     self.count = 0;
-                    fate = Fate::Early;
+                    outcome = Outcome::Early;
                 }
             }
         } else if self.avg < self.minth {
             self.count = -1;
         } else if self.bc {
             self.count = 0;
-            fate = Fate::Forced;
+            outcome = Outcome::Forced;
         }
-        if fate == Fate::Accept || fate == Fate::Early && can_mark {
+        if outcome == Outcome::Accept || outcome == Outcome::Early && can_mark {
             if qlen == 0 {
                 self.nactive += 1;
             }
@@ -96,7 +96,7 @@ impl Oracle {
         } else if idle.is_some() {
             self.avg = busy_avg; // the link idles on
         }
-        (fate, drawn)
+        (outcome, drawn)
     }
 
     fn leave(&mut self, i: u32) {
@@ -182,23 +182,23 @@ fn compare(seed: u64, steps: u32) -> [u32; 5] {
             }
             let can_mark = ecn && packet.ecn == Ecn::Ect0;
             let u = draw(0.0, 1.0);
-            let (fate, drawn) = oracle.arrival(flow.0, now, u, can_mark);
+            let (outcome, drawn) = oracle.arrival(flow.0, now, u, can_mark);
             let numbers = if drawn { &[u][..] } else { &[] };
             let left = bench.queue(queue.len() as u32);
             let verdict = bench.arrive(Time(now), &packet, &left, numbers);
-            let expected = match fate {
-                Fate::Accept => Verdict::Pass,
-                Fate::FlowLimit => Verdict::Drop(Cause::FlowLimit),
-                Fate::Early if can_mark => Verdict::Mark(Cause::Early),
-                Fate::Early => Verdict::Drop(Cause::Early),
-                Fate::Forced => Verdict::Drop(Cause::Forced),
+            let expected = match outcome {
+                Outcome::Accept => Verdict::Pass,
+                Outcome::FlowLimit => Verdict::Drop(Cause::FlowLimit),
+                Outcome::Early if can_mark => Verdict::Mark(Cause::Early),
+                Outcome::Early => Verdict::Drop(Cause::Early),
+                Outcome::Forced => Verdict::Drop(Cause::Forced),
             };
             assert_eq!(verdict, expected, "{place}");
-            tally[match fate {
-                Fate::Accept => 0,
-                Fate::FlowLimit => 1,
-                Fate::Early => 2,
-                Fate::Forced => 3,
+            tally[match outcome {
+                Outcome::Accept => 0,
+                Outcome::FlowLimit => 1,
+                Outcome::Early => 2,
+                Outcome::Forced => 3,
             }] += 1;
             if !matches!(verdict, Verdict::Drop(_)) {
                 queue.push_back(packet);
@@ -238,6 +238,6 @@ fn the_blocks_of_lin_and_morris() {
         let tally = compare(seed, 2000);
         (0..5).for_each(|i| total[i] += tally[i]);
     }
-    assert!(total[..4].iter().all(|n| *n > 10_000), "every fate is common: {total:?}");
+    assert!(total[..4].iter().all(|n| *n > 10_000), "every outcome is common: {total:?}");
     assert!(total[4] > 100, "some overflow: {total:?}");
 }

@@ -21,7 +21,7 @@ struct Oracle {
 
 /// What became of an arrival: was a number drawn, what was decided.
 #[derive(Debug, PartialEq)]
-enum Fate {
+enum Outcome {
     Accept { drawn: bool },
     Early,
     Forced,
@@ -46,7 +46,7 @@ impl Oracle {
     }
 
     /// The listing's arrival: `idle` is m where the link was idle.
-    fn arrival(&mut self, q: f64, idle: Option<u64>, b: f64, full: bool, u: f64) -> Option<Fate> {
+    fn arrival(&mut self, q: f64, idle: Option<u64>, b: f64, full: bool, u: f64) -> Option<Outcome> {
         match idle {
             Some(m) => (0..m).for_each(|_| self.avg *= 1.0 - self.w),
             None => self.avg = (1.0 - self.w) * self.avg + self.w * q,
@@ -57,14 +57,14 @@ impl Oracle {
         }
         let mut p_b = if self.avg < self.min {
             self.count = -1;
-            return Some(Fate::Accept { drawn: false });
+            return Some(Outcome::Accept { drawn: false });
         } else if self.avg < self.max {
             self.maxp * (self.avg - self.min) / (self.max - self.min)
         } else if self.gentle && self.avg < 2.0 * self.max {
             self.maxp + (1.0 - self.maxp) * (self.avg - self.max) / self.max
         } else {
             self.count = 0;
-            return Some(Fate::Forced);
+            return Some(Outcome::Forced);
         };
         self.count += 1;
         if let Some(smax) = self.smax {
@@ -72,24 +72,24 @@ impl Oracle {
         }
         if u < self.pa(p_b, self.count) {
             self.count = 0;
-            Some(Fate::Early)
+            Some(Outcome::Early)
         } else {
-            Some(Fate::Accept { drawn: true })
+            Some(Outcome::Accept { drawn: true })
         }
     }
 
     /// ns-2's arrival, packet mode.
-    fn arrival_ns2(&mut self, q: f64, idle: Option<u64>, full: bool, u: f64) -> Option<Fate> {
+    fn arrival_ns2(&mut self, q: f64, idle: Option<u64>, full: bool, u: f64) -> Option<Outcome> {
         for _ in 0..idle.unwrap_or(0) {
             self.avg *= 1.0 - self.w;
         }
         self.avg = self.avg * (1.0 - self.w) + self.w * q;
         self.count += 1;
-        let mut fate = Fate::Accept { drawn: false };
+        let mut outcome = Outcome::Accept { drawn: false };
         if self.avg >= self.min && q > 1.0 {
             let top = if self.gentle { 2.0 * self.max } else { self.max };
             if self.avg >= top {
-                fate = Fate::Forced;
+                outcome = Outcome::Forced;
             } else if !self.old {
                 self.count = 1;
                 self.old = true;
@@ -99,15 +99,16 @@ impl Oracle {
                 } else {
                     (self.avg - self.min) / (self.max - self.min) * self.maxp
                 };
-                fate = if u < self.pa(p, self.count) { Fate::Early } else { Fate::Accept { drawn: true } };
+                outcome =
+                    if u < self.pa(p, self.count) { Outcome::Early } else { Outcome::Accept { drawn: true } };
             }
         } else {
             self.old = false;
         }
-        if full || matches!(fate, Fate::Early | Fate::Forced) {
+        if full || matches!(outcome, Outcome::Early | Outcome::Forced) {
             self.count = 0;
         }
-        (!full).then_some(fate)
+        (!full).then_some(outcome)
     }
 }
 
@@ -155,7 +156,7 @@ fn compare(seed: u64, steps: u32, ns2: bool) -> [u32; 4] {
         let seen = f64::from(q) * scale;
         let (full, u) = (q >= 100, draw(0.0, 1.0));
         let idle = idle_since.take().map(|since| (now - since) / 1_000_000);
-        let fate = if ns2 {
+        let outcome = if ns2 {
             oracle.arrival_ns2(seen, idle, full, u)
         } else {
             oracle.arrival(seen, idle, f64::from(size), full, u)
@@ -163,28 +164,31 @@ fn compare(seed: u64, steps: u32, ns2: bool) -> [u32; 4] {
         let packet = if draw(0.0, 1.0) < 0.5 { ect(size) } else { packet(size) };
         let can_mark = ecn && packet.ecn == sojourn_aqm::Ecn::Ect0;
         let place = format!("seed {seed} step {step}: {spec}");
-        match fate {
+        match outcome {
             None => {
                 bench.aqm.on_offered(Time(now), &packet, &queue);
                 bench.aqm.on_drop(Time(now), &packet, Cause::Overflow, &queue);
                 tally[3] += 1;
             }
-            Some(fate) => {
-                let numbers =
-                    if matches!(fate, Fate::Accept { drawn: true } | Fate::Early) { &[u][..] } else { &[] };
+            Some(outcome) => {
+                let numbers = if matches!(outcome, Outcome::Accept { drawn: true } | Outcome::Early) {
+                    &[u][..]
+                } else {
+                    &[]
+                };
                 let verdict = bench.arrive(Time(now), &packet, &queue, numbers);
-                let expected = match fate {
-                    Fate::Accept { .. } => Verdict::Pass,
-                    Fate::Early if can_mark => Verdict::Mark(Cause::Early),
-                    Fate::Early => Verdict::Drop(Cause::Early),
-                    Fate::Forced if can_mark && !forced_drop => Verdict::Mark(Cause::Forced),
-                    Fate::Forced => Verdict::Drop(Cause::Forced),
+                let expected = match outcome {
+                    Outcome::Accept { .. } => Verdict::Pass,
+                    Outcome::Early if can_mark => Verdict::Mark(Cause::Early),
+                    Outcome::Early => Verdict::Drop(Cause::Early),
+                    Outcome::Forced if can_mark && !forced_drop => Verdict::Mark(Cause::Forced),
+                    Outcome::Forced => Verdict::Drop(Cause::Forced),
                 };
                 assert_eq!(verdict, expected, "{place}");
-                tally[match fate {
-                    Fate::Accept { .. } => 0,
-                    Fate::Early => 1,
-                    Fate::Forced => 2,
+                tally[match outcome {
+                    Outcome::Accept { .. } => 0,
+                    Outcome::Early => 1,
+                    Outcome::Forced => 2,
                 }] += 1;
             }
         }
@@ -205,7 +209,7 @@ fn compare_many(ns2: bool) {
         (0..4).for_each(|i| total[i] += tally[i]);
     }
     assert_eq!(total.iter().sum::<u32>(), 1_000_000);
-    assert!(total.iter().all(|n| *n > 10_000), "every fate is common: {total:?}");
+    assert!(total.iter().all(|n| *n > 10_000), "every outcome is common: {total:?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! SRED against a second SRED, written from the paper's formulas and sharing nothing with the crate: same decisions,
-//! same draws, same list, over a million random arrivals.
+//! SRED against a second SRED, written from the paper's formulas and sharing nothing with the crate: same
+//! decisions, same draws, same list, over a million random arrivals.
 
 use crate::support::{Bench, Scripted, at, context, ect, packet};
 use sojourn_aqm::{Cause, Ecn, FlowId, Limit, Random, Stream, Verdict};
@@ -116,5 +116,5 @@ fn the_formulas_of_ott_lakshman_and_wong() {
         (0..4).for_each(|i| total[i] += tally[i]);
     }
     assert_eq!(total.iter().sum::<u32>(), 1_000_000);
-    assert!(total.iter().all(|n| *n > 5000), "every fate is common: {total:?}");
+    assert!(total.iter().all(|n| *n > 5000), "every outcome is common: {total:?}");
 }

@@ -242,7 +242,7 @@ fn pie_four_ways_to_a_delay() {
     near(bench.probe("delay"), 0.008, "last");
     leave(&mut bench, 0.020, 0.002, 0);
     bench.tick(&bench.queue(0));
-    assert_eq!(bench.probe("delay"), 0.0, "nobody waits any more");
+    assert_eq!(bench.probe("delay"), 0.0, "the queue is empty");
 
     let mut bench = Bench::new("pie delay head", context());
     let head = Head(at(0.004));

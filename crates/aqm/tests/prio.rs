@@ -3,7 +3,7 @@
 use crate::queueing::{N, enqueue, order};
 use crate::schedulers::build;
 use crate::support::context;
-use sojourn_aqm::{Cause, Fate, Limit};
+use sojourn_aqm::{Cause, Limit, Outcome};
 
 #[test]
 fn prio_is_strict() {
@@ -18,7 +18,7 @@ fn prio_is_strict() {
     let full = context().with_limit(Limit::Packets(3));
     for (options, gone) in [("", [3, 4]), ("evict lowest", [2, 4])] {
         let mut prio = build(&format!("prio {options}"), full);
-        let fates = enqueue(&mut *prio, 0.0, &arrivals);
-        assert_eq!(fates, gone.map(|token| (token, Fate::Dropped(Cause::Overflow))), "{options:?}");
+        let outcomes = enqueue(&mut *prio, 0.0, &arrivals);
+        assert_eq!(outcomes, gone.map(|token| (token, Outcome::Dropped(Cause::Overflow))), "{options:?}");
     }
 }

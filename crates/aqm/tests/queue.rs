@@ -1,4 +1,5 @@
-//! The FIFO that owns packets: the same calls as in the conformance harness, every packet out once and in order.
+//! The FIFO that owns packets: the same calls as in the conformance harness, every packet out once and in
+//! order.
 
 use crate::support::packet;
 use sojourn_aqm::{

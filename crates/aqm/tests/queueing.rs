@@ -1,15 +1,15 @@
-//! What the vectors of schedulers have in common: packets in, packets out, what was told.
+//! What the vectors of schedulers have in common: packets in, packets out, drops and marks.
 
 use crate::support::{Scripted, at, packet};
-use sojourn_aqm::{Class, Ecn, Fate, FlowId, Scheduler, Token};
+use sojourn_aqm::{Class, Ecn, FlowId, Outcome, Scheduler, Token};
 
-/// Enqueue packets of `(flow, class, bytes)`; who is dropped.
+/// Enqueue packets of `(flow, class, bytes)`; the packets that are dropped.
 pub(crate) fn enqueue(
     scheduler: &mut dyn Scheduler,
     now: f64,
     packets: &[(u32, u8, u32, Ecn)],
-) -> Vec<(u64, Fate)> {
-    let mut fates = Vec::new();
+) -> Vec<(u64, Outcome)> {
+    let mut outcomes = Vec::new();
     for (i, (flow, class, bytes, ecn)) in packets.iter().enumerate() {
         let view = packet(*bytes)
             .with_flow(FlowId(*flow))
@@ -17,22 +17,22 @@ pub(crate) fn enqueue(
             .with_ecn(*ecn)
             .with_arrived(at(now));
         scheduler.enqueue(at(now), Token(i as u64), &view, &mut Scripted::new(&[]), &mut |t, f| {
-            fates.push((t.0, f))
+            outcomes.push((t.0, f))
         });
     }
-    fates
+    outcomes
 }
 
-/// One departure with exactly these numbers drawn: who, and who was told what.
+/// One departure with exactly these numbers drawn: the packet, and what was reported.
 pub(crate) fn dequeue(
     scheduler: &mut dyn Scheduler,
     now: f64,
     numbers: &[f64],
-) -> (Option<u64>, Vec<(u64, Fate)>) {
-    let (mut fates, mut rng) = (Vec::new(), Scripted::new(numbers));
-    let token = scheduler.dequeue(at(now), &mut rng, &mut |t, f| fates.push((t.0, f)));
+) -> (Option<u64>, Vec<(u64, Outcome)>) {
+    let (mut outcomes, mut rng) = (Vec::new(), Scripted::new(numbers));
+    let token = scheduler.dequeue(at(now), &mut rng, &mut |t, f| outcomes.push((t.0, f)));
     rng.assert_used("dequeue");
-    (token.map(|(t, _)| t.0), fates)
+    (token.map(|(t, _)| t.0), outcomes)
 }
 
 pub(crate) fn order(scheduler: &mut dyn Scheduler) -> Vec<u64> {

@@ -267,7 +267,7 @@ fn the_preset_of_2001_marks_above_max_th_where_later_ns_2_drops() {
 /// Arrivals that are refused at an idle link, closer together than a packet's time, do not stop the clock
 /// by which the average forgets.
 #[test]
-fn forgets_while_an_idle_link_refuses_everybody() {
+fn decays_while_an_idle_link_drops_every_arrival() {
     // 1000 bytes at 10 Mbit/s are 0.8 ms; avg = 90 halves with each packet that could have been sent.
     let mut bench = Bench::new("red min_th 2p max_th 4p w_q 0.5", context());
     for _ in 0..20 {

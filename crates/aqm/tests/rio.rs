@@ -3,7 +3,7 @@
 use crate::support::{Bench, Row, Scripted, at, context, ect, near, packet, table};
 use sojourn_aqm::{Cause, Class, Contents, FlowId, PacketView, QueueView, Time, Verdict};
 
-/// So many waiting packets of each class, each of 500 bytes.
+/// A number of queued packets of each class, each of 500 bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting(pub(crate) [u32; 3]);
 
@@ -161,7 +161,7 @@ fn an_average_decays_while_nothing_of_it_waits() {
         near(bench.probe("avg_in"), 8.0, "before");
         let none = &mut Scripted::new(&[]);
         bench.aqm.on_departure(at(1.0), &of(0), &gone.view(), none);
-        bench.aqm.on_departure(at(1.002), &of(1), &gone.view(), none); // the clock goes on
+        bench.aqm.on_departure(at(1.002), &of(1), &gone.view(), none); // the clock advances
         bench.aqm.on_offered(Time(1_004_100_000), &of(0), &gone.view());
         near(bench.probe("avg_in"), after, options);
     }
@@ -268,7 +268,8 @@ fn ns2_idles_with_the_link() {
         bench.aqm.on_offered(at(1.0), &of(0), &Waiting([8, 0, 0]).view());
     }
     bench.aqm.on_idle(at(2.0));
-    // An out packet moves nothing; once it is sent, the average of all no longer idles, that of the in packets does.
+    // An out packet moves nothing; once it is sent, the average of all no longer idles, that of the in
+    // packets does.
     bench.aqm.on_offered(at(2.0015), &of(1), &EMPTY.view());
     bench.aqm.on_departure(at(2.0015), &of(1), &EMPTY.view(), &mut Scripted::new(&[]));
     bench.aqm.on_offered(at(2.0025), &of(0), &EMPTY.view());

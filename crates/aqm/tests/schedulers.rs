@@ -2,8 +2,8 @@
 
 use crate::support::{context, packet};
 use sojourn_aqm::{
-    Cause, Class, Context, DefaultValue, Ecn, Fate, FlowId, Kind, Limit, PacketView, Random, Scheduler, Span,
-    Spec, SpecError, Stream, Time, Token, registry,
+    Cause, Class, Context, DefaultValue, Ecn, FlowId, Kind, Limit, Outcome, PacketView, Random, Scheduler,
+    Span, Spec, SpecError, Stream, Time, Token, registry,
 };
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct SchedulerHarness {
     packet_ns: f64,
     now: Time,
     next: u64,
-    /// Who waits.
+    /// Queued packets.
     waiting: BTreeMap<u64, PacketView>,
     /// The last packet of each flow and codepoint that departed.
     last: BTreeMap<(u32, u8), u64>,
@@ -50,18 +50,18 @@ impl SchedulerHarness {
         })
     }
 
-    fn told(
+    fn record(
         waiting: &mut BTreeMap<u64, PacketView>,
         log: &mut Vec<(u64, &'static str)>,
         token: Token,
-        fate: Fate,
+        outcome: Outcome,
     ) {
-        match fate {
-            Fate::Dropped(cause) => {
+        match outcome {
+            Outcome::Dropped(cause) => {
                 waiting.remove(&token.0).unwrap_or_else(|| panic!("{token:?} is dropped but not here"));
                 log.push((token.0, cause.name()));
             }
-            Fate::Marked(cause) => {
+            Outcome::Marked(cause) => {
                 assert_ne!(cause, Cause::Overflow, "overflow is never a mark");
                 let packet = waiting.get_mut(&token.0).expect("a marked packet is here");
                 assert_ne!(packet.ecn, Ecn::NotEct, "a mark on a packet without ECN");
@@ -77,8 +77,8 @@ impl SchedulerHarness {
         let view = view.with_arrived(self.now);
         self.waiting.insert(token, view);
         let (waiting, log) = (&mut self.waiting, &mut self.log);
-        self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, fate| {
-            SchedulerHarness::told(waiting, log, token, fate);
+        self.scheduler.enqueue(self.now, Token(token), &view, &mut self.rng, &mut |token, outcome| {
+            SchedulerHarness::record(waiting, log, token, outcome);
         });
         self.check();
     }
@@ -86,8 +86,8 @@ impl SchedulerHarness {
     pub(crate) fn depart(&mut self) -> bool {
         let before = self.waiting.len();
         let (waiting, log) = (&mut self.waiting, &mut self.log);
-        let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, fate| {
-            SchedulerHarness::told(waiting, log, token, fate);
+        let departure = self.scheduler.dequeue(self.now, &mut self.rng, &mut |token, outcome| {
+            SchedulerHarness::record(waiting, log, token, outcome);
         });
         match departure {
             Some((token, bytes)) => {

@@ -1,4 +1,5 @@
-//! SFB from outside: its decisions, its penalty, its change of hashes. (Vector V1 names bins: it is checked inside.)
+//! SFB from outside: its decisions, its penalty, its change of hashes. (Vector V1 names bins: it is checked
+//! inside.)
 
 use crate::support::{Bench, Scripted, at, context, ect, near, packet};
 use sojourn_aqm::{Cause, FlowId, PacketView, Verdict, registry};
@@ -136,7 +137,7 @@ fn new_bins_take_over_with_what_arrived_while_they_were_filled() {
     assert_eq!(bench.probe("q_min"), 3.0);
     arrive(&mut bench, 10.0, packet(1), &[0.9]);
     assert_eq!(bench.probe("q_min"), 2.0, "two came while the new bins were filled");
-    // Whoever came before leaves nothing behind, whoever came since leaves the new bins.
+    // A packet from before the change leaves no trace, one from after it leaves the new bins.
     for (arrived, q_min) in [(1.0, 3.0), (7.999, 4.0), (8.0, 4.0), (9.0, 4.0), (10.0, 4.0)] {
         depart(&mut bench, packet(1).with_arrived(at(arrived)));
         arrive(&mut bench, 10.5, packet(1), &[0.9]);
@@ -148,7 +149,7 @@ fn new_bins_take_over_with_what_arrived_while_they_were_filled() {
 
 /// On few levels flows meet; on eight a flow that behaves is not taken for one that does not.
 #[test]
-fn an_innocent_flow_is_told_apart() {
+fn an_innocent_flow_is_distinguished() {
     let mut harmed = 0;
     for seed in 0..20 {
         let hash = f64::from(seed) / 20.0;
@@ -162,7 +163,7 @@ fn an_innocent_flow_is_told_apart() {
                 bench.aqm.on_arrival(at(0.0), &of(flow), &queue, &mut rng);
             }
         }
-        assert_eq!(bench.probe("p"), 1.0, "three flows that never let go");
+        assert_eq!(bench.probe("p"), 1.0, "three flows that never slow down");
         arrive(&mut bench, 0.0, of(3), &[0.999]);
         harmed += u32::from(bench.probe("p") > 0.0);
     }

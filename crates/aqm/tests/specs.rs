@@ -76,7 +76,7 @@ fn plausible() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // A fixed seed, so that a failure is everybody's; PROPTEST_CASES and PROPTEST_RNG_SEED look further.
+    // A fixed seed, so that a failure is reproducible; PROPTEST_CASES and PROPTEST_RNG_SEED widen the search.
     #![proptest_config(ProptestConfig {
         cases: 4000,
         rng_seed: RngSeed::Fixed(1),

@@ -1,4 +1,5 @@
-//! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written down.
+//! What the tests put around an algorithm: a queue that is only numbers, and random numbers that are written
+//! down.
 
 use sojourn_aqm::{
     Aqm, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Spec, Time, Verdict,
@@ -185,7 +186,7 @@ impl Row<'_> {
     pub(crate) fn draws(&self) -> Vec<f64> {
         self.option("u").into_iter().collect()
     }
-    /// `value` is what `column` says, to 1e-8 (the tables have nine digits); an empty cell says nothing.
+    /// `value` is what `column` says, to 1e-8 (the tables have nine digits); an empty cell is not checked.
     pub(crate) fn check(&self, column: &str, value: f64) {
         if let Some(expected) = self.option(column) {
             near(value, expected, &format!("row {} column {column}", self.number));

@@ -1,6 +1,6 @@
-//! The Internet checksum (RFC 1071), and how to mend one after a change (RFC 1624).
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 
-/// The ones' complement sum of `bytes`, added to `sum` and not yet folded.
+/// Add the 16-bit words of `bytes` to `sum`, without folding.
 pub(crate) fn add(mut sum: u64, bytes: &[u8]) -> u64 {
     let mut pairs = bytes.chunks_exact(2);
     for pair in &mut pairs {
@@ -12,7 +12,7 @@ pub(crate) fn add(mut sum: u64, bytes: &[u8]) -> u64 {
     sum
 }
 
-/// A sum in 16 bits.
+/// Fold a sum to 16 bits.
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -20,7 +20,8 @@ pub(crate) fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// A header's checksum after its 16-bit word `old` became `new`: HC' = ~(~HC + ~m + m') (RFC 1624, equation 3).
-pub(crate) fn mend(checksum: u16, old: u16, new: u16) -> u16 {
+/// The checksum of a header after its 16-bit word `old` became `new`: HC' = ~(~HC + ~m + m') (RFC 1624,
+/// equation 3).
+pub(crate) fn update(checksum: u16, old: u16, new: u16) -> u16 {
     !fold(u64::from(!checksum) + u64::from(!old) + u64::from(new))
 }

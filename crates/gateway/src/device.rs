@@ -1,10 +1,11 @@
-//! File descriptors and the clock: everything here touches the machine, and nothing else in the crate does.
+//! File descriptors, the clock and the scheduler: all system calls of the crate.
 //!
-//! Devices are polled with `ppoll`, whose timeout has nanoseconds and, with a timer slack of 1 ns, wakes within
-//! some tens of microseconds.
+//! Devices are polled with `ppoll`. Its timeout is in nanoseconds; with a timer slack of 1 ns, it returns
+//! within some tens of microseconds of the timeout.
 
-#![allow(clippy::disallowed_methods, reason = "the only place that may read a clock")]
+#![allow(clippy::disallowed_methods, reason = "the only module that may read a clock")]
 
+use sojourn_aqm::{Span, Time};
 use std::{
     fs::File,
     io::{self, Read, Write},
@@ -12,70 +13,71 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Nanoseconds since the gateway started; never backwards (`CLOCK_MONOTONIC`).
+/// Time since the start of the gateway (`CLOCK_MONOTONIC`).
 pub(crate) struct Clock(Instant);
 
 impl Clock {
     pub(crate) fn start() -> Clock {
         Clock(Instant::now())
     }
-    pub(crate) fn now(&self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
+    pub(crate) fn now(&self) -> Time {
+        Time(self.0.elapsed().as_nanos() as u64)
     }
 }
 
-/// A TUN device; `None` once it is gone.
+/// A TUN device.
 pub(crate) struct Device {
+    /// `None` after the device was deleted.
     file: Option<File>,
 }
 
-/// What came of a read.
-pub(crate) enum Got {
+/// The result of a read.
+pub(crate) enum ReadResult {
     Bytes(usize),
-    Nothing,
+    Empty,
     /// The device has been deleted.
     Gone,
 }
 
 impl Device {
-    /// Duplicate the descriptor, which must not block.
+    /// Duplicate the descriptor, which must be non-blocking.
     pub(crate) fn new(fd: RawFd) -> io::Result<Device> {
-        // SAFETY: the descriptor is only duplicated, within this statement; the caller holds it open over the call. A
-        // number that is not open makes the duplication fail, which is reported.
+        // SAFETY: the descriptor is only duplicated, within this statement; the caller keeps it open. For a
+        // number that is not an open descriptor, the duplication returns an error.
         let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned()?;
         Ok(Device { file: Some(File::from(file)) })
     }
 
-    pub(crate) fn read(&mut self, into: &mut [u8]) -> Got {
-        let Some(file) = &mut self.file else { return Got::Nothing };
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> ReadResult {
+        let Some(file) = &mut self.file else { return ReadResult::Empty };
         match file.read(into) {
-            Ok(0) => self.lose(),
-            Ok(length) => Got::Bytes(length),
+            Ok(0) => self.close(),
+            Ok(length) => ReadResult::Bytes(length),
             Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
-                Got::Nothing
+                ReadResult::Empty
             }
-            Err(_) => self.lose(),
+            Err(_) => self.close(),
         }
     }
 
-    /// Whether the device took it.
+    /// Write a packet; whether the device accepted it.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         self.file.as_mut().is_some_and(|file| matches!(file.write(bytes), Ok(n) if n == bytes.len()))
     }
 
-    fn lose(&mut self) -> Got {
+    fn close(&mut self) -> ReadResult {
         self.file = None;
-        Got::Gone
+        ReadResult::Gone
     }
 }
 
-/// Which of some devices have something to read.
+/// Polls devices for input.
 pub(crate) struct Poll(Vec<libc::pollfd>);
 
 impl Poll {
     pub(crate) fn new(devices: &[Device]) -> Poll {
         let one = |device: &Device| libc::pollfd {
-            // A negative descriptor is skipped.
+            // ppoll ignores negative descriptors.
             fd: device.file.as_ref().map_or(-1, AsRawFd::as_raw_fd),
             events: libc::POLLIN,
             revents: 0,
@@ -83,14 +85,15 @@ impl Poll {
         Poll(devices.iter().map(one).collect())
     }
 
-    /// Wait until one has, at most `timeout`.
-    pub(crate) fn wait(&mut self, timeout: Duration) {
+    /// Wait until a device has input, at most `timeout`.
+    pub(crate) fn wait(&mut self, timeout: Span) {
+        let timeout = Duration::from_nanos(timeout.0);
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
             tv_nsec: timeout.subsec_nanos() as libc::c_long,
         };
-        // SAFETY: the pointer and the length are those of one live Vec of pollfd, which the kernel writes `revents`
-        // of; `timeout` outlives the call; a null signal mask is allowed.
+        // SAFETY: pointer and length are those of one live Vec of pollfd, in which the kernel writes
+        // `revents`; `timeout` outlives the call; a null signal mask is allowed.
         let ready = unsafe {
             libc::ppoll(self.0.as_mut_ptr(), self.0.len() as libc::nfds_t, &timeout, std::ptr::null())
         };
@@ -99,15 +102,16 @@ impl Poll {
         }
     }
 
-    /// Whether number `i` may be read, or is in trouble, which a read will tell.
+    /// Whether device `i` has input or an error, which a read returns.
     pub(crate) fn is_ready(&self, i: usize) -> bool {
         self.0[i].revents != 0
     }
 }
 
-/// Ask for exact wake-ups and, if `priority` is not 0, for real-time scheduling; whether that was granted.
-pub(crate) fn hurry(priority: u8) -> bool {
-    // SAFETY: prctl with PR_SET_TIMERSLACK takes one number and touches no memory of ours.
+/// Set the timer slack to 1 ns and, if `priority` is not 0, request real-time scheduling; whether it was
+/// granted.
+pub(crate) fn set_real_time(priority: u8) -> bool {
+    // SAFETY: prctl with PR_SET_TIMERSLACK takes a number and accesses no memory of this process.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
     if priority == 0 {
         return false;
@@ -117,15 +121,16 @@ pub(crate) fn hurry(priority: u8) -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &wanted) == 0 }
 }
 
-/// Let the calling thread run on `processor`, and only while nobody else wants to; whether that was granted.
-pub(crate) fn idle_on(processor: usize) -> bool {
+/// Run the calling thread on `processor` with the idle policy (SCHED_IDLE); whether it was granted.
+pub(crate) fn run_idle_on(processor: usize) -> bool {
     let lowest = libc::sched_param { sched_priority: 0 };
-    // SAFETY: all bits zero are a cpu_set_t: the empty set.
+    // SAFETY: all zeros is a valid cpu_set_t: the empty set.
     let mut only: libc::cpu_set_t = unsafe { std::mem::zeroed() };
     if processor >= libc::CPU_SETSIZE as usize {
         return false;
     }
-    // SAFETY: `only` and `lowest` are live, `processor` is below the set's size, and 0 means the calling thread.
+    // SAFETY: `only` and `lowest` are live, `processor` is below the set's size, and 0 means the calling
+    // thread.
     unsafe {
         libc::CPU_SET(processor, &mut only);
         libc::sched_setscheduler(0, libc::SCHED_IDLE, &lowest) == 0

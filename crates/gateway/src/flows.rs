@@ -1,38 +1,80 @@
-//! Who sends: connections, known by their addresses, protocol and ports; what became of their packets; and which
-//! traffic of the plan they belong to.
+//! The connections: identified by addresses, protocol and ports, each assigned to a traffic of the plan, with
+//! counters of both directions.
 //!
-//! A connection has two directions and one row in the record. The row is about the direction that carried more
-//! payload: the data, not the acknowledgements.
+//! A connection has one row in the record. The row covers the direction that carried more payload: the data,
+//! not the acknowledgements.
 
 use crate::{
     goodput::Arrived,
-    packet::{Header, TCP, Tcp, UDP},
+    packet::{Header, Ports, TCP, Tcp, UDP},
     plan::{Rule, Transport},
     routes::Prefix,
 };
+use sojourn_aqm::{Span, Time};
 use sojourn_sim::FlowColumns;
 use std::{
     collections::{BTreeMap, VecDeque},
     net::{IpAddr, Ipv6Addr},
 };
 
-/// Connections that are told apart; beyond, all others count as one.
-const MOST: usize = 1 << 20;
-/// What only the end systems know.
+/// Connections that are distinguished; all others count as one.
+const MAX_CONNECTIONS: usize = 1 << 20;
+/// The value of columns that only the end systems could fill.
 const UNKNOWN: u64 = u64::MAX;
-/// First fragments whose ports are remembered, for the rest of them.
-const PIECES: usize = 256;
+/// First fragments whose ports are remembered for the other fragments.
+const MAX_FRAGMENTS: usize = 256;
 
-/// Source, destination and id of a fragment.
-type Piece = (u128, u128, u32);
-/// Protocol; address and port of who sends the data, and of who gets it.
-pub type Ends = (u8, IpAddr, u16, IpAddr, u16);
-/// One end of a connection.
-type End = (u128, u16);
-/// The lower end, the higher end, protocol.
-type Key = (End, End, u8);
+/// An end point of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its address.
+    pub address: IpAddr,
+    /// Its port; 0 for protocols without ports.
+    pub port: u16,
+}
 
-/// What became of the packets of one direction, since the window opened.
+/// The end points of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Number of the protocol (IANA).
+    pub protocol: u8,
+    /// The end point that sends the data.
+    pub source: Endpoint,
+    /// The end point that receives it.
+    pub destination: Endpoint,
+}
+
+/// An address and a port, as they are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    address: u128,
+    port: u16,
+}
+
+/// A connection, with its end points in ascending order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    low: End,
+    high: End,
+    protocol: u8,
+}
+
+/// The packet that a fragment belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FragmentKey {
+    source: u128,
+    destination: u128,
+    id: u32,
+}
+
+/// A rule of the plan and its parsed prefixes.
+#[derive(Clone, Debug)]
+pub(crate) struct ParsedRule {
+    pub(crate) rule: Rule,
+    pub(crate) prefixes: Vec<Prefix>,
+}
+
+/// Counters of one direction since the window opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) offered: u64,
@@ -42,8 +84,8 @@ pub(crate) struct Counts {
     pub(crate) sent: u64,
     pub(crate) resent: u64,
     pub(crate) received: u64,
-    pub(crate) delay: u64,
-    pub(crate) delay_max: u64,
+    pub(crate) delay: Span,
+    pub(crate) delay_max: Span,
     pub(crate) goodput: u64,
 }
 
@@ -51,34 +93,34 @@ pub(crate) struct Counts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Direction {
     pub(crate) counts: Counts,
-    /// The link that it takes, 0 or 1.
+    /// The link that it crosses, 0 or 1.
     pub(crate) link: u8,
-    /// End of the highest sequence number that was sent.
-    sent_to: Option<u32>,
+    /// The end of the highest segment that was sent.
+    snd_max: Option<u32>,
     arrived: Arrived,
     payload: u64,
 }
 
 impl Direction {
-    /// A packet is read: count it, and whether it brings anything new.
-    pub(crate) fn sends(&mut self, header: &Header) {
+    /// Count a packet that was read.
+    pub(crate) fn on_sent(&mut self, header: &Header) {
         self.counts.sent += 1;
         self.payload += header.payload as u64;
         if let (Some(tcp), true) = (header.tcp, header.payload > 0) {
             let end = tcp.sequence.wrapping_add(header.payload as u32);
-            match self.sent_to {
+            match self.snd_max {
                 Some(to) if end.wrapping_sub(to) as i32 <= 0 => self.counts.resent += 1,
-                Some(_) => self.sent_to = Some(end),
+                Some(_) => self.snd_max = Some(end),
                 None => {
                     self.arrived = Arrived::from(tcp.sequence);
-                    self.sent_to = Some(end);
+                    self.snd_max = Some(end);
                 }
             }
         }
     }
 
-    /// A packet is delivered `delay` after it was read.
-    pub(crate) fn receives(&mut self, tcp: Option<Tcp>, payload: u32, delay: u64) {
+    /// Count a packet that was delivered `delay` after it was read.
+    pub(crate) fn on_received(&mut self, tcp: Option<Tcp>, payload: u32, delay: Span) {
         self.counts.received += 1;
         self.counts.delay += delay;
         self.counts.delay_max = self.counts.delay_max.max(delay);
@@ -94,145 +136,156 @@ impl Direction {
 pub(crate) struct Connection {
     pub(crate) rule: u32,
     index: u32,
-    start: u64,
-    /// Of the lower end, and of the higher one.
-    pub(crate) ways: [Direction; 2],
+    start: Time,
+    /// From the lower end point to the higher one, and back.
+    pub(crate) directions: [Direction; 2],
 }
 
 impl Connection {
     /// The direction that carried more payload.
     fn data(&self) -> usize {
-        usize::from(self.ways[1].payload > self.ways[0].payload)
+        usize::from(self.directions[1].payload > self.directions[0].payload)
     }
 }
 
-/// All of them.
+/// All connections.
 pub(crate) struct Flows {
-    rules: Vec<(Rule, Vec<Prefix>)>,
+    rules: Vec<ParsedRule>,
     keys: BTreeMap<Key, u32>,
     pub(crate) connections: Vec<Connection>,
     /// Connections of each rule so far.
     counts: Vec<u32>,
-    /// First fragments and their ports.
-    pieces: VecDeque<(Piece, (u16, u16))>,
+    /// The packets of recent first fragments, and their ports.
+    fragments: VecDeque<(FragmentKey, Ports)>,
+    /// The connection of the last packet.
     last: Option<(Key, u32)>,
 }
 
 impl Flows {
-    /// `rules` and the prefixes of each.
-    pub(crate) fn new(rules: Vec<(Rule, Vec<Prefix>)>) -> Flows {
+    pub(crate) fn new(rules: Vec<ParsedRule>) -> Flows {
         let counts = vec![0; rules.len()];
         Flows {
             rules,
             keys: BTreeMap::new(),
             connections: Vec::new(),
             counts,
-            pieces: VecDeque::new(),
+            fragments: VecDeque::new(),
             last: None,
         }
     }
 
-    /// The flow of a packet: twice the number of its connection, plus 1 if the higher end sent it.
-    pub(crate) fn of(&mut self, now: u64, header: &Header) -> u32 {
+    /// The flow of a packet: twice the number of its connection, plus 1 if the higher end point sent it.
+    pub(crate) fn of(&mut self, now: Time, header: &Header) -> u32 {
         let ports = self.ports(header);
-        let (from, to) = ((header.source, ports.0), (header.destination, ports.1));
-        let is_back = from > to;
-        let key = if is_back { (to, from, header.protocol) } else { (from, to, header.protocol) };
+        let from = End { address: header.source, port: ports.source };
+        let to = End { address: header.destination, port: ports.destination };
+        let is_reverse = from > to;
+        let key = Key { low: from.min(to), high: from.max(to), protocol: header.protocol };
         let number = match self.last {
             Some((known, number)) if known == key => number,
             _ => self.find(now, key),
         };
         self.last = Some((key, number));
-        number * 2 + u32::from(is_back)
+        number * 2 + u32::from(is_reverse)
     }
 
-    fn find(&mut self, now: u64, key: Key) -> u32 {
+    fn find(&mut self, now: Time, key: Key) -> u32 {
         if let Some(number) = self.keys.get(&key) {
             return *number;
         }
-        if self.connections.len() >= MOST {
-            return MOST as u32 - 1;
+        if self.connections.len() >= MAX_CONNECTIONS {
+            return MAX_CONNECTIONS as u32 - 1;
         }
         let number = self.connections.len() as u32;
         let rule = self.rule(&key);
         let index = self.counts[rule];
         self.counts[rule] += 1;
-        self.connections.push(Connection { rule: rule as u32, index, start: now, ways: Default::default() });
+        self.connections.push(Connection {
+            rule: rule as u32,
+            index,
+            start: now,
+            directions: Default::default(),
+        });
         self.keys.insert(key, number);
         number
     }
 
-    /// The ports of a packet; of the later pieces of one, those of the first.
-    fn ports(&mut self, header: &Header) -> (u16, u16) {
-        let Some(piece) = header.fragment else { return header.ports };
-        let name = (header.source, header.destination, piece.id);
-        if piece.is_first {
-            if self.pieces.len() == PIECES {
-                self.pieces.pop_front();
+    /// The ports of a packet; those of later fragments are remembered from the first fragment.
+    fn ports(&mut self, header: &Header) -> Ports {
+        let Some(fragment) = header.fragment else { return header.ports };
+        let key = FragmentKey { source: header.source, destination: header.destination, id: fragment.id };
+        if fragment.is_first {
+            if self.fragments.len() == MAX_FRAGMENTS {
+                self.fragments.pop_front();
             }
-            self.pieces.push_back((name, header.ports));
+            self.fragments.push_back((key, header.ports));
             return header.ports;
         }
-        let known = self.pieces.iter().rev().find(|(one, _)| *one == name);
-        known.map_or((0, 0), |(_, ports)| *ports)
+        let known = self.fragments.iter().rev().find(|(one, _)| *one == key);
+        known.map_or(Ports::default(), |(_, ports)| *ports)
     }
 
-    fn rule(&self, (a, b, protocol): &Key) -> usize {
-        let fits = |(rule, prefixes): &(Rule, Vec<Prefix>)| {
+    /// The first rule that matches.
+    fn rule(&self, key: &Key) -> usize {
+        let ends = [key.low, key.high];
+        let matches = |ParsedRule { rule, prefixes }: &ParsedRule| {
             let transport = match rule.transport {
                 Transport::Any => true,
-                Transport::Tcp => *protocol == TCP,
-                Transport::Udp => *protocol == UDP,
+                Transport::Tcp => key.protocol == TCP,
+                Transport::Udp => key.protocol == UDP,
             };
-            let in_range = |port: u16| rule.ports.iter().any(|(low, high)| (*low..=*high).contains(&port));
-            let has_port = matches!(*protocol, TCP | UDP) && (in_range(a.1) || in_range(b.1));
-            let is_inside = |address: u128| prefixes.iter().any(|prefix| prefix.holds(address));
+            let in_range =
+                |end: &End| rule.ports.iter().any(|(low, high)| (*low..=*high).contains(&end.port));
+            let has_port = matches!(key.protocol, TCP | UDP) && ends.iter().any(in_range);
+            let is_inside = |end: &End| prefixes.iter().any(|prefix| prefix.contains(end.address));
             transport
                 && (rule.ports.is_empty() || has_port)
-                && (prefixes.is_empty() || is_inside(a.0) || is_inside(b.0))
+                && (prefixes.is_empty() || ends.iter().any(is_inside))
         };
-        self.rules.iter().position(fits).unwrap_or(self.rules.len() - 1)
+        self.rules.iter().position(matches).unwrap_or(self.rules.len() - 1)
     }
 
     /// The class that the rule of a flow gives its packets.
     pub(crate) fn class(&self, flow: u32) -> Option<u8> {
-        self.rules[self.connections[flow as usize / 2].rule as usize].0.class
+        self.rules[self.connections[flow as usize / 2].rule as usize].rule.class
     }
 
     /// One direction of a connection.
-    pub(crate) fn way(&mut self, flow: u32) -> &mut Direction {
-        &mut self.connections[flow as usize / 2].ways[flow as usize & 1]
+    pub(crate) fn direction(&mut self, flow: u32) -> &mut Direction {
+        &mut self.connections[flow as usize / 2].directions[flow as usize & 1]
     }
 
-    /// The window opens: forget what was counted.
+    /// Open the window: reset the counters.
     pub(crate) fn open_window(&mut self) {
-        for way in self.connections.iter_mut().flat_map(|connection| &mut connection.ways) {
-            way.counts = Counts::default();
+        for direction in self.connections.iter_mut().flat_map(|connection| &mut connection.directions) {
+            direction.counts = Counts::default();
         }
     }
 
-    /// Who each row of `columns` is about.
+    /// The end points of each row of `columns`.
     pub(crate) fn ends(&self) -> Vec<Ends> {
+        let endpoint =
+            |end: End| Endpoint { address: Ipv6Addr::from(end.address).to_canonical(), port: end.port };
         let mut found = vec![None; self.connections.len()];
-        for ((low, high, protocol), number) in &self.keys {
-            let connection = &self.connections[*number as usize];
-            let (from, to) = if connection.data() == 1 { (high, low) } else { (low, high) };
-            let address = |bits: u128| Ipv6Addr::from(bits).to_canonical();
-            found[*number as usize] = Some((*protocol, address(from.0), from.1, address(to.0), to.1));
+        for (key, number) in &self.keys {
+            let is_reverse = self.connections[*number as usize].data() == 1;
+            let (from, to) = if is_reverse { (key.high, key.low) } else { (key.low, key.high) };
+            let ends = Ends { protocol: key.protocol, source: endpoint(from), destination: endpoint(to) };
+            found[*number as usize] = Some(ends);
         }
         found.into_iter().flatten().collect()
     }
 
-    /// The row of each connection is about its direction with more payload.
+    /// One row per connection, for its direction with more payload.
     pub(crate) fn columns(&self, measured: u8) -> FlowColumns {
         let mut columns = FlowColumns::default();
         for one in &self.connections {
-            let way = &one.ways[one.data()];
-            let counts = way.counts;
-            let is_measured = u64::from(way.link == measured);
+            let direction = &one.directions[one.data()];
+            let counts = direction.counts;
+            let is_measured = u64::from(direction.link == measured);
             columns.traffic.push(one.rule);
             columns.index.push(one.index);
-            columns.start_ns.push(one.start);
+            columns.start_ns.push(one.start.0);
             columns.crosses.push(is_measured as u8);
             columns.queue_arrivals.push(counts.offered * is_measured);
             columns.queue_drops.push(counts.dropped * is_measured);
@@ -243,8 +296,8 @@ impl Flows {
             columns.window_cuts.push(UNKNOWN);
             columns.dropped_packets.push(counts.dropped + counts.lost);
             columns.received_packets.push(counts.received);
-            columns.delay_ns.push(counts.delay);
-            columns.delay_max_ns.push(counts.delay_max);
+            columns.delay_ns.push(counts.delay.0);
+            columns.delay_max_ns.push(counts.delay_max.0);
             columns.goodput_bytes.push(counts.goodput);
         }
         columns

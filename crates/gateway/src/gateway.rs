@@ -1,11 +1,12 @@
-//! The loop: read what came, handle what is due, wait for whichever is next; in a thread of its own.
+//! The main loop, in a thread of its own: read packets, handle events, wait for the next packet or event.
 
 use crate::{
-    device::{Clock, Device, Got, Poll, hurry},
+    device::{Clock, Device, Poll, ReadResult, set_real_time},
     engine::Engine,
-    outcome::{Outcome, Tally},
     plan::Plan,
+    record::{GatewayRecord, Stats},
 };
+use sojourn_aqm::{Span, Time};
 use sojourn_sim::{PlanError, RunError, testbed::Totals};
 use std::{
     io,
@@ -14,27 +15,26 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
 };
 
-/// Largest thing that a device gives: a super-packet, or a jumbo frame, with what stands in front.
-const LARGEST: usize = 65_536 + 10 + 512;
-/// Reads from one device before the others have their turn.
-const TURN: usize = 16;
-/// To fall asleep and wake up again takes longer, ns.
-const TOO_SHORT: u64 = 8_000;
-/// Awake this much later than was asked for, ns, and the machine stood still: nobody's packets moved meanwhile.
-const STANDSTILL: u64 = 1_000_000;
-/// Longest sleep: how soon a request to stop is heard.
-const PATIENCE: u64 = 20_000_000;
+/// The largest read: a super-packet or a jumbo frame, with its `virtio_net_hdr`.
+const MAX_READ: usize = 65_536 + 10 + 512;
+/// Reads from one device before the next device.
+const MAX_READS: usize = 16;
+/// A shorter wait polls without sleeping: a sleep and wake-up takes longer.
+const MIN_SLEEP: Span = Span(8_000);
+/// A wake-up that is later than this counts as a stall of the machine, in which no process forwarded packets.
+const MIN_STALL: Span = Span(1_000_000);
+/// The longest sleep, which bounds the delay of a stop request, and the time between two updates of [`Live`].
+const MAX_SLEEP: Span = Span(20_000_000);
 
-/// Why there is no outcome.
+/// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
-    /// The plan.
+    /// The plan was refused.
     #[error("{0}")]
     Plan(PlanError),
-    /// A device or the thread.
+    /// A device or the thread failed.
     #[error("{0}: {1}")]
     Device(String, io::Error),
     /// Packets were not conserved.
@@ -42,18 +42,18 @@ pub enum GatewayError {
     Run(#[from] RunError),
 }
 
-/// What can be seen while it runs.
+/// The state of a running gateway.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Live {
-    /// Time since it started, ns.
-    pub now: u64,
-    /// Of the forward and the backward queue, since the start.
+    /// Time since its start.
+    pub now: Time,
+    /// Counters of the forward and the backward queue, since the start.
     pub queues: [Totals; 2],
-    /// Outside the queues.
-    pub tally: Tally,
+    /// Counters outside the queues.
+    pub stats: Stats,
     /// Whether the thread has real-time priority.
     pub is_realtime: bool,
-    /// Devices that have gone.
+    /// Devices that were deleted.
     pub gone: u32,
 }
 
@@ -63,17 +63,17 @@ struct Shared {
     live: Mutex<Live>,
 }
 
-/// A gateway that runs.
+/// A running gateway.
 pub struct Gateway {
     shared: Arc<Shared>,
-    thread: thread::JoinHandle<Result<Outcome, RunError>>,
+    thread: thread::JoinHandle<Result<GatewayRecord, RunError>>,
 }
 
 impl Gateway {
-    /// Start it.
+    /// Start a gateway.
     ///
     /// # Errors
-    /// A plan that cannot be, a descriptor that is none.
+    /// A plan that is refused, an invalid descriptor.
     pub fn start(plan: &Plan) -> Result<Gateway, GatewayError> {
         let engine = Engine::new(plan).map_err(GatewayError::Plan)?;
         let devices = plan
@@ -82,21 +82,22 @@ impl Gateway {
             .map(|one| Device::new(one.fd).map_err(|e| GatewayError::Device(one.name.clone(), e)))
             .collect::<Result<Vec<_>, _>>()?;
         let shared = Arc::new(Shared::default());
-        let its = Arc::clone(&shared);
-        let (end, priority) = (plan.duration.unwrap_or(u64::MAX), plan.priority);
+        let shared_with_thread = Arc::clone(&shared);
+        let (end, priority) =
+            (plan.duration.map_or(Time::NEVER, |duration| Time::ZERO + duration), plan.priority);
         let thread = thread::Builder::new()
             .name("sojourn-gateway".to_owned())
-            .spawn(move || run(engine, devices, end, priority, &its))
+            .spawn(move || run(engine, devices, end, priority, &shared_with_thread))
             .map_err(|e| GatewayError::Device("thread".to_owned(), e))?;
         Ok(Gateway { shared, thread })
     }
 
-    /// How it stands.
+    /// Its current state.
     pub fn live(&self) -> Live {
         *self.shared.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ask it to end now.
+    /// Request that it ends now.
     pub fn stop(&self) {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
@@ -106,13 +107,13 @@ impl Gateway {
         self.thread.is_finished()
     }
 
-    /// Wait for its end.
+    /// Wait for its end and return its record.
     ///
     /// # Errors
-    /// Packets that appeared or vanished.
-    pub fn finish(self) -> Result<Outcome, GatewayError> {
+    /// Inconsistent packet counts.
+    pub fn finish(self) -> Result<GatewayRecord, GatewayError> {
         match self.thread.join() {
-            Ok(outcome) => Ok(outcome?),
+            Ok(record) => Ok(record?),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
@@ -121,60 +122,59 @@ impl Gateway {
 fn run(
     mut engine: Engine,
     mut devices: Vec<Device>,
-    end: u64,
+    end: Time,
     priority: u8,
     shared: &Shared,
-) -> Result<Outcome, RunError> {
-    let is_realtime = hurry(priority);
-    let mut buffer = vec![0; LARGEST];
+) -> Result<GatewayRecord, RunError> {
+    let is_realtime = set_real_time(priority);
+    let mut buffer = vec![0; MAX_READ];
     let mut poll = Poll::new(&devices);
     let mut gone = 0;
-    let mut told = 0;
-    let mut expected = u64::MAX;
+    let mut updated = Time::ZERO;
+    let mut wake_up = Time::NEVER;
     let clock = Clock::start();
     loop {
         let now = clock.now().min(end);
-        let missed = now.saturating_sub(expected);
-        let mut write = |device: u32, bytes: &[u8], due: u64| {
-            let late = clock.now().saturating_sub(due);
-            devices[device as usize].write(bytes).then_some(late)
+        let missed = now - wake_up;
+        let mut write = |device: u32, bytes: &[u8], time: Time| {
+            let lateness = clock.now() - time;
+            devices[device as usize].write(bytes).then_some(lateness)
         };
         engine.advance(now, &mut write);
-        if missed > STANDSTILL {
-            engine.stood_still(missed);
+        if missed > MIN_STALL {
+            engine.on_stall(missed);
         }
         let is_over = now >= end || shared.stop.load(Ordering::Relaxed);
-        if is_over || now - told >= PATIENCE {
-            told = now;
+        if is_over || now - updated >= MAX_SLEEP {
+            updated = now;
             let queues = [0, 1].map(|link| engine.queues().totals(link));
-            let live = Live { now, queues, tally: engine.tally(), is_realtime, gone };
+            let live = Live { now, queues, stats: engine.stats(), is_realtime, gone };
             *shared.live.lock().unwrap_or_else(PoisonError::into_inner) = live;
         }
         if is_over {
             return engine.finish(now);
         }
-        let next = engine.next_due().map_or(u64::MAX, |due| due.saturating_sub(clock.now()));
-        let left = end.saturating_sub(clock.now());
-        let wait = next.min(PATIENCE).min(left);
-        expected = now + wait;
-        poll.wait(Duration::from_nanos(if wait < TOO_SHORT { 0 } else { wait }));
+        let next = engine.next_deadline().unwrap_or(Time::NEVER).min(end);
+        let wait = (next - clock.now()).min(MAX_SLEEP);
+        wake_up = now + wait;
+        poll.wait(if wait < MIN_SLEEP { Span::ZERO } else { wait });
         for i in 0..devices.len() {
             if !poll.is_ready(i) {
                 continue;
             }
-            for _ in 0..TURN {
+            for _ in 0..MAX_READS {
                 match devices[i].read(&mut buffer) {
-                    Got::Bytes(length) => {
+                    ReadResult::Bytes(length) => {
                         let now = clock.now();
                         if now < end {
-                            engine.take(now, &buffer[..length]);
+                            engine.on_read(now, &buffer[..length]);
                         }
-                        if engine.next_due().is_some_and(|due| due < now) {
-                            break; // something else is late already
+                        if engine.next_deadline().is_some_and(|deadline| deadline < now) {
+                            break; // an event is late already
                         }
                     }
-                    Got::Nothing => break,
-                    Got::Gone => {
+                    ReadResult::Empty => break,
+                    ReadResult::Gone => {
                         gone += 1;
                         poll = Poll::new(&devices);
                         break;

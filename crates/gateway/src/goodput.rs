@@ -1,23 +1,23 @@
-//! Which payload bytes of a TCP connection arrive for the first time: what a receiver counts as goodput.
+//! Goodput of a TCP connection: the payload bytes that reach the receiver for the first time.
 
-/// Holes that are remembered; beyond, the oldest is taken as filled.
-const MOST_HOLES: usize = 4096;
+/// Holes that are remembered; beyond that, the oldest is assumed to be filled.
+const MAX_HOLES: usize = 4096;
 
-/// What has arrived of one direction: everything below `next`, except the holes.
+/// The bytes of one direction that have arrived: all below `next` except the holes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrived {
-    /// A sequence number, counted on without wrapping.
+    /// A sequence number that does not wrap.
     next: u64,
     holes: Vec<(u64, u64)>,
 }
 
 impl Arrived {
-    /// Nothing has arrived, and the first byte sent is `sequence`: the packet that has it may be lost.
+    /// No byte has arrived, and `sequence` is the first one sent, which may be lost.
     pub(crate) fn from(sequence: u32) -> Arrived {
         Arrived { next: (1 << 32) + u64::from(sequence), holes: Vec::new() }
     }
 
-    /// `bytes` from `sequence` on arrive; returns how many of them are new.
+    /// `bytes` from `sequence` on arrive; returns the number of new ones.
     pub(crate) fn take(&mut self, sequence: u32, bytes: u32) -> u32 {
         let next = self.next;
         let from = unwrapped(next, sequence);
@@ -25,7 +25,7 @@ impl Arrived {
         let mut new = to.saturating_sub(from.max(next));
         if from > next {
             self.holes.push((next, from));
-            if self.holes.len() > MOST_HOLES {
+            if self.holes.len() > MAX_HOLES {
                 self.holes.remove(0);
             }
         }
@@ -36,7 +36,7 @@ impl Arrived {
         new as u32
     }
 
-    /// Take `from..to` out of the holes; returns how much of them it was.
+    /// Remove `from..to` from the holes; returns the number of bytes removed.
     fn fill(&mut self, from: u64, to: u64) -> u64 {
         let mut filled = 0;
         let mut left = Vec::new();
@@ -54,7 +54,7 @@ impl Arrived {
     }
 }
 
-/// The count without wrapping that `sequence` stands for, near to `next`.
+/// The number without wrapping that `sequence` stands for, near `next`.
 fn unwrapped(next: u64, sequence: u32) -> u64 {
     let ahead = sequence.wrapping_sub(next as u32) as i32;
     next.saturating_add_signed(i64::from(ahead))
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_twice_counts_once_in_any_order_and_across_the_wrap() {
+    fn duplicates_count_once_in_any_order_and_across_the_wrap() {
         let start = u32::MAX - 1500;
         let mut arrived = Arrived::from(start);
         let at = |k: u32| start.wrapping_add(k * 1000);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_fills_a_part_of_a_hole() {
+    fn a_segment_fills_a_part_of_a_hole() {
         let mut arrived = Arrived::from(0);
         arrived.take(0, 100);
         assert_eq!(arrived.take(1000, 100), 100);

@@ -1,7 +1,7 @@
-//! What a gateway must know of an IP packet: where it goes, whose it is, what it carries; and how to mark it.
+//! IP headers: parsing the fields that the gateway uses, and setting CE.
 //!
-//! A packet whose addresses can be read is forwarded, whatever the rest looks like: what a receiver makes of it is
-//! the receiver's business. Only what cannot be routed is [`Malformed`].
+//! A packet with readable addresses is forwarded even if the rest is invalid, as by a router. Only packets
+//! that cannot be routed are [`Malformed`].
 
 use crate::checksum;
 use sojourn_aqm::Ecn;
@@ -18,30 +18,30 @@ const MOBILITY: u8 = 135;
 const HIP: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// Extension headers that are looked at; more are somebody's game.
-const MOST_EXTENSIONS: usize = 16;
+/// Extension headers that are parsed; a longer chain is treated as invalid.
+const MAX_EXTENSIONS: usize = 16;
 const IPV4_HEADER: usize = 20;
 pub(crate) const IPV6_HEADER: usize = 40;
 
-/// Why nobody can say where a packet goes.
+/// Why a packet cannot be routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Shorter than its IP header.
     Short,
     /// Neither IPv4 nor IPv6.
     NotIp,
-    /// Its own lengths contradict each other or the number of bytes that came.
+    /// Its length fields are inconsistent, with each other or with the number of bytes read.
     Length,
     /// The kernel's description of a super-packet does not fit it.
     Offload,
 }
 
-/// A piece of a larger packet.
+/// A fragment of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The number that all pieces share.
+    /// The identification that all fragments share.
     pub id: u32,
-    /// It is the first piece, the only one with the transport's header.
+    /// Whether it is the first fragment, the only one with the transport header.
     pub is_first: bool,
 }
 
@@ -50,38 +50,47 @@ pub struct Fragment {
 pub struct Tcp {
     /// Sequence number of the first payload byte, or of SYN.
     pub sequence: u32,
-    /// Its flags, CWR in the highest bit.
+    /// Its flags, with CWR as the highest bit.
     pub flags: u8,
-    /// Bytes of header.
+    /// Header length in bytes.
     pub header: usize,
 }
 
-/// What was read of a packet.
+/// The ports of TCP and UDP; zeros for other protocols.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ports {
+    /// Source port.
+    pub source: u16,
+    /// Destination port.
+    pub destination: u16,
+}
+
+/// The parsed headers of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Source; an IPv4 address stands behind `::ffff:`.
+    /// Source; IPv4 addresses are mapped to `::ffff:0:0/96`.
     pub source: u128,
     /// Destination.
     pub destination: u128,
-    /// Protocol of what is carried, behind every extension header.
+    /// Protocol of the payload, after all extension headers.
     pub protocol: u8,
-    /// Source and destination port of TCP and UDP, else zeros.
-    pub ports: (u16, u16),
-    /// Whether it is a piece of a packet.
+    /// Ports of TCP and UDP.
+    pub ports: Ports,
+    /// Set if it is a fragment.
     pub fragment: Option<Fragment>,
     /// DiffServ code point.
     pub dscp: u8,
     /// ECN field.
     pub ecn: Ecn,
-    /// Where the transport's header starts.
+    /// Offset of the transport header.
     pub transport: usize,
-    /// Length that the IP header tells.
+    /// Length according to the IP header.
     pub length: usize,
-    /// Bytes behind the transport's header.
+    /// Bytes after the transport header.
     pub payload: usize,
-    /// The TCP header, if there is one that can be read.
+    /// The TCP header, if it is valid.
     pub tcp: Option<Tcp>,
-    /// The transport's header could not be read: the packet is forwarded all the same.
+    /// Whether the transport header is invalid; the packet is still forwarded.
     pub is_odd: bool,
 }
 
@@ -92,18 +101,18 @@ impl Header {
     }
 }
 
-/// `::ffff:0:0`, without its last 32 bits.
+/// The first 96 bits of `::ffff:0:0/96`.
 const MAPPED: u128 = 0xffff;
 
-/// An IPv4 address as an IPv6 one.
+/// An IPv4 address as an IPv4-mapped IPv6 address.
 pub(crate) fn mapped(address: [u8; 4]) -> u128 {
     MAPPED << 32 | u128::from(u32::from_be_bytes(address))
 }
 
-/// Read the headers of a packet.
+/// Parse the headers of a packet.
 ///
 /// # Errors
-/// What cannot be routed.
+/// A packet that cannot be routed.
 pub fn parse(packet: &[u8]) -> Result<Header, Malformed> {
     match packet.first().map(|byte| byte >> 4) {
         None => Err(Malformed::Short),
@@ -120,14 +129,14 @@ fn parse_v4(packet: &[u8]) -> Result<Header, Malformed> {
     if transport < IPV4_HEADER || length < transport || length > packet.len() {
         return Err(Malformed::Length);
     }
-    let (id, place) = (word(fixed, 4), word(fixed, 6));
-    let is_piece = place & 0x3fff != 0; // more fragments, or an offset
+    let (id, offset) = (word(fixed, 4), word(fixed, 6));
+    let is_fragment = offset & 0x3fff != 0; // MF, or an offset
     let header = Header {
         source: mapped([fixed[12], fixed[13], fixed[14], fixed[15]]),
         destination: mapped([fixed[16], fixed[17], fixed[18], fixed[19]]),
         protocol: fixed[9],
-        ports: (0, 0),
-        fragment: is_piece.then_some(Fragment { id: u32::from(id), is_first: place & 0x1fff == 0 }),
+        ports: Ports::default(),
+        fragment: is_fragment.then_some(Fragment { id: u32::from(id), is_first: offset & 0x1fff == 0 }),
         dscp: fixed[1] >> 2,
         ecn: ecn(fixed[1]),
         transport,
@@ -141,9 +150,10 @@ fn parse_v4(packet: &[u8]) -> Result<Header, Malformed> {
 
 fn parse_v6(packet: &[u8]) -> Result<Header, Malformed> {
     let fixed: &[u8; IPV6_HEADER] = packet.first_chunk().ok_or(Malformed::Short)?;
-    let told = usize::from(word(fixed, 4));
-    // A payload of length 0 is a jumbogram (RFC 2675), whose length is an option; what came is what it is.
-    let length = if told == 0 { packet.len() } else { IPV6_HEADER + told };
+    let payload = usize::from(word(fixed, 4));
+    // A payload length of 0 means a jumbogram (RFC 2675, section 2), whose length is in an option: take what
+    // was read.
+    let length = if payload == 0 { packet.len() } else { IPV6_HEADER + payload };
     if length > packet.len() {
         return Err(Malformed::Length);
     }
@@ -153,7 +163,7 @@ fn parse_v6(packet: &[u8]) -> Result<Header, Malformed> {
         source: address(8),
         destination: address(24),
         protocol: fixed[6],
-        ports: (0, 0),
+        ports: Ports::default(),
         fragment: None,
         dscp: class >> 2,
         ecn: ecn(class),
@@ -167,9 +177,9 @@ fn parse_v6(packet: &[u8]) -> Result<Header, Malformed> {
     Ok(with_transport(header, packet))
 }
 
-/// Walk to the transport's header; whether it was reached.
+/// Find the transport header; whether it was found.
 fn skip_extensions(header: &mut Header, packet: &[u8]) -> bool {
-    for _ in 0..MOST_EXTENSIONS {
+    for _ in 0..MAX_EXTENSIONS {
         let at = header.transport;
         let is_extension = matches!(
             header.protocol,
@@ -189,27 +199,27 @@ fn skip_extensions(header: &mut Header, packet: &[u8]) -> bool {
             return false;
         }
         if header.protocol == FRAGMENT {
-            let place = word(packet, at + 2);
+            let offset = word(packet, at + 2);
             let id = u32::from(word(packet, at + 4)) << 16 | u32::from(word(packet, at + 6));
-            if place & 0xfff9 != 0 {
-                // Not an atomic fragment (RFC 6946), which is a whole packet.
-                header.fragment = Some(Fragment { id, is_first: place & 0xfff8 == 0 });
+            if offset & 0xfff9 != 0 {
+                // An atomic fragment (RFC 6946) is a whole packet.
+                header.fragment = Some(Fragment { id, is_first: offset & 0xfff8 == 0 });
             }
         }
         header.protocol = *next;
         header.transport += length;
-        if header.fragment.is_some_and(|piece| !piece.is_first) {
-            return true; // what follows is the middle of something
+        if header.fragment.is_some_and(|fragment| !fragment.is_first) {
+            return true; // the rest is payload
         }
     }
     false
 }
 
-/// Read ports, TCP's sequence number and how much is carried.
+/// Parse the transport header.
 fn with_transport(mut header: Header, packet: &[u8]) -> Header {
     let body = &packet[header.transport.min(header.length)..header.length];
     header.payload = body.len();
-    if header.is_odd || header.fragment.is_some_and(|piece| !piece.is_first) {
+    if header.is_odd || header.fragment.is_some_and(|fragment| !fragment.is_first) {
         return header;
     }
     match header.protocol {
@@ -217,7 +227,7 @@ fn with_transport(mut header: Header, packet: &[u8]) -> Header {
             Some(fixed) if (20..=body.len()).contains(&(usize::from(fixed[12] >> 4) * 4)) => {
                 let length = usize::from(fixed[12] >> 4) * 4;
                 let sequence = u32::from(word(fixed, 4)) << 16 | u32::from(word(fixed, 6));
-                header.ports = (word(fixed, 0), word(fixed, 2));
+                header.ports = Ports { source: word(fixed, 0), destination: word(fixed, 2) };
                 header.payload -= length;
                 header.tcp = Some(Tcp { sequence, flags: fixed[13], header: length });
             }
@@ -225,7 +235,7 @@ fn with_transport(mut header: Header, packet: &[u8]) -> Header {
         },
         UDP => match body.first_chunk::<8>() {
             Some(fixed) => {
-                header.ports = (word(fixed, 0), word(fixed, 2));
+                header.ports = Ports { source: word(fixed, 0), destination: word(fixed, 2) };
                 header.payload -= 8;
             }
             None => header.is_odd = true,
@@ -235,13 +245,13 @@ fn with_transport(mut header: Header, packet: &[u8]) -> Header {
     header
 }
 
-/// Set "congestion experienced" in the IP header, and mend its checksum.
+/// Set CE in the IP header, and update its checksum.
 pub fn mark(packet: &mut [u8]) {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) if packet.len() >= IPV4_HEADER => {
             let old = word(packet, 0);
             packet[1] |= 3;
-            let sum = checksum::mend(word(packet, 10), old, word(packet, 0));
+            let sum = checksum::update(word(packet, 10), old, word(packet, 0));
             packet[10..12].copy_from_slice(&sum.to_be_bytes());
         }
         Some(6) if packet.len() >= IPV6_HEADER => packet[1] |= 0x30,

@@ -1,8 +1,8 @@
-//! What a gateway is asked to do, with every unit resolved. Python writes it as JSON. Times are nanoseconds, rates
+//! The input of a gateway, with all units resolved. Python writes it as JSON. Times are nanoseconds, rates
 //! bit/s, sizes bytes.
 
-use serde::Deserialize;
-use sojourn_aqm::{Algorithm, Conventions};
+use serde::{Deserialize, Deserializer};
+use sojourn_aqm::{Algorithm, Conventions, Span, Time};
 use sojourn_sim::plan::{Link, conventions};
 
 /// A whole gateway.
@@ -10,53 +10,53 @@ use sojourn_sim::plan::{Link, conventions};
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// When it ends; absent: when it is stopped.
-    #[serde(default)]
-    pub duration: Option<u64>,
-    /// Statistics start here.
-    #[serde(default)]
-    pub warmup: u64,
-    /// Samples this often; 0: none.
-    #[serde(default)]
-    pub interval: u64,
-    /// Of every random number.
+    #[serde(default, deserialize_with = "optional_span")]
+    pub duration: Option<Span>,
+    /// Start of the measurement window.
+    #[serde(default, deserialize_with = "time")]
+    pub warmup: Time,
+    /// Time between samples; 0: no samples.
+    #[serde(default, deserialize_with = "span")]
+    pub interval: Span,
+    /// The seed of all random numbers.
     #[serde(default)]
     pub seed: u64,
-    /// Where packets come from and go to.
+    /// The devices that packets are read from and written to.
     pub devices: Vec<Device>,
-    /// Who sits behind the devices.
+    /// The hosts behind the devices.
     pub hosts: Vec<Host>,
     /// The bottleneck from left to right, with its queue.
     pub forward: Link,
-    /// The same from right to left.
+    /// The bottleneck from right to left, with its queue.
     pub backward: Link,
-    /// The link whose queue is measured: 0 forward, 1 backward; absent: the one that carries more.
+    /// The link whose queue is measured: 0 forward, 1 backward; absent: the one that carried more.
     #[serde(default)]
     pub measured: Option<u8>,
-    /// Share of the packets that are lost behind the bottleneck, forward and backward.
+    /// Loss rate behind the bottleneck, forward and backward.
     #[serde(default)]
     pub loss: [f64; 2],
-    /// What traffic is called; the first rule that fits counts, and the last must fit everything.
+    /// Assigns packets to traffic: the first matching rule applies, and the last must match everything.
     pub rules: Vec<Rule>,
-    /// Class of each DiffServ code point that has one.
+    /// Code points of DiffServ and their classes; others have class 0.
     #[serde(default)]
     pub classes: Vec<(u8, u8)>,
-    /// Added to the length of every packet: the frame around it.
+    /// Added to the length of every packet, for the frame.
     #[serde(default)]
     pub overhead: u32,
-    /// Size on the wire that algorithms count in.
+    /// The mean packet size on the wire that algorithms assume.
     pub mean_packet: u32,
-    /// Whose defaults algorithms have.
+    /// The preset that defaults of algorithms come from.
     #[serde(default, deserialize_with = "conventions")]
     pub conventions: Conventions,
-    /// Real-time priority of the gateway's thread (SCHED_FIFO), 0 for none; taken where it is permitted.
+    /// Real-time priority (SCHED_FIFO) of the gateway thread, 0 for none; used where it is permitted.
     #[serde(default)]
     pub priority: u8,
-    /// Algorithms beside the registry's, from whoever runs the plan.
+    /// Algorithms in addition to those of the registry.
     #[serde(skip)]
     pub algorithms: Vec<&'static Algorithm>,
 }
 
-/// A TUN device, open.
+/// An open TUN device.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -66,7 +66,7 @@ pub struct Device {
     pub fd: i32,
 }
 
-/// Somebody behind a device: addresses with a link of their own.
+/// A host behind a device: addresses with a link of their own.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
@@ -74,16 +74,16 @@ pub struct Host {
     pub name: String,
     /// Number of its device.
     pub device: u32,
-    /// On which side of the bottleneck it sits.
+    /// Its side of the bottleneck.
     pub side: Side,
-    /// `10.0.0.1`, or a prefix `10.0.0.0/24`; the longest that fits counts.
+    /// `10.0.0.1`, or a prefix `10.0.0.0/24`; the longest matching prefix applies.
     pub addresses: Vec<String>,
-    /// Rate of the link between it and the bottleneck; absent: no limit.
+    /// Rate of the link between it and the bottleneck; absent: unlimited.
     #[serde(default)]
     pub rate: Option<u64>,
-    /// Propagation delay of that link, each way.
-    #[serde(default)]
-    pub delay: u64,
+    /// Propagation delay of that link, one way.
+    #[serde(default, deserialize_with = "span")]
+    pub delay: Span,
 }
 
 /// A side of the bottleneck.
@@ -96,19 +96,19 @@ pub enum Side {
     Right,
 }
 
-/// Which packets belong to a traffic.
+/// The packets that belong to a traffic.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Its name in results.
     pub name: String,
-    /// Of which protocol.
+    /// The protocol.
     #[serde(default)]
     pub transport: Transport,
-    /// First and last port of either end; empty: any.
+    /// Ranges of ports, of either end point; empty: any.
     #[serde(default)]
     pub ports: Vec<(u16, u16)>,
-    /// Prefixes of the address of either end; empty: any.
+    /// Address prefixes, of either end point; empty: any.
     #[serde(default)]
     pub addresses: Vec<String>,
     /// Class of its packets; absent: that of the code point.
@@ -116,15 +116,27 @@ pub struct Rule {
     pub class: Option<u8>,
 }
 
-/// A rule's protocol.
+/// The protocol of a rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
-    /// All of them.
+    /// Any protocol.
     #[default]
     Any,
     /// TCP.
     Tcp,
     /// UDP.
     Udp,
+}
+
+fn time<'de, D: Deserializer<'de>>(input: D) -> Result<Time, D::Error> {
+    u64::deserialize(input).map(Time)
+}
+
+fn span<'de, D: Deserializer<'de>>(input: D) -> Result<Span, D::Error> {
+    u64::deserialize(input).map(Span)
+}
+
+fn optional_span<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Span>, D::Error> {
+    Ok(Option::deserialize(input)?.map(Span))
 }

@@ -1,10 +1,10 @@
-//! Which host has an address: the longest prefix that holds it, found in a map for each length there is. Testbeds have
-//! hundreds of hosts, all of one length.
+//! The host of an address, by longest-prefix match, with a map for each prefix length. Testbeds have hundreds
+//! of hosts, usually of one prefix length.
 
 use crate::packet::mapped;
 use std::{collections::BTreeMap, net::IpAddr};
 
-/// A prefix of addresses: its bits, and how many of 128 count.
+/// An address prefix: its bits and its length, as IPv6 (of 128 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Prefix {
     bits: u128,
@@ -12,15 +12,15 @@ pub(crate) struct Prefix {
 }
 
 impl Prefix {
-    /// Read `10.0.0.1`, `10.0.0.0/24`, `fd00::/8`.
-    pub(crate) fn read(text: &str) -> Option<Prefix> {
+    /// Parse `10.0.0.1`, `10.0.0.0/24`, `fd00::/8`.
+    pub(crate) fn parse(text: &str) -> Option<Prefix> {
         let (address, length) = text.split_once('/').map_or((text, None), |(a, n)| (a, Some(n)));
-        let (bits, most) = match address.parse().ok()? {
+        let (bits, max_length) = match address.parse().ok()? {
             IpAddr::V4(v4) => (mapped(v4.octets()), 32),
             IpAddr::V6(v6) => (u128::from(v6), 128),
         };
-        let length = length.map_or(Some(most), |n| n.parse().ok().filter(|n| *n <= most))?;
-        let length = 128 - most + length;
+        let length = length.map_or(Some(max_length), |n| n.parse().ok().filter(|n| *n <= max_length))?;
+        let length = 128 - max_length + length;
         Some(Prefix { bits: bits & Prefix::mask(length), length })
     }
 
@@ -28,32 +28,32 @@ impl Prefix {
         if length == 0 { 0 } else { u128::MAX << (128 - length) }
     }
 
-    pub(crate) fn holds(&self, address: u128) -> bool {
+    pub(crate) fn contains(&self, address: u128) -> bool {
         address & Prefix::mask(self.length) == self.bits
     }
 }
 
-/// Hosts by their prefixes.
+/// A routing table.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    /// Longest first: the length, and the host of each prefix that has it.
+    /// Prefix lengths in descending order, each with the hosts of its prefixes.
     lengths: Vec<(u32, BTreeMap<u128, u32>)>,
 }
 
 impl Routes {
-    /// Let `host` have what `prefix` holds, unless another has the same prefix.
+    /// Route `prefix` to `host`, unless it is routed already.
     pub(crate) fn add(&mut self, prefix: Prefix, host: u32) {
-        let place = match self.lengths.binary_search_by(|(length, _)| prefix.length.cmp(length)) {
-            Ok(place) => place,
-            Err(place) => {
-                self.lengths.insert(place, (prefix.length, BTreeMap::new()));
-                place
+        let index = match self.lengths.binary_search_by(|(length, _)| prefix.length.cmp(length)) {
+            Ok(index) => index,
+            Err(index) => {
+                self.lengths.insert(index, (prefix.length, BTreeMap::new()));
+                index
             }
         };
-        self.lengths[place].1.entry(prefix.bits).or_insert(host);
+        self.lengths[index].1.entry(prefix.bits).or_insert(host);
     }
 
-    /// The host that has an address.
+    /// The host of an address.
     pub(crate) fn host(&self, address: u128) -> Option<u32> {
         self.lengths.iter().find_map(|(length, hosts)| hosts.get(&(address & Prefix::mask(*length)))).copied()
     }
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Addresses and prefixes that often meet: few bits differ, at either end.
+    /// Addresses and prefixes that often match: few bits vary, at either end.
     fn near() -> impl Strategy<Value = u128> {
         (0u128..8, 0u128..8).prop_map(|(high, low)| high << 125 | low)
     }
 
     proptest! {
         #[test]
-        fn the_longest_prefix_that_holds_an_address_has_it(
+        fn the_longest_matching_prefix_wins(
             prefixes in prop::collection::vec((near(), 0u32..=128), 0..20),
             address in near(),
         ) {
@@ -83,7 +83,7 @@ mod tests {
             for (number, prefix) in known.iter().enumerate() {
                 routes.add(*prefix, number as u32);
             }
-            let best = known.iter().enumerate().filter(|(_, prefix)| prefix.holds(address));
+            let best = known.iter().enumerate().filter(|(_, prefix)| prefix.contains(address));
             let want = best.min_by_key(|(number, prefix)| (128 - prefix.length, *number));
             prop_assert_eq!(routes.host(address), want.map(|(number, _)| number as u32));
         }

@@ -1,25 +1,25 @@
-//! The kernel hands over TCP super-packets of up to 64 kB, with checksums left to the hardware: here is the
-//! "hardware" that cuts them into packets as they would be on a wire.
+//! TCP segmentation offload: the kernel passes TCP super-packets of up to 64 kB with partial checksums, which
+//! are split here into packets as a network card would send them.
 //!
-//! In front of each packet that a TUN device with `IFF_VNET_HDR` gives or takes stand ten bytes
-//! (`struct virtio_net_hdr`). Checksums stay partial: the receiving kernel trusts them, and finishes them
-//! if the packet leaves the machine.
+//! A TUN device with `IFF_VNET_HDR` puts ten bytes (`struct virtio_net_hdr`) in front of each packet.
+//! Checksums stay partial: the receiving kernel trusts them, and completes them if the packet leaves the
+//! machine.
 
 use crate::{
     checksum,
     packet::{Header, IPV6_HEADER, Malformed, TCP, parse, word},
 };
 
-/// Bytes in front of a packet.
+/// Size of `struct virtio_net_hdr`.
 pub(crate) const OFFLOAD: usize = 10;
 
 const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
 const GSO_TCP4: u8 = 1;
 const GSO_TCP6: u8 = 4;
-/// The super-packet has CWR set, which belongs to its first segment only.
+/// Flag: CWR is set, for the first segment only.
 const GSO_ECN: u8 = 0x80;
-/// Where a TCP header has its checksum.
+/// Offset of the checksum in a TCP header.
 const TCP_CHECKSUM: usize = 16;
 
 const FIN_AND_PUSH: u8 = 0x09;
@@ -28,22 +28,22 @@ const CWR: u8 = 0x80;
 /// `struct virtio_net_hdr` (Virtual I/O Device 1.2, 5.1.6), in the machine's own byte order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
-    /// 1: the checksum must still be finished.
+    /// 1: the checksum is partial.
     pub flags: u8,
-    /// What kind of super-packet, 0 for none.
+    /// The type of super-packet; 0: an ordinary packet.
     pub kind: u8,
     /// Length of the headers (a hint).
     pub headers: u16,
-    /// Payload of a segment.
+    /// Payload bytes per segment.
     pub segment: u16,
-    /// The sum runs from here...
+    /// The checksum covers the packet from here...
     pub sum_start: u16,
-    /// ...and goes so far behind that.
+    /// ...and is stored at this offset from there.
     pub sum_offset: u16,
 }
 
 impl Offload {
-    /// Read it from the front of what a device gave.
+    /// Parse it from the front of bytes read from a device; returns the rest, too.
     ///
     /// # Errors
     /// Too few bytes.
@@ -61,7 +61,7 @@ impl Offload {
         Ok((offload, packet))
     }
 
-    /// As bytes.
+    /// Its wire format.
     pub fn bytes(self) -> [u8; OFFLOAD] {
         let [h, s, start, offset] =
             [self.headers, self.segment, self.sum_start, self.sum_offset].map(u16::to_ne_bytes);
@@ -69,11 +69,11 @@ impl Offload {
     }
 }
 
-/// Read what a device gave and cut it into packets. `each` gets every one: its header, how its checksum stands, and
-/// the two parts that its bytes are made of.
+/// Parse bytes read from a device and split them into packets. `each` is called for every packet, with its
+/// header, its `virtio_net_hdr`, and the two parts of its bytes.
 ///
 /// # Errors
-/// What cannot be routed, or is no super-packet although it says so; then `each` was not called.
+/// A packet that cannot be routed, or an invalid super-packet; `each` is not called then.
 pub fn split(bytes: &[u8], mut each: impl FnMut(&Header, Offload, &[u8], &[u8])) -> Result<(), Malformed> {
     let (offload, packet) = Offload::read(bytes)?;
     let header = parse(packet)?;
@@ -130,7 +130,7 @@ pub fn split(bytes: &[u8], mut each: impl FnMut(&Header, Offload, &[u8], &[u8]))
     Ok(())
 }
 
-/// Put the lengths of segment number `i` into its headers, and the sums that follow from them.
+/// Set the length fields of segment number `i`, and the checksums that depend on them.
 fn put_lengths(own: &mut [u8], header: &Header, length: usize, i: u16) {
     let at = header.transport;
     let mut sum = u64::from(TCP) + (length - at) as u64;
@@ -146,6 +146,6 @@ fn put_lengths(own: &mut [u8], header: &Header, length: usize, i: u16) {
         own[10..12].copy_from_slice(&own_sum.to_be_bytes());
         sum = checksum::add(sum, &own[12..20]);
     }
-    // A partial checksum: the pseudo-header's part, not complemented.
+    // A partial checksum is the sum over the pseudo-header, not complemented.
     own[at + TCP_CHECKSUM..at + TCP_CHECKSUM + 2].copy_from_slice(&checksum::fold(sum).to_be_bytes());
 }

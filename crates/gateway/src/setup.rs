@@ -1,18 +1,19 @@
-//! A plan's words as an engine needs them, or why that cannot be.
+//! Parses and checks the parts of a plan.
 
 use crate::{
-    plan::{Plan, Rule},
+    flows::ParsedRule,
+    plan::Plan,
     routes::{Prefix, Routes},
 };
 use sojourn_sim::PlanError;
 
-/// The hosts by their addresses.
+/// The routing table of the hosts.
 pub(crate) fn routes(plan: &Plan) -> Result<Routes, PlanError> {
     let mut routes = Routes::default();
     for (number, host) in plan.hosts.iter().enumerate() {
         let key = format!("host.{}", host.name);
         if host.device as usize >= plan.devices.len() {
-            let problem = format!("= {} is not there", host.device);
+            let problem = format!("= {} does not exist", host.device);
             return Err(refusal(format!("{key}.device"), problem, "the number of a device"));
         }
         for prefix in prefixes(&key, &host.addresses)? {
@@ -22,14 +23,17 @@ pub(crate) fn routes(plan: &Plan) -> Result<Routes, PlanError> {
     Ok(routes)
 }
 
-/// Rules and their prefixes.
-pub(crate) fn rules(plan: &Plan) -> Result<Vec<(Rule, Vec<Prefix>)>, PlanError> {
+/// The rules with their prefixes.
+pub(crate) fn rules(plan: &Plan) -> Result<Vec<ParsedRule>, PlanError> {
     if plan.rules.is_empty() {
-        return Err(refusal("rules".into(), "is empty".into(), "a last rule that fits everything"));
+        return Err(refusal("rules".into(), "is empty".into(), "a last rule that matches everything"));
     }
     plan.rules
         .iter()
-        .map(|rule| Ok((rule.clone(), prefixes(&format!("traffic.{}", rule.name), &rule.addresses)?)))
+        .map(|rule| {
+            let prefixes = prefixes(&format!("traffic.{}", rule.name), &rule.addresses)?;
+            Ok(ParsedRule { rule: rule.clone(), prefixes })
+        })
         .collect()
 }
 
@@ -39,16 +43,16 @@ pub(crate) fn classes(plan: &Plan) -> Result<[u8; 64], PlanError> {
     for (dscp, class) in &plan.classes {
         match classes.get_mut(usize::from(*dscp)) {
             Some(place) => *place = *class,
-            None => return Err(refusal("classes".into(), format!("{dscp} is no code point"), "0 to 63")),
+            None => return Err(refusal("classes".into(), format!("{dscp} is not a code point"), "0 to 63")),
         }
     }
     Ok(classes)
 }
 
-/// Losses are shares.
+/// Check that loss rates are between 0 and 1.
 pub(crate) fn check_loss(plan: &Plan) -> Result<(), PlanError> {
-    match plan.loss.iter().find(|share| !(0.0..=1.0).contains(*share)) {
-        Some(share) => Err(refusal("loss".into(), format!("= {share} is out of range"), "0 to 1")),
+    match plan.loss.iter().find(|rate| !(0.0..=1.0).contains(*rate)) {
+        Some(rate) => Err(refusal("loss".into(), format!("= {rate} is out of range"), "0 to 1")),
         None => Ok(()),
     }
 }
@@ -57,10 +61,10 @@ fn prefixes(key: &str, words: &[String]) -> Result<Vec<Prefix>, PlanError> {
     words
         .iter()
         .map(|word| {
-            Prefix::read(word).ok_or_else(|| {
+            Prefix::parse(word).ok_or_else(|| {
                 refusal(
                     format!("{key}.addresses"),
-                    format!("= {word:?} is no address"),
+                    format!("= {word:?} is not an address"),
                     "10.0.0.1, 10.0.0.0/24, fd00::/8",
                 )
             })

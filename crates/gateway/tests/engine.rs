@@ -1,35 +1,40 @@
-//! The gateway in virtual time: the queues are the simulator's, rates are exact however late the host is, and every
-//! packet is accounted for.
+//! The gateway in virtual time: its queues are those of the simulator, rates are exact however late the host
+//! is, and every packet is accounted for.
 
 use crate::support::{gateway, ipv4, ipv6, plain, tcp, udp};
 use serde_json::json;
-use sojourn_aqm::Ecn;
-use sojourn_gateway::{Engine, Outcome, Tally, parse};
+use sojourn_aqm::{Ecn, Span, Time};
+use sojourn_gateway::{Engine, GatewayRecord, Stats, parse};
 use sojourn_sim::{Control, Plan, Record, Simulation};
 
 const MS: u64 = 1_000_000;
 
-/// What a device got: when it was due, and the packet.
-type Got = (u64, Vec<u8>);
+/// A delivery: its time in ns, and the packet.
+type Delivery = (u64, Vec<u8>);
 
-/// Feed packets (time, bytes), looking only every `step`, and run until `end`.
-fn run(mut engine: Engine, packets: &[(u64, Vec<u8>)], step: u64, end: u64) -> (Outcome, Vec<Got>) {
-    let mut got = Vec::new();
-    let mut write = |device: u32, bytes: &[u8], due: u64| {
+/// Feed packets (time in ns, bytes), handle events every `step` ns only, and run until `end`.
+fn run(
+    mut engine: Engine,
+    packets: &[(u64, Vec<u8>)],
+    step: u64,
+    end: u64,
+) -> (GatewayRecord, Vec<Delivery>) {
+    let mut deliveries = Vec::new();
+    let mut write = |device: u32, bytes: &[u8], time: Time| {
         assert!(device < 2);
-        got.push((due, bytes[10..].to_vec()));
-        Some(0)
+        deliveries.push((time.0, bytes[10..].to_vec()));
+        Some(Span::ZERO)
     };
-    let mut looked = 0;
+    let mut now = 0;
     for (time, bytes) in packets {
-        while looked + step <= *time {
-            looked += step;
-            engine.advance(looked, &mut write);
+        while now + step <= *time {
+            now += step;
+            engine.advance(Time(now), &mut write);
         }
-        engine.take(*time, bytes);
+        engine.on_read(Time(*time), bytes);
     }
-    engine.advance(end, &mut write);
-    (engine.finish(end).expect("packets are conserved"), got)
+    engine.advance(Time(end), &mut write);
+    (engine.finish(Time(end)).expect("packets are conserved"), deliveries)
 }
 
 fn datagram(payload: usize) -> Vec<u8> {
@@ -42,18 +47,18 @@ fn flood(count: u64, gap: u64) -> Vec<(u64, Vec<u8>)> {
 }
 
 #[test]
-fn departures_are_exact_and_do_not_care_how_late_the_host_is() {
+fn departures_are_exact_however_late_the_host_is() {
     let packets = flood(100, 300_000);
-    let (outcome, got) = run(gateway("droptail", json!({})), &packets, MS / 10, 200 * MS);
-    let times: Vec<u64> = got.iter().map(|(due, _)| *due).collect();
+    let (result, deliveries) = run(gateway("droptail", json!({})), &packets, MS / 10, 200 * MS);
+    let times: Vec<u64> = deliveries.iter().map(|(time, _)| *time).collect();
     let want: Vec<u64> = (1..=times.len() as u64).map(|n| n * 800_000 + 5 * MS).collect();
-    assert_eq!(times, want, "back to back, then 5 ms of wire");
-    // A host that sleeps for 7 ms, then for 3 s, sees the same.
+    assert_eq!(times, want, "back to back, then 5 ms of propagation");
+    // The same on a host that handles events every 7 ms, or every 3 s.
     for step in [7 * MS, 3_000 * MS] {
         let (late, same) = run(gateway("droptail", json!({})), &packets, step, 200 * MS);
-        assert_eq!(same, got);
-        assert_eq!(late.record.queues[0].drops, outcome.record.queues[0].drops);
-        assert_eq!(late.record.queues[0].delay_sum_ns, outcome.record.queues[0].delay_sum_ns);
+        assert_eq!(same, deliveries);
+        assert_eq!(late.record.queues[0].drops, result.record.queues[0].drops);
+        assert_eq!(late.record.queues[0].delay_sum_ns, result.record.queues[0].delay_sum_ns);
     }
 }
 
@@ -62,25 +67,25 @@ fn a_clock_that_jumps_a_day_or_goes_back_loses_nothing() {
     let day = 86_400_000 * MS;
     for aqm in ["droptail", "pie", "codel", "fq_codel"] {
         let mut engine = gateway(aqm, json!({}));
-        let mut got = Vec::new();
+        let mut deliveries = Vec::new();
         for time in [5 * MS, day, day - 50 * MS, day + 1, 0] {
-            engine.take(time, &datagram(972));
-            engine.advance(time, &mut |_, _, due| {
-                got.push(due);
-                Some(0)
+            engine.on_read(Time(time), &datagram(972));
+            engine.advance(Time(time), &mut |_, _, time| {
+                deliveries.push(time.0);
+                Some(Span::ZERO)
             });
         }
-        engine.advance(day + 100 * MS, &mut |_, _, due| {
-            got.push(due);
-            Some(0)
+        engine.advance(Time(day + 100 * MS), &mut |_, _, time| {
+            deliveries.push(time.0);
+            Some(Span::ZERO)
         });
-        assert_eq!((engine.tally().read, engine.tally().delivered, got.len()), (5, 5, 5), "{aqm}");
-        assert!(got.is_sorted() && got[4] > day, "{aqm}");
-        engine.finish(day + 100 * MS).expect("packets are conserved");
+        assert_eq!((engine.stats().read, engine.stats().delivered, deliveries.len()), (5, 5, 5), "{aqm}");
+        assert!(deliveries.is_sorted() && deliveries[4] > day, "{aqm}");
+        engine.finish(Time(day + 100 * MS)).expect("packets are conserved");
     }
 }
 
-/// The same datagrams, in the simulator and through the gateway.
+/// The same datagrams in the simulator and through the gateway.
 #[test]
 fn a_queue_of_the_gateway_is_a_queue_of_the_simulator() {
     for aqm in
@@ -103,12 +108,12 @@ fn a_queue_of_the_gateway_is_a_queue_of_the_simulator() {
         }))
         .unwrap();
         let simulated = Simulation::new(&plan, 7).unwrap().run(&Control::default()).unwrap();
-        // A packet a millisecond, 12 ns after it left a host with 1 Tbit/s.
+        // A packet per millisecond; at 1 Tbit/s it takes 12 ns from the host.
         let bytes = plain(&ipv4(2, 0, 0, 17, &udp(1, 2, 1472)));
         let packets: Vec<_> = (0..2000).map(|i| (i * MS + 12, bytes.clone())).collect();
         let more = json!({"warmup": 500 * MS, "interval": 10 * MS, "seed": 7, "mean_packet": 1500});
-        let (outcome, _) = run(gateway(aqm, more), &packets, 33 * MS, 2_000 * MS);
-        same(aqm, &simulated, &outcome.record);
+        let (result, _) = run(gateway(aqm, more), &packets, 33 * MS, 2_000 * MS);
+        same(aqm, &simulated, &result.record);
     }
 }
 
@@ -127,25 +132,28 @@ fn same(aqm: &str, a: &Record, b: &Record) {
     assert_eq!(a.series.queues[0].packets, b.series.queues[0].packets, "{aqm}");
     assert_eq!(a.series.queues[0].probes, b.series.queues[0].probes, "{aqm}");
     let marked = x.marks.iter().sum::<u64>() + x.drops.iter().sum::<u64>();
-    assert!(marked > 10, "{aqm} did something");
+    assert!(marked > 10, "{aqm} marked or dropped");
 }
 
 #[test]
 fn every_mark_of_the_queue_is_in_a_header_and_no_other() {
     let packet = |class: u8| plain(&ipv4(class, 0, 0, 17, &udp(1, 2, 972)));
-    let ce = |got: &[Got]| got.iter().filter(|(_, p)| parse(p).unwrap().ecn == Ecn::Ce).count() as u64;
+    let ce = |deliveries: &[Delivery]| {
+        deliveries.iter().filter(|(_, p)| parse(p).unwrap().ecn == Ecn::Ce).count() as u64
+    };
     for (class, can) in [(2, true), (1, true), (0, false)] {
         let packets: Vec<_> = (0..4000).map(|i| (i * 790_000, packet(class))).collect();
-        let (outcome, got) = run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
-        let marks: u64 = outcome.record.queues[0].marks.iter().sum();
-        assert_eq!(marks, ce(&got), "class {class}");
+        let (result, deliveries) =
+            run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
+        let marks: u64 = result.record.queues[0].marks.iter().sum();
+        assert_eq!(marks, ce(&deliveries), "class {class}");
         assert_eq!(marks > 10, can, "class {class}: {marks}");
-        assert_eq!(outcome.record.flows.queue_marks, [marks]);
+        assert_eq!(result.record.flows.queue_marks, [marks]);
     }
 }
 
 #[test]
-fn tiny_packets_noise_and_strangers_are_all_accounted_for() {
+fn short_invalid_and_unroutable_packets_are_accounted_for() {
     let mut packets = Vec::new();
     for i in 0..20_000u64 {
         let bytes = match i % 8 {
@@ -156,23 +164,23 @@ fn tiny_packets_noise_and_strangers_are_all_accounted_for() {
             4 => plain(&ipv6(0, 59, &[])),
             5 => plain(&[0x90; 60]),
             6 => {
-                let mut stranger = ipv4(0, 0, 0, 17, &udp(1, 2, 0));
-                stranger[16] = 99;
-                plain(&stranger)
+                let mut unroutable = ipv4(0, 0, 0, 17, &udp(1, 2, 0));
+                unroutable[16] = 99;
+                plain(&unroutable)
             }
             _ => plain(&ipv4(0, 0, 0, 17, &[1; 3])),
         };
         packets.push((i * 500, bytes));
     }
-    let (outcome, got) = run(gateway("red", json!({})), &packets, MS, 1_000 * MS);
-    let Tally { read, delivered, dropped, malformed, unroutable, odd, .. } = outcome.tally;
+    let (result, deliveries) = run(gateway("red", json!({})), &packets, MS, 1_000 * MS);
+    let Stats { read, delivered, dropped, malformed, unroutable, odd, .. } = result.stats;
     assert_eq!((read, malformed, unroutable, odd), (20_000, 10_000, 2_500, 2_500));
     assert_eq!(read, delivered + dropped + malformed + unroutable);
-    assert_eq!(got.len() as u64, delivered);
+    assert_eq!(deliveries.len() as u64, delivered);
 }
 
 #[test]
-fn a_device_that_takes_nothing_does_not_stop_the_others() {
+fn a_device_that_accepts_nothing_does_not_stop_the_others() {
     let mut engine = gateway("droptail", json!({}));
     let back = {
         let mut packet = ipv4(0, 0, 0, 17, &udp(2, 1, 972));
@@ -182,39 +190,39 @@ fn a_device_that_takes_nothing_does_not_stop_the_others() {
     };
     let mut taken = 0;
     for i in 0..500u64 {
-        engine.take(i * MS, &datagram(972));
-        engine.take(i * MS, &back);
-        engine.advance(i * MS, &mut |device, _, _| {
+        engine.on_read(Time(i * MS), &datagram(972));
+        engine.on_read(Time(i * MS), &back);
+        engine.advance(Time(i * MS), &mut |device, _, _| {
             taken += u64::from(device == 0);
-            (device == 0).then_some(0)
+            (device == 0).then_some(Span::ZERO)
         });
     }
-    let outcome = engine.finish(500 * MS).unwrap();
-    assert_eq!(outcome.tally.delivered, taken);
-    assert!(outcome.tally.undelivered >= 490 && taken >= 490);
+    let result = engine.finish(Time(500 * MS)).unwrap();
+    assert_eq!(result.stats.delivered, taken);
+    assert!(result.stats.undelivered >= 490 && taken >= 490);
 }
 
 #[test]
-fn pieces_belong_to_the_flow_of_the_first_one() {
+fn fragments_belong_to_the_flow_of_the_first_one() {
     let first = plain(&ipv4(0, 9, 0x2000, 17, &udp(7, 8, 992)));
     let later = plain(&ipv4(0, 9, 0x0080, 17, &[0; 200]));
     let whole = plain(&ipv4(0, 0, 0, 17, &udp(7, 8, 10)));
     let other = plain(&ipv4(0, 10, 0x0080, 17, &[0; 200]));
     let packets = [(0, first), (1, later), (2, whole), (3, other)];
-    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
-    assert_eq!(outcome.record.flows.sent_packets, [3, 1]);
+    let (result, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    assert_eq!(result.record.flows.sent_packets, [3, 1]);
 }
 
 #[test]
-fn goodput_counts_first_copies_and_the_row_is_about_the_data() {
+fn goodput_counts_first_copies_and_the_row_covers_the_data() {
     let segment = |sequence: u32| plain(&ipv4(0, 0, 0, 6, &tcp(9, 80, sequence, 0x10, &[0; 500])));
     let packets: Vec<_> =
         [0, 500, 1500, 500, 1000].iter().zip(0..).map(|(s, i)| (i * MS, segment(*s))).collect();
-    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
-    let flows = &outcome.record.flows;
+    let (result, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    let flows = &result.record.flows;
     assert_eq!((flows.traffic[0], flows.crosses[0], flows.sent_packets[0]), (0, 1, 5));
     assert_eq!((flows.goodput_bytes[0], flows.retransmitted_packets[0]), (2000, 2));
-    assert_eq!(flows.timeouts[0], u64::MAX, "only the host knows");
+    assert_eq!(flows.timeouts[0], u64::MAX, "only the host counts time-outs");
 }
 
 #[test]
@@ -226,21 +234,21 @@ fn sequence_numbers_wrap() {
         .zip(0..)
         .map(|(s, i)| (i * MS, segment(first.wrapping_add(*s))))
         .collect();
-    let (outcome, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
-    let flows = &outcome.record.flows;
+    let (result, _) = run(gateway("droptail", json!({})), &packets, MS, 100 * MS);
+    let flows = &result.record.flows;
     assert_eq!((flows.goodput_bytes[0], flows.retransmitted_packets[0]), (1500, 1));
 }
 
 #[test]
-fn what_the_other_queue_does_is_not_the_measured_ones() {
+fn counters_of_the_other_queue_are_separate() {
     let mut packet = ipv4(2, 0, 0, 17, &udp(1, 2, 972));
     packet[12..20].copy_from_slice(&[10, 0, 1, 1, 10, 0, 0, 1]);
     let packets: Vec<_> = (0..4000).map(|i| (i * 790_000, plain(&packet))).collect();
-    let (outcome, _) = run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
-    let flows = &outcome.record.flows;
-    assert!(outcome.record.queues[1].marks.iter().sum::<u64>() > 10);
+    let (result, _) = run(gateway("red max_th 9 min_th 3", json!({})), &packets, 5 * MS, 4_000 * MS);
+    let flows = &result.record.flows;
+    assert!(result.record.queues[1].marks.iter().sum::<u64>() > 10);
     assert_eq!((flows.crosses[0], flows.queue_arrivals[0], flows.queue_marks[0]), (0, 0, 0));
-    assert_eq!(flows.received_packets[0], outcome.tally.delivered);
+    assert_eq!(flows.received_packets[0], result.stats.delivered);
 }
 
 #[test]
@@ -249,10 +257,10 @@ fn code_points_and_rules_give_classes() {
     let packets = [(0, packet(46 << 2, 1)), (1, packet(0, 1)), (2, packet(0, 53))];
     let rules = json!([{"name": "dns", "ports": [[53, 53]], "class": 2}, {"name": "other"}]);
     let more = json!({"classes": [[46, 1]], "rules": rules});
-    let (outcome, _) = run(gateway("droptail", more), &packets, MS, 100 * MS);
-    assert_eq!(outcome.record.queues[0].classes.number, [0, 1, 2]);
-    assert_eq!(outcome.record.queues[0].classes.arrivals, [1, 1, 1]);
-    assert_eq!(outcome.record.flows.traffic, [1, 0]);
+    let (result, _) = run(gateway("droptail", more), &packets, MS, 100 * MS);
+    assert_eq!(result.record.queues[0].classes.number, [0, 1, 2]);
+    assert_eq!(result.record.queues[0].classes.arrivals, [1, 1, 1]);
+    assert_eq!(result.record.flows.traffic, [1, 0]);
 }
 
 #[test]
@@ -261,25 +269,26 @@ fn hosts_have_links_of_their_own_and_losses_are_drawn() {
         {"name": "a", "device": 0, "side": "left", "addresses": ["10.0.0.1"], "rate": 1_000_000, "delay": 3 * MS},
         {"name": "b", "device": 1, "side": "right", "addresses": ["10.0.1.1"], "rate": 2_000_000, "delay": 7 * MS},
     ]);
-    let (_, got) = run(gateway("droptail", json!({"hosts": hosts})), &[(0, datagram(972))], MS, 100 * MS);
+    let (_, deliveries) =
+        run(gateway("droptail", json!({"hosts": hosts})), &[(0, datagram(972))], MS, 100 * MS);
     // 8 ms + 3 ms + 0.8 ms + 5 ms + 4 ms + 7 ms
-    assert_eq!(got[0].0, 27_800_000);
+    assert_eq!(deliveries[0].0, 27_800_000);
     let lossy = gateway("droptail", json!({"loss": [0.25, 0.0]}));
-    let (outcome, got) = run(lossy, &flood(4000, MS), MS, 5_000 * MS);
-    assert_eq!(outcome.tally.lost + got.len() as u64, 4000);
-    assert!((900..1100).contains(&outcome.tally.lost), "{}", outcome.tally.lost);
-    assert_eq!(outcome.record.flows.dropped_packets, [outcome.tally.lost]);
+    let (result, deliveries) = run(lossy, &flood(4000, MS), MS, 5_000 * MS);
+    assert_eq!(result.stats.lost + deliveries.len() as u64, 4000);
+    assert!((900..1100).contains(&result.stats.lost), "{}", result.stats.lost);
+    assert_eq!(result.record.flows.dropped_packets, [result.stats.lost]);
 }
 
 #[test]
-fn a_standstill_counts_in_the_window_only() {
+fn a_stall_counts_in_the_window_only() {
     let mut engine = gateway("droptail", json!({"warmup": 500 * MS}));
-    let mut nobody = |_: u32, _: &[u8], _: u64| None;
-    engine.advance(400 * MS, &mut nobody);
-    engine.stood_still(200 * MS);
-    engine.advance(600 * MS, &mut nobody);
-    engine.stood_still(30 * MS);
-    engine.advance(700 * MS, &mut nobody);
-    engine.stood_still(5 * MS);
-    assert_eq!(engine.finish(1_000 * MS).unwrap().standstill_ns, 35 * MS);
+    let mut refuse = |_: u32, _: &[u8], _: Time| None;
+    engine.advance(Time(400 * MS), &mut refuse);
+    engine.on_stall(Span::from_millis(200));
+    engine.advance(Time(600 * MS), &mut refuse);
+    engine.on_stall(Span::from_millis(30));
+    engine.advance(Time(700 * MS), &mut refuse);
+    engine.on_stall(Span::from_millis(5));
+    assert_eq!(engine.finish(Time(1_000 * MS)).unwrap().stalled, Span::from_millis(35));
 }

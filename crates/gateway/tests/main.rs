@@ -1,6 +1,6 @@
-//! Tests of the gateway without devices: one binary, one module a file.
+//! Tests of the gateway without devices: one binary, one module per file.
 //!
-//! Mutants that were tried, and what found them: `mutants.md`.
+//! `mutants.md` lists mutants and the tests that detect them.
 
 mod engine;
 mod packets;

@@ -1,18 +1,22 @@
-//! The parser reads what is there, routes what can be routed, and is never surprised.
+//! The parser of IP headers: any bytes are parsed or refused, never a panic.
 
 use crate::support::{A4, agree, checksum, ipv4, ipv6, plain, same, six, tcp, udp};
 use proptest::prelude::*;
 use sojourn_aqm::Ecn;
-use sojourn_gateway::{Header, Malformed, mark, parse, split};
+use sojourn_gateway::{Header, Malformed, Ports, mark, parse, split};
 
 fn mapped(address: [u8; 4]) -> u128 {
     u128::from(std::net::Ipv4Addr::from(address).to_ipv6_mapped())
 }
 
+fn ports(source: u16, destination: u16) -> Ports {
+    Ports { source, destination }
+}
+
 #[test]
 fn ports_sequence_class_and_payload_of_tcp() {
     let header = parse(&ipv4(0b1011_1010, 7, 0x4000, 6, &tcp(40_000, 80, 123, 0x18, &[1; 100]))).unwrap();
-    assert_eq!((header.source, header.protocol, header.ports), (mapped(A4), 6, (40_000, 80)));
+    assert_eq!((header.source, header.protocol, header.ports), (mapped(A4), 6, ports(40_000, 80)));
     assert_eq!((header.dscp, header.ecn), (0b10_1110, Ecn::Ect0));
     assert_eq!((header.length, header.payload, header.transport), (152, 100, 20));
     assert_eq!(header.tcp.map(|tcp| (tcp.sequence, tcp.flags, tcp.header)), Some((123, 0x18, 32)));
@@ -37,7 +41,7 @@ fn every_extension_header_of_ipv6_is_walked() {
     ]
     .concat();
     let header = parse(&ipv6(0b11, 0, &body)).unwrap();
-    assert_eq!((header.protocol, header.ports, header.payload), (17, (5, 6), 30));
+    assert_eq!((header.protocol, header.ports, header.payload), (17, ports(5, 6), 30));
     assert_eq!((header.transport, header.ecn, header.is_ipv6()), (40 + 68, Ecn::Ce, true));
     assert_eq!(
         (header.source, header.destination),
@@ -46,29 +50,29 @@ fn every_extension_header_of_ipv6_is_walked() {
 }
 
 #[test]
-fn a_chain_of_extensions_that_ends_nowhere_is_odd_but_goes_on() {
+fn an_incomplete_chain_of_extensions_is_odd_but_forwarded() {
     let long = [[60, 0, 0, 0, 0, 0, 0, 0]; 40].concat();
     for body in [&long[..], &[60, 200, 0, 0, 0, 0, 0, 0], &[60], &[]] {
         let header = parse(&ipv6(0, 60, body)).unwrap();
-        assert!(header.is_odd && header.ports == (0, 0), "{body:?}");
+        assert!(header.is_odd && header.ports == ports(0, 0), "{body:?}");
     }
 }
 
 #[test]
-fn pieces_of_a_packet_say_which_and_only_the_first_has_ports() {
+fn only_the_first_fragment_has_ports() {
     let body = udp(7, 8, 100);
     let first = parse(&ipv4(0, 77, 0x2000, 17, &body)).unwrap();
-    assert_eq!((first.fragment.map(|f| (f.id, f.is_first)), first.ports), (Some((77, true)), (7, 8)));
+    assert_eq!((first.fragment.map(|f| (f.id, f.is_first)), first.ports), (Some((77, true)), ports(7, 8)));
     let later = parse(&ipv4(0, 77, 0x0004, 17, &body)).unwrap();
-    assert_eq!((later.fragment.map(|f| (f.id, f.is_first)), later.ports), (Some((77, false)), (0, 0)));
-    let piece = |place: u16| {
-        let head = [&[17, 0][..], &place.to_be_bytes(), &[0, 1, 0, 2]].concat();
+    assert_eq!((later.fragment.map(|f| (f.id, f.is_first)), later.ports), (Some((77, false)), ports(0, 0)));
+    let fragment = |offset: u16| {
+        let head = [&[17, 0][..], &offset.to_be_bytes(), &[0, 1, 0, 2]].concat();
         parse(&ipv6(0, 44, &[head, body.clone()].concat())).unwrap()
     };
     let six = |header: Header| (header.fragment.map(|f| (f.id, f.is_first)), header.ports);
-    assert_eq!(six(piece(1)), (Some((0x1_0002, true)), (7, 8)));
-    assert_eq!(six(piece(8)), (Some((0x1_0002, false)), (0, 0)));
-    assert_eq!(six(piece(0)), (None, (7, 8)), "an atomic fragment is a whole packet (RFC 6946)");
+    assert_eq!(six(fragment(1)), (Some((0x1_0002, true)), ports(7, 8)));
+    assert_eq!(six(fragment(8)), (Some((0x1_0002, false)), ports(0, 0)));
+    assert_eq!(six(fragment(0)), (None, ports(7, 8)), "an atomic fragment is a whole packet (RFC 6946)");
 }
 
 #[test]
@@ -79,12 +83,12 @@ fn jumbo_frames_and_jumbograms_are_packets() {
     let mut body = [&option[..], &udp(1, 2, 0)].concat();
     body.resize(70_000, 0);
     let mut gram = ipv6(0, 0, &body);
-    gram[4..6].fill(0); // its length is in the option (RFC 2675)
-    assert_eq!(parse(&gram).map(|h| (h.length, h.ports)), Ok((70_040, (1, 2))));
+    gram[4..6].fill(0); // the length is in the option (RFC 2675, section 2)
+    assert_eq!(parse(&gram).map(|h| (h.length, h.ports)), Ok((70_040, ports(1, 2))));
 }
 
 #[test]
-fn what_nobody_can_route_says_why() {
+fn a_packet_that_cannot_be_routed_is_refused_with_the_reason() {
     let good = ipv4(0, 0, 0, 17, &udp(1, 2, 10));
     assert_eq!(parse(&[]), Err(Malformed::Short));
     assert_eq!(parse(&good[..19]), Err(Malformed::Short));
@@ -100,7 +104,7 @@ fn what_nobody_can_route_says_why() {
 }
 
 #[test]
-fn transports_that_are_cut_short_are_odd() {
+fn truncated_transport_headers_are_odd() {
     let whole = tcp(1, 2, 3, 0, &[]);
     for length in 0..whole.len() {
         assert!(parse(&ipv4(0, 0, 0, 6, &whole[..length])).unwrap().is_odd, "{length}");
@@ -115,7 +119,7 @@ proptest! {
     #![proptest_config(same())]
 
     #[test]
-    fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_are_parsed_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         if let Ok(header) = parse(&bytes) {
             prop_assert!(header.length <= bytes.len());
             prop_assert!(header.transport <= header.length || header.is_odd);
@@ -126,9 +130,9 @@ proptest! {
         let _ = split(&bytes, |_, _, head, body| assert!(head.len() + body.len() <= bytes.len()));
     }
 
-    /// Good packets with some bytes changed reach further into the parser than noise.
+    /// Valid packets with some bytes changed reach more of the parser than random bytes.
     #[test]
-    fn good_packets_gone_bad_are_read_or_refused(
+    fn damaged_packets_are_parsed_or_refused(
         kind in 0usize..6,
         changes in prop::collection::vec((0usize..120, any::<u8>()), 0..6),
         cut in 0usize..200,
@@ -156,24 +160,24 @@ proptest! {
 
     /// Only the ECN bits change, and the checksum is that of the new header.
     #[test]
-    fn a_mark_mends_the_checksum(
-        class in any::<u8>(), id in any::<u16>(), place in any::<u16>(), length in 0usize..1400
+    fn a_mark_updates_the_checksum(
+        class in any::<u8>(), id in any::<u16>(), offset in any::<u16>(), length in 0usize..1400
     ) {
-        let before = ipv4(class, id, place, 17, &vec![3; length]);
+        let before = ipv4(class, id, offset, 17, &vec![3; length]);
         let mut after = before.clone();
         mark(&mut after);
         prop_assert_eq!(after[1], class | 3);
-        let told = u16::from_be_bytes([after[10], after[11]]);
+        let stored = u16::from_be_bytes([after[10], after[11]]);
         let mut bare = after[..20].to_vec();
         bare[10..12].fill(0);
-        prop_assert!(agree(told, checksum(&[&bare])), "{told:#x}");
+        prop_assert!(agree(stored, checksum(&[&bare])), "{stored:#x}");
         after[1] = class;
         after[10..12].copy_from_slice(&before[10..12]);
         prop_assert_eq!(after, before);
     }
 
     #[test]
-    fn a_mark_of_ipv6_touches_two_bits(class in any::<u8>(), next in any::<u8>()) {
+    fn a_mark_of_ipv6_changes_two_bits(class in any::<u8>(), next in any::<u8>()) {
         let before = ipv6(class, next, &[9; 50]);
         let mut after = before.clone();
         mark(&mut after);

@@ -1,17 +1,18 @@
-//! Packets made by hand, with a checksum of their own making, and a gateway between two addresses.
+//! Packets built by hand with an independent checksum, and a gateway between two addresses.
 
 use proptest::test_runner::{Config, RngSeed};
 use serde_json::json;
 use sojourn_gateway::{Engine, Offload, Plan};
 
-/// The same examples in every run; `PROPTEST_RNG_SEED` tries others.
+/// The same examples in every run, unless `PROPTEST_RNG_SEED` is set.
 pub(crate) fn same() -> Config {
     let default = Config::default();
-    let is_told = std::env::var_os("PROPTEST_RNG_SEED").is_some();
-    Config { rng_seed: if is_told { default.rng_seed } else { RngSeed::Fixed(1) }, cases: 1000, ..default }
+    let is_set = std::env::var_os("PROPTEST_RNG_SEED").is_some();
+    Config { rng_seed: if is_set { default.rng_seed } else { RngSeed::Fixed(1) }, cases: 1000, ..default }
 }
 
-/// The Internet checksum over `parts`, the plain way: bytes as one big number modulo 65535 (RFC 1071).
+/// The Internet checksum over `parts` by its definition: the bytes as one large number modulo 65535 (RFC
+/// 1071).
 pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     let bytes: Vec<u8> = parts.concat();
     let sum = bytes.chunks(2).fold(0u32, |sum, pair| {
@@ -20,7 +21,7 @@ pub(crate) fn checksum(parts: &[&[u8]]) -> u16 {
     !(sum as u16)
 }
 
-/// Whether two checksums mean the same: zero has two forms.
+/// Whether two checksums are equal; zero has two representations.
 pub(crate) fn agree(a: u16, b: u16) -> bool {
     a == b || (a.is_multiple_of(0xffff) && b.is_multiple_of(0xffff))
 }
@@ -28,12 +29,12 @@ pub(crate) fn agree(a: u16, b: u16) -> bool {
 pub(crate) const A4: [u8; 4] = [10, 0, 0, 1];
 pub(crate) const B4: [u8; 4] = [10, 0, 1, 1];
 
-/// An IPv4 packet: class byte, id, flags and offset, protocol, what it carries; from A to B.
-pub(crate) fn ipv4(class: u8, id: u16, place: u16, protocol: u8, body: &[u8]) -> Vec<u8> {
+/// An IPv4 packet from A to B: traffic class, id, flags and offset, protocol, payload.
+pub(crate) fn ipv4(class: u8, id: u16, offset: u16, protocol: u8, body: &[u8]) -> Vec<u8> {
     let mut head = vec![0x45, class];
     head.extend(((20 + body.len()) as u16).to_be_bytes());
     head.extend(id.to_be_bytes());
-    head.extend(place.to_be_bytes());
+    head.extend(offset.to_be_bytes());
     head.extend([64, protocol, 0, 0]);
     head.extend(A4);
     head.extend(B4);
@@ -42,7 +43,7 @@ pub(crate) fn ipv4(class: u8, id: u16, place: u16, protocol: u8, body: &[u8]) ->
     [head, body.to_vec()].concat()
 }
 
-/// Addresses of IPv6: the last byte tells them apart.
+/// IPv6 addresses that differ in the last byte.
 pub(crate) fn six(last: u8) -> [u8; 16] {
     let mut address = [0; 16];
     address[0] = 0xfd;
@@ -79,13 +80,13 @@ pub(crate) fn tcp(from: u16, to: u16, sequence: u32, flags: u8, payload: &[u8]) 
     body
 }
 
-/// As a device gives it.
+/// A packet as it is read from a device.
 pub(crate) fn plain(packet: &[u8]) -> Vec<u8> {
     [&Offload::default().bytes(), packet].concat()
 }
 
-/// A gateway between 10.0.0.0/24 (and fd00::1) and 10.0.1.0/24 (and fd00::2), 10 Mbit/s and 5 ms each way; `more`
-/// replaces keys of the plan.
+/// A gateway between 10.0.0.0/24 (and fd00::1) and 10.0.1.0/24 (and fd00::2), 10 Mbit/s and 5 ms each way;
+/// `more` replaces keys of the plan.
 pub(crate) fn gateway(aqm: &str, more: serde_json::Value) -> Engine {
     let link = |from: &str, to: &str| {
         json!({"from": from, "to": to, "rate": 10_000_000, "delay": 5_000_000,

@@ -1,5 +1,5 @@
-//! `sojourn-aqm` without `std`. This crate has a panic handler of its own, and so has `std`: if any dependency links
-//! `std`, the compiler refuses the second one (E0152).
+//! `sojourn-aqm` without `std`. This crate has a panic handler of its own, and so has `std`: if any
+//! dependency links `std`, the compiler refuses the second one (E0152).
 
 #![no_std]
 

@@ -1,10 +1,10 @@
-//! Many runs at once: native threads that hold no GIL, a queue of finished records.
+//! Parallel runs in native threads without the GIL, with a queue of finished records.
 
 use crate::{
     errors::{Cancelled, ConservationError, algorithm_error, plan_error},
-    own,
-    python_aqm::Misbehaved,
+    python_aqm::Violation,
     record::record_dict,
+    user_aqm,
 };
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
@@ -25,23 +25,23 @@ use std::{
 /// Refuse a plan that cannot run.
 #[pyfunction]
 pub(crate) fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
-    own::guarded(py, || {
+    user_aqm::guarded(py, || {
         parse(plan_json)
             .and_then(|plan| Simulation::new(&plan, 1).map(|_| ()).map_err(Failure::Plan))
             .map_err(|failure| failure.raise(py))
     })
 }
 
-/// Make one run here and now, so that Ctrl-C reaches the handlers of an algorithm in Python.
+/// Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python.
 #[pyfunction]
 pub(crate) fn run(py: Python<'_>, plan_json: String, seed: u64) -> PyResult<Bound<'_, PyAny>> {
-    own::guarded(py, || {
+    user_aqm::guarded(py, || {
         let record = Job::new(plan_json, seed).simulate().map_err(|failure| failure.raise(py))?;
         Ok(record_dict(py, &record)?.into_any())
     })
 }
 
-/// Runs that go on in native threads until all are finished, or cancelled.
+/// Runs in native threads, until all are finished or cancelled.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Batch {
     shared: Arc<Shared>,
@@ -52,7 +52,7 @@ struct Shared {
     next: AtomicUsize,
     cancelled: AtomicBool,
     done: Mutex<Done>,
-    news: Condvar,
+    finished: Condvar,
 }
 
 struct Job {
@@ -68,12 +68,12 @@ struct Done {
     count: usize,
 }
 
-/// Why a job gave no record.
+/// Why a job has no record.
 enum Failure {
     Json(String),
     Plan(PlanError),
     Run(RunError),
-    Algorithm(Misbehaved),
+    Algorithm(Violation),
     Panic(String),
 }
 
@@ -84,15 +84,15 @@ impl Failure {
             Failure::Plan(error) => plan_error(py, error),
             Failure::Run(RunError::Cancelled) => Cancelled::new_err("cancelled"),
             Failure::Run(error) => ConservationError::new_err(error.to_string()),
-            Failure::Algorithm(misbehaved) => algorithm_error(py, misbehaved),
-            Failure::Panic(why) => PyRuntimeError::new_err(format!("the simulator broke: {why}")),
+            Failure::Algorithm(violation) => algorithm_error(py, violation),
+            Failure::Panic(why) => PyRuntimeError::new_err(format!("the simulator failed: {why}")),
         }
     }
 }
 
 #[pymethods]
 impl Batch {
-    /// Start to run `jobs` (plan and seed) on `workers` threads.
+    /// Start `jobs` (plan and seed) on `workers` threads.
     #[new]
     fn new(jobs: Vec<(String, u64)>, workers: usize) -> PyResult<Batch> {
         if workers == 0 {
@@ -103,7 +103,7 @@ impl Batch {
             next: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
             done: Mutex::default(),
-            news: Condvar::new(),
+            finished: Condvar::new(),
         });
         for _ in 0..workers.min(shared.jobs.len()) {
             let shared = Arc::clone(&shared);
@@ -115,8 +115,8 @@ impl Batch {
         Ok(Batch { shared })
     }
 
-    /// What finished since the last call: index of the job, and its record or the exception. Waits at
-    /// most `timeout` seconds for the first.
+    /// Return the jobs that finished since the last call: the index of each, and its record or exception.
+    /// Waits at most `timeout` seconds for the first.
     #[pyo3(signature = (timeout = 0.0))]
     fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Vec<(usize, Bound<'py, PyAny>)>> {
         let fresh = py.detach(|| self.shared.take(timeout));
@@ -129,7 +129,7 @@ impl Batch {
             .collect()
     }
 
-    /// The share of all virtual time that is done, 0 to 1.
+    /// Return the fraction of the total virtual time that is simulated, 0 to 1.
     fn progress(&self) -> f64 {
         let shares = self.shared.jobs.iter().map(|job| {
             let now = job.control.now_ns.load(Ordering::Relaxed);
@@ -138,12 +138,12 @@ impl Batch {
         shares.sum::<f64>() / self.shared.jobs.len().max(1) as f64
     }
 
-    /// Ask every run to stop; those under way end with `Cancelled`, the others never start.
+    /// Cancel all runs: those in progress end with `Cancelled`, the others never start.
     fn cancel(&self) {
         self.shared.cancel();
     }
 
-    /// Whether every job has finished and been handed over or is waiting to be.
+    /// Whether every job has finished.
     #[getter]
     fn finished(&self) -> bool {
         self.shared.lock().count == self.shared.jobs.len()
@@ -162,10 +162,10 @@ impl Job {
         Job { plan: plan.into(), seed, duration, control: Control::default() }
     }
 
-    /// Run; with an algorithm in Python the GIL is held, so that a call into it costs little. The
-    /// interpreter still lets other threads have a turn while its handlers run.
+    /// Run the job. With an algorithm in Python the GIL is held, which makes calls cheap; the interpreter
+    /// still switches threads while handlers run.
     fn run(&self) -> Result<Box<Record>, Failure> {
-        if own::known().iter().any(|algorithm| self.plan.contains(algorithm.name)) {
+        if user_aqm::registered().iter().any(|algorithm| self.plan.contains(algorithm.name)) {
             return Python::attach(|_| self.simulate());
         }
         self.simulate()
@@ -180,7 +180,7 @@ impl Job {
     }
 }
 
-/// As much of a plan as progress needs.
+/// The part of a plan that progress depends on.
 #[derive(serde::Deserialize)]
 struct Horizon {
     duration: u64,
@@ -194,21 +194,21 @@ impl Shared {
             let outcome = if self.cancelled.load(Ordering::Relaxed) {
                 Err(Failure::Run(RunError::Cancelled))
             } else {
-                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(broken(panic)))
+                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(failure_of(panic)))
             };
             let mut done = self.lock();
             done.fresh.push((index, outcome));
             done.count += 1;
-            self.news.notify_all();
+            self.finished.notify_all();
         }
     }
 
     fn take(&self, timeout: f64) -> Vec<(usize, Result<Box<Record>, Failure>)> {
         let limit = Duration::try_from_secs_f64(timeout).unwrap_or_default();
-        let nothing_new = |done: &mut Done| done.fresh.is_empty() && done.count < self.jobs.len();
+        let is_waiting = |done: &mut Done| done.fresh.is_empty() && done.count < self.jobs.len();
         let (mut done, _) = self
-            .news
-            .wait_timeout_while(self.lock(), limit, nothing_new)
+            .finished
+            .wait_timeout_while(self.lock(), limit, is_waiting)
             .unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut done.fresh)
     }
@@ -227,12 +227,12 @@ impl Shared {
 
 fn parse(plan: &str) -> Result<Plan, Failure> {
     let plan: Plan = serde_json::from_str(plan).map_err(|e| Failure::Json(e.to_string()))?;
-    Ok(Plan { algorithms: own::known(), ..plan })
+    Ok(Plan { algorithms: user_aqm::registered(), ..plan })
 }
 
-fn broken(panic: Box<dyn Any + Send>) -> Failure {
-    let panic = match panic.downcast::<Misbehaved>() {
-        Ok(misbehaved) => return Failure::Algorithm(*misbehaved),
+fn failure_of(panic: Box<dyn Any + Send>) -> Failure {
+    let panic = match panic.downcast::<Violation>() {
+        Ok(violation) => return Failure::Algorithm(*violation),
         Err(panic) => panic,
     };
     let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());

@@ -1,10 +1,10 @@
-//! `Harness`: an algorithm under random traffic with its contract checked, for `sojourn.testing`.
+//! The conformance harness, for `sojourn.testing`.
 
-use crate::{errors::spec_error, own};
+use crate::{errors::spec_error, user_aqm};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use sojourn_aqm::{Aqm, Context, Limit, Settings, Span, conformance, conformance::Event, units};
 
-/// An algorithm under random traffic.
+/// An algorithm under random traffic, with its contract checked.
 #[pyclass(unsendable, module = "sojourn._core")]
 pub(crate) struct Harness {
     inner: conformance::Harness,
@@ -13,7 +13,7 @@ pub(crate) struct Harness {
 
 #[pymethods]
 impl Harness {
-    /// `spec` on a link of `rate` bit/s with this buffer limit, packets of `mean_packet` bytes.
+    /// Test `spec` on a link of `rate` bit/s with a buffer `limit` and packets of `mean_packet` bytes.
     #[new]
     #[pyo3(signature = (spec, rate, limit, mean_packet = 1000, ecn = true, seed = 1))]
     fn new(
@@ -27,12 +27,12 @@ impl Harness {
     ) -> PyResult<Harness> {
         let limit: Limit = units::limit(limit).map_err(PyValueError::new_err)?;
         let context = Context::new(rate, limit).with_mean_packet(mean_packet).with_ecn(ecn);
-        let spec = own::parse(py, spec)?;
-        own::guarded(py, || {
+        let spec = user_aqm::parse(py, spec)?;
+        user_aqm::guarded(py, || {
             let settings = Settings { spec: &spec, context };
             let refused = |error| spec_error(py, &error);
-            let (aqm, instance): (Box<dyn Aqm>, _) = if own::is_own(spec.algorithm.name) {
-                let aqm = own::make(&settings).map_err(refused)?;
+            let (aqm, instance): (Box<dyn Aqm>, _) = if user_aqm::is_class(spec.algorithm.name) {
+                let aqm = user_aqm::instantiate(&settings).map_err(refused)?;
                 let instance = aqm.instance().clone_ref(py);
                 (Box::new(aqm), Some(instance))
             } else {
@@ -42,9 +42,9 @@ impl Harness {
         })
     }
 
-    /// `steps` random events, `pace` packet times apart on average.
+    /// Run `steps` random events, on average `pace` packet times apart.
     fn run(&mut self, py: Python<'_>, steps: usize, pace: f64) -> PyResult<()> {
-        own::guarded(py, || {
+        user_aqm::guarded(py, || {
             self.inner.run(steps, pace);
             Ok(())
         })
@@ -52,7 +52,7 @@ impl Harness {
 
     /// Advance the clock by `ns` and run the timers that expire.
     fn advance(&mut self, py: Python<'_>, ns: u64) -> PyResult<()> {
-        own::guarded(py, || {
+        user_aqm::guarded(py, || {
             self.inner.advance(Span(ns));
             Ok(())
         })
@@ -60,7 +60,7 @@ impl Harness {
 
     /// Try `times` departures.
     fn depart(&mut self, py: Python<'_>, times: usize) -> PyResult<()> {
-        own::guarded(py, || {
+        user_aqm::guarded(py, || {
             for _ in 0..times {
                 self.inner.depart();
             }
@@ -68,12 +68,12 @@ impl Harness {
         })
     }
 
-    /// An independent copy that continues from here.
+    /// Return an independent copy of the current state.
     fn copy(&self, py: Python<'_>) -> PyResult<Harness> {
-        own::guarded(py, || Ok(Harness { inner: self.inner.clone(), instance: None }))
+        user_aqm::guarded(py, || Ok(Harness { inner: self.inner.clone(), instance: None }))
     }
 
-    /// The events so far, one word each, to compare runs.
+    /// Return the events so far, one word each, to compare runs.
     fn log(&self) -> Vec<String> {
         let word = |event: &Event| match event {
             Event::Timer(time) => format!("Timer({})", time.0),
@@ -82,12 +82,12 @@ impl Harness {
         self.inner.log.iter().map(word).collect()
     }
 
-    /// The rules violated so far: name, and the first instance.
+    /// Return the rules violated so far: the name, and the first occurrence.
     fn violations(&self) -> Vec<(&'static str, String)> {
         self.inner.violations.iter().map(|one| (one.rule, one.what.clone())).collect()
     }
 
-    /// Most packets that one departure dropped.
+    /// The maximum number of drops at one departure.
     #[getter]
     fn most_drops(&self) -> u32 {
         self.inner.most_drops

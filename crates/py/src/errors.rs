@@ -1,6 +1,6 @@
-//! Errors of the core as Python exceptions.
+//! Maps errors of the core to Python exceptions.
 
-use crate::python_aqm::Misbehaved;
+use crate::python_aqm::Violation;
 use pyo3::{
     create_exception, exceptions::PyException, exceptions::PyKeyboardInterrupt, exceptions::PyValueError,
     prelude::*,
@@ -11,8 +11,18 @@ use sojourn_sim::PlanError as CorePlanError;
 create_exception!(sojourn._core, SpecError, PyValueError, "An algorithm spec that is refused.");
 create_exception!(sojourn._core, PlanError, PyValueError, "A scenario that the simulator refuses.");
 create_exception!(sojourn._core, Cancelled, PyException, "The run was cancelled.");
-create_exception!(sojourn._core, ConservationError, PyException, "Packets were lost or invented: a defect.");
-create_exception!(sojourn._core, AlgorithmError, PyException, "An algorithm written in Python broke a rule.");
+create_exception!(
+    sojourn._core,
+    ConservationError,
+    PyException,
+    "Packet counts are inconsistent: a defect of the simulator."
+);
+create_exception!(
+    sojourn._core,
+    AlgorithmError,
+    PyException,
+    "An algorithm written in Python violated a rule."
+);
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
@@ -23,22 +33,22 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ConservationError", py.get_type::<ConservationError>())
 }
 
-/// What a handler did, with the broken rule as attribute; Ctrl-C stays what it is.
-pub(crate) fn algorithm_error(py: Python<'_>, misbehaved: &Misbehaved) -> PyErr {
-    if misbehaved.interrupted {
+/// The violation of a handler, with the rule as an attribute; Ctrl-C becomes KeyboardInterrupt.
+pub(crate) fn algorithm_error(py: Python<'_>, violation: &Violation) -> PyErr {
+    if violation.interrupted {
         return PyKeyboardInterrupt::new_err(());
     }
-    let raised = AlgorithmError::new_err(misbehaved.text.clone());
-    match raised.value(py).setattr("rule", misbehaved.rule) {
+    let raised = AlgorithmError::new_err(violation.text.clone());
+    match raised.value(py).setattr("rule", violation.rule) {
         Ok(()) => raised,
         Err(other) => other,
     }
 }
 
-/// What is wrong with a spec, with its parts as attributes.
+/// The error of a spec, with its parts as attributes.
 pub(crate) fn spec_error(py: Python<'_>, error: &CoreSpecError) -> PyErr {
-    // The near word of a misspelt choice is looked for here, once for algorithms, markers and TCP.
-    let choice = error.problem.strip_prefix("= ").and_then(|rest| rest.strip_suffix(NO_CHOICE));
+    // The nearest choice is determined here, for algorithms, markers and TCP alike.
+    let choice = error.problem.strip_prefix("= ").and_then(|rest| rest.strip_suffix(UNKNOWN_CHOICE));
     let near = choice.and_then(|word| units::nearest(word, error.allowed.split(" | ")));
     let raised = SpecError::new_err(error.to_string());
     describe(
@@ -51,10 +61,10 @@ pub(crate) fn spec_error(py: Python<'_>, error: &CoreSpecError) -> PyErr {
     )
 }
 
-/// How the core says that a word is none of a parameter's.
-const NO_CHOICE: &str = " is not one of the allowed words";
+/// The end of the problem that the core reports for an unknown choice.
+const UNKNOWN_CHOICE: &str = " is not one of the allowed words";
 
-/// What is wrong with a plan, with its parts as attributes.
+/// The error of a plan, with its parts as attributes.
 pub(crate) fn plan_error(py: Python<'_>, error: &CorePlanError) -> PyErr {
     let raised = PlanError::new_err(error.to_string());
     describe(py, raised, &error.key, &error.problem, &error.allowed, error.nearest.as_deref())

@@ -1,16 +1,16 @@
-//! A gateway that runs in a native thread, from Python.
+//! Bindings of the gateway.
 
 use crate::{
     errors::{ConservationError, plan_error},
-    own,
     record::{column, record_dict},
+    user_aqm,
 };
 use pyo3::{
     exceptions::{PyOSError, PyRuntimeError, PyValueError},
     prelude::*,
     types::PyDict,
 };
-use sojourn_gateway::{GatewayError, Outcome, Plan, Tally};
+use sojourn_gateway::{GatewayError, GatewayRecord, Plan, Stats};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, PoisonError},
@@ -24,25 +24,26 @@ pub(crate) struct Gateway {
 
 #[pymethods]
 impl Gateway {
-    /// Start it; `plan_json` is the plan of `crates/gateway`, with the descriptors of open devices.
+    /// Start a gateway; `plan_json` is a plan of `crates/gateway` with the descriptors of open devices.
     #[new]
     fn new(py: Python<'_>, plan_json: &str) -> PyResult<Gateway> {
         let plan: Plan = serde_json::from_str(plan_json)
             .map_err(|e| PyValueError::new_err(format!("the plan cannot be read: {e}")))?;
-        let plan = Plan { algorithms: own::known(), ..plan };
-        own::guarded(py, || {
+        let plan = Plan { algorithms: user_aqm::registered(), ..plan };
+        user_aqm::guarded(py, || {
             let running = sojourn_gateway::Gateway::start(&plan).map_err(|error| raise(py, error))?;
             Ok(Gateway { running: Mutex::new(Some(running)) })
         })
     }
 
-    /// How it stands: ``now_ns``, ``queues`` (forward, backward), counts outside the queues.
+    /// Return its state: ``now_ns``, ``queues`` (forward, backward), and counters outside the queues; None
+    /// after `finish`.
     fn live<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(running) = &*running else { return Ok(None) };
         let live = running.live();
         let dict = PyDict::new(py);
-        dict.set_item("now_ns", live.now)?;
+        dict.set_item("now_ns", live.now.0)?;
         let mut queues = Vec::new();
         for totals in live.queues {
             let queue = PyDict::new(py);
@@ -52,17 +53,17 @@ impl Gateway {
             queue.set_item("departures", totals.departures)?;
             queue.set_item("departed_bytes", totals.departed_bytes)?;
             queue.set_item("delay_sum_ns", totals.delay_sum as f64)?;
-            queue.set_item("waiting", totals.waiting)?;
+            queue.set_item("waiting", totals.queued)?;
             queues.push(queue);
         }
         dict.set_item("queues", queues)?;
-        dict.set_item("tally", tally_dict(py, live.tally)?)?;
+        dict.set_item("tally", stats_dict(py, live.stats)?)?;
         dict.set_item("is_realtime", live.is_realtime)?;
         dict.set_item("gone", live.gone)?;
         Ok(Some(dict))
     }
 
-    /// Ask it to end now.
+    /// Request that it ends now.
     fn stop(&self) {
         if let Some(running) = &*self.running.lock().unwrap_or_else(PoisonError::into_inner) {
             running.stop();
@@ -76,16 +77,16 @@ impl Gateway {
         running.as_ref().is_none_or(sojourn_gateway::Gateway::is_finished)
     }
 
-    /// Wait for its end; returns the record (as a simulation's, with ``ends`` of its flows (protocol, source, port,
-    /// destination, port; the source sends the data), ``lateness_edges_ns``, ``lateness_counts``,
-    /// ``standstill_ns``, ``tally``).
+    /// Wait for its end and return the record: that of a simulation, with ``ends`` of the flows (protocol,
+    /// source, port, destination, port; the source sends the data), ``lateness_edges_ns``,
+    /// ``lateness_counts``, ``standstill_ns`` and ``tally``.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(running) = running else { return Err(PyRuntimeError::new_err("it was finished already")) };
-        own::guarded(py, || {
+        let Some(running) = running else { return Err(PyRuntimeError::new_err("finish was called before")) };
+        user_aqm::guarded(py, || {
             let wait = || catch_unwind(AssertUnwindSafe(|| running.finish()));
             match py.detach(wait) {
-                Ok(outcome) => outcome_dict(py, &outcome.map_err(|error| raise(py, error))?),
+                Ok(result) => result_dict(py, &result.map_err(|error| raise(py, error))?),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         })
@@ -98,35 +99,36 @@ impl Drop for Gateway {
     }
 }
 
-fn outcome_dict<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let dict = record_dict(py, &outcome.record)?;
-    let ends = outcome.ends.iter().map(|(protocol, from, a, to, b)| {
-        let name = match protocol {
+fn result_dict<'py>(py: Python<'py>, result: &GatewayRecord) -> PyResult<Bound<'py, PyDict>> {
+    let dict = record_dict(py, &result.record)?;
+    let ends = result.ends.iter().map(|ends| {
+        let name = match ends.protocol {
             6 => "tcp".to_owned(),
             17 => "udp".to_owned(),
             other => other.to_string(),
         };
-        (name, from.to_string(), *a, to.to_string(), *b)
+        let (from, to) = (ends.source, ends.destination);
+        (name, from.address.to_string(), from.port, to.address.to_string(), to.port)
     });
     dict.set_item("ends", ends.collect::<Vec<_>>())?;
-    dict.set_item("lateness_edges_ns", column(py, &outcome.lateness_edges_ns)?)?;
-    dict.set_item("lateness_counts", column(py, &outcome.lateness_counts)?)?;
-    dict.set_item("standstill_ns", outcome.standstill_ns)?;
-    dict.set_item("tally", tally_dict(py, outcome.tally)?)?;
+    dict.set_item("lateness_edges_ns", column(py, &result.lateness_edges_ns)?)?;
+    dict.set_item("lateness_counts", column(py, &result.lateness_counts)?)?;
+    dict.set_item("standstill_ns", result.stalled.0)?;
+    dict.set_item("tally", stats_dict(py, result.stats)?)?;
     Ok(dict)
 }
 
-fn tally_dict(py: Python<'_>, tally: Tally) -> PyResult<Bound<'_, PyDict>> {
+fn stats_dict(py: Python<'_>, stats: Stats) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("read", tally.read)?;
-    dict.set_item("delivered", tally.delivered)?;
-    dict.set_item("dropped", tally.dropped)?;
-    dict.set_item("lost", tally.lost)?;
-    dict.set_item("malformed", tally.malformed)?;
-    dict.set_item("unroutable", tally.unroutable)?;
-    dict.set_item("undelivered", tally.undelivered)?;
-    dict.set_item("odd", tally.odd)?;
-    dict.set_item("super_packets", tally.super_packets)?;
+    dict.set_item("read", stats.read)?;
+    dict.set_item("delivered", stats.delivered)?;
+    dict.set_item("dropped", stats.dropped)?;
+    dict.set_item("lost", stats.lost)?;
+    dict.set_item("malformed", stats.malformed)?;
+    dict.set_item("unroutable", stats.unroutable)?;
+    dict.set_item("undelivered", stats.undelivered)?;
+    dict.set_item("odd", stats.odd)?;
+    dict.set_item("super_packets", stats.super_packets)?;
     Ok(dict)
 }
 
@@ -140,22 +142,23 @@ fn raise(py: Python<'_>, error: GatewayError) -> PyErr {
     }
 }
 
-/// Processors that do not sleep until it is closed: a thread for each spins when nobody else wants to.
+/// Keeps processors out of idle states until it is closed, by a spinning thread of the lowest priority on
+/// each.
 #[pyclass(frozen, module = "sojourn._core")]
-pub(crate) struct Awake {
-    kept: Mutex<Option<sojourn_gateway::Awake>>,
+pub(crate) struct IdleGuard {
+    guard: Mutex<Option<sojourn_gateway::IdleGuard>>,
 }
 
 #[pymethods]
-impl Awake {
-    /// Keep `processors` awake.
+impl IdleGuard {
+    /// Keep `processors` busy.
     #[new]
-    fn new(processors: Vec<usize>) -> Awake {
-        Awake { kept: Mutex::new(Some(sojourn_gateway::Awake::keep(&processors))) }
+    fn new(processors: Vec<usize>) -> IdleGuard {
+        IdleGuard { guard: Mutex::new(Some(sojourn_gateway::IdleGuard::new(&processors))) }
     }
 
-    /// Let them sleep.
+    /// Stop the threads.
     fn close(&self) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }

@@ -1,6 +1,6 @@
-//! What an algorithm or a scheduler costs, counted and by the clock; and what its drop function is.
+//! Measurements of algorithms and schedulers: operation counts, execution times, drop functions.
 
-use crate::{errors::spec_error, own};
+use crate::{errors::spec_error, user_aqm};
 use pyo3::{prelude::*, types::PyDict};
 use sojourn_aqm::{
     Class, Contents, Context, FlowId, Limit, PacketView, QueueView, Spec, Stream, Time,
@@ -8,7 +8,7 @@ use sojourn_aqm::{
 };
 use std::time::Instant;
 
-/// What was counted over `packets` packets of `flows` flows on a link of `rate` bit/s.
+/// Count the operations for `packets` packets of `flows` flows on a link of `rate` bit/s.
 #[pyfunction]
 pub(crate) fn inspect<'py>(
     py: Python<'py>,
@@ -19,7 +19,7 @@ pub(crate) fn inspect<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let mut driver = driver(py, spec, rate, flows)?;
     driver.watch();
-    let cost = own::guarded(py, || Ok(py.detach(|| driver.run(packets, &mut || 0))))?;
+    let cost = user_aqm::guarded(py, || Ok(py.detach(|| driver.run(packets, &mut || 0))))?;
     let dict = PyDict::new(py);
     dict.set_item("state_bytes", driver.state_bytes())?;
     dict.set_item("packets", cost.packets)?;
@@ -32,7 +32,7 @@ pub(crate) fn inspect<'py>(
     Ok(dict)
 }
 
-/// Nanoseconds of an arrival, a departure and a timer, with the queue around them; None where none came.
+/// Nanoseconds per arrival, departure and timer, including the queue; None if there was none.
 #[pyfunction]
 pub(crate) fn stopwatch(
     py: Python<'_>,
@@ -42,28 +42,28 @@ pub(crate) fn stopwatch(
     packets: u32,
 ) -> PyResult<[Option<f64>; 3]> {
     let mut driver = driver(py, spec, rate, flows)?;
-    #[allow(clippy::disallowed_methods, reason = "this is what is measured")]
-    let begun = Instant::now();
-    let mut clock = || begun.elapsed().as_nanos() as u64;
-    let timed = || {
-        let look = (0..100).map(|_| look(&mut clock)).fold(f64::INFINITY, f64::min);
+    #[allow(clippy::disallowed_methods, reason = "measures real time")]
+    let start = Instant::now();
+    let mut clock = || start.elapsed().as_nanos() as u64;
+    let measure = || {
+        let overhead = (0..100).map(|_| clock_overhead(&mut clock)).fold(f64::INFINITY, f64::min);
         let cost = driver.run(packets, &mut clock);
         let steps = cost.packets / ARRIVALS;
-        let each = |part: usize, looks: u64, times: u64| {
-            let spent = cost.spent[part] as f64 - looks as f64 * look;
+        let each = |part: usize, readings: u64, times: u64| {
+            let spent = cost.spent[part] as f64 - readings as f64 * overhead;
             (times > 0).then(|| spent.max(0.0) / times as f64)
         };
         [each(0, steps, cost.packets), each(1, steps, cost.departures), each(2, cost.timers, cost.timers)]
     };
-    own::guarded(py, || Ok(py.detach(timed)))
+    user_aqm::guarded(py, || Ok(py.detach(measure)))
 }
 
-/// Nanoseconds of one look at the clock.
-fn look(clock: &mut impl FnMut() -> u64) -> f64 {
-    const LOOKS: u64 = 100;
+/// Nanoseconds per reading of the clock.
+fn clock_overhead(clock: &mut impl FnMut() -> u64) -> f64 {
+    const READINGS: u64 = 100;
     let first = clock();
-    let last = (0..LOOKS).fold(first, |_, _| clock());
-    (last - first) as f64 / LOOKS as f64
+    let last = (0..READINGS).fold(first, |_, _| clock());
+    (last - first) as f64 / READINGS as f64
 }
 
 fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Driver> {
@@ -73,14 +73,14 @@ fn driver(py: Python<'_>, spec: &str, link_rate: u64, flows: u32) -> PyResult<Dr
     let subject = if is_scheduler {
         Spec::parse_scheduler(spec).and_then(|spec| spec.schedule(context)).map(Subject::Scheduler)
     } else {
-        own::parse(py, spec)?.build(context).map(Subject::Aqm)
+        user_aqm::parse(py, spec)?.build(context).map(Subject::Aqm)
     };
     let subject = subject.map_err(|e| spec_error(py, &e))?;
-    own::guarded(py, || Ok(py.detach(|| Driver::new(subject, link_rate, flows))))
+    user_aqm::guarded(py, || Ok(py.detach(|| Driver::new(subject, link_rate, flows))))
 }
 
-/// The probe `p` of a fresh instance after two arrivals of `class` that meet a queue of each of these lengths, all
-/// of the same class: the drop function of whoever has one.
+/// The drop function of an algorithm: for each queue length, the probe `p` of a new instance after two
+/// arrivals of `class` at a queue of packets of the same class.
 #[pyfunction]
 pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<u32>) -> PyResult<Vec<f64>> {
     let spec = Spec::parse(spec).map_err(|e| spec_error(py, &e))?;
@@ -95,7 +95,7 @@ pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<
         let queue = QueueView::new(length, bytes, context.limit, context.link_rate, &contents);
         let mut rng = Stream::new(1, "drop_function");
         for _ in 0..2 {
-            // The first ends the idle time before it, by which averages decay.
+            // The first arrival ends the idle period, in which averages decay.
             aqm.on_offered(now, &packet, &queue);
             aqm.on_arrival(now, &packet, &queue, &mut rng);
         }
@@ -106,7 +106,7 @@ pub(crate) fn drop_function(py: Python<'_>, spec: &str, class: u8, lengths: Vec<
     lengths.into_iter().map(p_at).collect::<Result<_, _>>().map_err(|e| spec_error(py, &e))
 }
 
-/// A queue of packets alike, each of a flow of its own.
+/// A queue of equal packets, each of a flow of its own.
 struct Uniform {
     packet: PacketView,
     length: u32,

@@ -1,20 +1,19 @@
-//! `sojourn._core`: the border between Python and Rust.
+//! `sojourn._core`: the Python bindings.
 //!
-//! Nothing is decided here. Values are converted, the GIL is released while runs go on, errors become
-//! Python exceptions that carry key, problem, allowed values and nearest match as attributes. The border
-//! is crossed once per run, with whole columns as little-endian bytes.
+//! They convert values, release the GIL during runs, and map errors to Python exceptions with the attributes
+//! key, problem, allowed and nearest. There is one call per run; columns are passed as little-endian bytes.
 
 mod batch;
 mod conformance;
 mod errors;
 mod gateway;
 mod inspect;
-mod own;
 mod python_aqm;
 mod record;
 mod schema;
 mod tcp;
 mod units;
+mod user_aqm;
 mod views;
 
 use pyo3::prelude::*;
@@ -45,8 +44,8 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
-    module.add_function(wrap_pyfunction!(own::register, module)?)?;
-    module.add_function(wrap_pyfunction!(own::algorithm, module)?)?;
+    module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;
+    module.add_function(wrap_pyfunction!(user_aqm::algorithm, module)?)?;
     module.add_function(wrap_pyfunction!(views::drop_both, module)?)?;
     module.add_class::<views::Packet>()?;
     module.add_class::<views::Queue>()?;
@@ -57,7 +56,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MARK", views::MARK)?;
     module.add("DROP", views::DROP)?;
     module.add_class::<conformance::Harness>()?;
-    module.add_class::<gateway::Awake>()?;
+    module.add_class::<gateway::IdleGuard>()?;
     module.add_class::<gateway::Gateway>()?;
     module.add_class::<batch::Batch>()
 }

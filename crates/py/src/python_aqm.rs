@@ -1,35 +1,35 @@
-//! An algorithm written in Python under the trait that the simulator knows.
+//! An algorithm written in Python, behind the trait [`Aqm`].
 //!
-//! One instance a run. Handlers that the class does not override are never called. A handler has no way to
-//! return an error to the simulator, so one that misbehaves ends the run by unwinding with a
-//! [`Misbehaved`], which `batch`, `check` and `Exam` catch; the panic hook never sees it.
+//! Each run has an instance of its own. Handlers that the class does not override are not called. A handler
+//! cannot return an error to the simulator, so a violation ends the run by unwinding with a [`Violation`],
+//! without the panic hook; [`crate::user_aqm::guarded`] and `batch` catch it.
 
 use crate::views::{CONTENTS, Packet, Queue, RANDOM, Rng, Verdict};
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyFloat};
 use sojourn_aqm::{Aqm, Cause, Ecn, PacketView, Probe, QueueView, Random, Time};
 use std::panic::resume_unwind;
 
-/// Timers in a row without a packet after which a run is taken to be caught in them.
-const MOST_TIMERS: u64 = 10_000_000;
+/// Consecutive timers without a packet after which a run is assumed to loop forever.
+const MAX_TIMERS: u64 = 10_000_000;
 
-/// What a handler did that it may not do.
-pub(crate) struct Misbehaved {
-    /// Which rule it broke: `raises`, `answer`, `ecn`, `victim`, `timer`, `finite`, `probes`, `clone`.
+/// The violation of a rule by a handler.
+pub(crate) struct Violation {
+    /// The rule: `raises`, `answer`, `ecn`, `victim`, `timer`, `finite`, `probes`, `clone`.
     pub(crate) rule: &'static str,
-    /// Where, what, and when.
+    /// The handler, the problem and the time.
     pub(crate) text: String,
-    /// Ctrl-C while a handler ran.
+    /// Whether Ctrl-C interrupted the handler.
     pub(crate) interrupted: bool,
 }
 
-impl Misbehaved {
-    /// An exception of `place` (the algorithm and its handler), with the user's own line.
-    pub(crate) fn raised(py: Python<'_>, place: &str, file: &str, error: &PyErr) -> Misbehaved {
+impl Violation {
+    /// An exception in `place` (the algorithm and its handler), with the line in `file`.
+    pub(crate) fn raised(py: Python<'_>, place: &str, file: &str, error: &PyErr) -> Violation {
         let line = line_of(py, error, file).map_or(String::new(), |line| format!(", line {line}"));
         let kind = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |n| n.to_string());
         let why = error.value(py).str().map_or(String::new(), |text| text.to_string());
         let colon = if why.is_empty() { "" } else { ": " };
-        Misbehaved {
+        Violation {
             rule: "raises",
             text: format!("{place}{line}: {kind}{colon}{why}"),
             interrupted: error.is_instance_of::<PyKeyboardInterrupt>(py),
@@ -37,7 +37,7 @@ impl Misbehaved {
     }
 }
 
-/// The last line of `file` that an exception came through.
+/// The innermost line of `file` in the traceback of an exception.
 fn line_of(py: Python<'_>, error: &PyErr, file: &str) -> Option<u32> {
     let mut found = None;
     let mut next = error.traceback(py).map(Bound::into_any);
@@ -53,7 +53,7 @@ fn line_of(py: Python<'_>, error: &PyErr, file: &str) -> Option<u32> {
     found
 }
 
-/// The bound methods of an instance, where its class overrides them.
+/// The bound methods of an instance that its class overrides.
 #[derive(Default)]
 struct Handlers {
     on_offered: Option<Py<PyAny>>,
@@ -87,18 +87,18 @@ impl Handlers {
     }
 }
 
-/// What all instances of one class share.
+/// The properties of a class that all its instances share.
 #[derive(Clone)]
 pub(crate) struct Class {
-    /// The name in specs: `mine.py:Mine`.
+    /// Its name in specs: `mine.py:Mine`.
     pub(crate) name: &'static str,
-    /// The file name that its code carries.
+    /// The file name in its code objects.
     pub(crate) file: String,
     pub(crate) overridden: Vec<String>,
     pub(crate) probes: &'static [Probe],
 }
 
-/// An instance in a run.
+/// An instance of a class.
 pub(crate) struct PythonAqm {
     class: Class,
     instance: Py<PyAny>,
@@ -128,8 +128,8 @@ impl PythonAqm {
         &self.instance
     }
 
-    /// `on_arrival` or `on_departure`: show, ask, read the answer.
-    fn ask(
+    /// Call `on_arrival` or `on_departure` and convert its answer.
+    fn decide(
         &mut self,
         handler: &'static str,
         now: Time,
@@ -146,14 +146,14 @@ impl PythonAqm {
             let answer =
                 RANDOM.set(rng, || CONTENTS.set(queue.contents, || method.bind(py).call1(arguments)));
             match answer {
-                Ok(answer) => self.read(handler, &answer, packet, queue),
+                Ok(answer) => self.verdict(handler, &answer, packet, queue),
                 Err(error) => self.fail(py, handler, &error),
             }
         })
     }
 
-    /// The verdict that Python's `answer` is; None lets the packet pass.
-    fn read(
+    /// Convert an answer into a verdict; None means PASS.
+    fn verdict(
         &self,
         handler: &str,
         answer: &Bound<'_, PyAny>,
@@ -183,8 +183,12 @@ impl PythonAqm {
                 self.stop("victim", handler, "named a second victim; allowed: only in on_arrival")
             }
             sojourn_aqm::Verdict::DropBoth { victim, .. } if victim >= queue.packets => {
-                let waiting = queue.packets;
-                self.stop("victim", handler, &format!("named the packet at {victim}, but {waiting} wait"))
+                let length = queue.packets;
+                self.stop(
+                    "victim",
+                    handler,
+                    &format!("named the packet at {victim}, but the queue has {length}"),
+                )
             }
             verdict => verdict,
         }
@@ -196,27 +200,27 @@ impl PythonAqm {
 
     /// End the run because a handler raised.
     fn fail(&self, py: Python<'_>, handler: &str, error: &PyErr) -> ! {
-        let mut misbehaved = Misbehaved::raised(py, &self.place(handler), &self.class.file, error);
-        misbehaved.text += &self.moment();
-        resume_unwind(Box::new(misbehaved))
+        let mut violation = Violation::raised(py, &self.place(handler), &self.class.file, error);
+        violation.text += &self.time_suffix();
+        resume_unwind(Box::new(violation))
     }
 
     /// End the run because a handler broke a rule.
     fn stop(&self, rule: &'static str, handler: &str, what: &str) -> ! {
-        let text = format!("{} {what}{}", self.place(handler), self.moment());
-        resume_unwind(Box::new(Misbehaved { rule, text, interrupted: false }))
+        let text = format!("{} {what}{}", self.place(handler), self.time_suffix());
+        resume_unwind(Box::new(Violation { rule, text, interrupted: false }))
     }
 
-    fn moment(&self) -> String {
+    fn time_suffix(&self) -> String {
         format!(" (at {} s)", self.now.as_secs_f64())
     }
 
-    /// The time that Python asked for.
-    fn due(&self, answer: &Bound<'_, PyAny>) -> Option<Time> {
+    /// Convert the answer of `next_timer`.
+    fn timer(&self, answer: &Bound<'_, PyAny>) -> Option<Time> {
         if answer.is_none() {
             return None;
         }
-        let nonsense = || -> ! {
+        let refuse = || -> ! {
             let repr = answer.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
             let given = shorten(&repr);
             self.stop(
@@ -225,13 +229,13 @@ impl PythonAqm {
                 &format!("returned {given}; allowed: a time in ns after now, or None"),
             )
         };
-        // A float is convenient (now + 1.5 * period) and exact enough; its fraction of a ns is dropped.
-        let due = match answer.cast::<PyFloat>().map(|x| x.value()) {
+        // Floats are accepted for convenience (now + 1.5 * period); the fraction of a ns is dropped.
+        let time = match answer.cast::<PyFloat>().map(|x| x.value()) {
             Ok(x) if x >= 0.0 && x < u64::MAX as f64 => x as u64,
-            Ok(_) => nonsense(),
-            Err(_) => answer.extract::<u64>().unwrap_or_else(|_| nonsense()),
+            Ok(_) => refuse(),
+            Err(_) => answer.extract::<u64>().unwrap_or_else(|_| refuse()),
         };
-        Some(Time(due))
+        Some(Time(time))
     }
 }
 
@@ -266,7 +270,7 @@ impl Aqm for PythonAqm {
         rng: &mut dyn Random,
     ) -> sojourn_aqm::Verdict {
         match self.handlers.on_arrival {
-            Some(_) => self.ask("on_arrival", now, packet, queue, rng),
+            Some(_) => self.decide("on_arrival", now, packet, queue, rng),
             None => sojourn_aqm::Verdict::Pass,
         }
     }
@@ -279,7 +283,7 @@ impl Aqm for PythonAqm {
         rng: &mut dyn Random,
     ) -> sojourn_aqm::Verdict {
         match self.handlers.on_departure {
-            Some(_) => self.ask("on_departure", now, packet, queue, rng),
+            Some(_) => self.decide("on_departure", now, packet, queue, rng),
             None => sojourn_aqm::Verdict::Pass,
         }
     }
@@ -325,28 +329,28 @@ impl Aqm for PythonAqm {
 
     fn next_timer(&self) -> Option<Time> {
         let method = self.handlers.next_timer.as_ref()?;
-        let due = Python::attach(|py| match method.bind(py).call0() {
-            Ok(answer) => self.due(&answer),
+        let time = Python::attach(|py| match method.bind(py).call0() {
+            Ok(answer) => self.timer(&answer),
             Err(error) => self.fail(py, "next_timer", &error),
         })?;
-        if self.timers > 0 && due <= self.now {
+        if self.timers > 0 && time <= self.now {
             self.stop(
                 "timer",
                 "next_timer",
-                &format!("returned {}, which is not after now = {}", due.0, self.now.0),
+                &format!("returned {}, which is not after now = {}", time.0, self.now.0),
             );
         }
-        Some(due)
+        Some(time)
     }
 
     fn on_timer(&mut self, now: Time, queue: &QueueView) {
         self.now = now;
         self.timers += 1;
-        if self.timers > MOST_TIMERS {
+        if self.timers > MAX_TIMERS {
             self.stop(
                 "timer",
                 "next_timer",
-                &format!("asked for {MOST_TIMERS} timers without a packet between"),
+                &format!("requested {MAX_TIMERS} timers without a packet in between"),
             );
         }
         Python::attach(|py| {

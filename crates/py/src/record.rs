@@ -1,4 +1,4 @@
-//! A record as a dict: scalars as numbers, columns as little-endian bytes.
+//! Converts a record into a dict: scalars as numbers, columns as little-endian bytes.
 
 use pyo3::{
     prelude::*,
@@ -6,7 +6,7 @@ use pyo3::{
 };
 use sojourn_sim::{QueueRecord, QueueSeries, Record};
 
-/// A number with a fixed little-endian form.
+/// A number with a little-endian form of fixed size.
 pub(crate) trait Scalar: Copy {
     const SIZE: usize;
     fn write(self, to: &mut [u8]);
@@ -33,7 +33,7 @@ pub(crate) fn column<'py, T: Scalar>(py: Python<'py>, values: &[T]) -> PyResult<
     })
 }
 
-/// A dict of the named fields: `column`s of vectors, plain numbers of the rest.
+/// A dict of columns, from the named vectors.
 macro_rules! columns {
     ($py:expr, $from:expr, [$($name:ident),* $(,)?]) => {{
         let dict = PyDict::new($py);
@@ -47,7 +47,7 @@ macro_rules! scalars {
     };
 }
 
-/// The columns of the classes as `class_NAME`.
+/// Add the columns of classes as `class_NAME`.
 macro_rules! per_class {
     ($py:expr, $dict:expr, $from:expr, [$($name:ident),* $(,)?]) => {
         $($dict.set_item(concat!("class_", stringify!($name)), column($py, &$from.$name)?)?;)*
@@ -56,7 +56,7 @@ macro_rules! per_class {
 
 pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("window", record.window)?;
+    dict.set_item("window", (record.window.start.0, record.window.end.0))?;
     dict.set_item("events", record.events)?;
     dict.set_item("fast_path", record.fast_path.to_string())?;
     let queues = PyList::empty(py);

@@ -1,6 +1,6 @@
-//! The registry, as plain dicts: the only source of names, parameters and documentation.
+//! The registry of algorithms as dicts: names, parameters and documentation.
 
-use crate::{errors::spec_error, own};
+use crate::{errors::spec_error, user_aqm};
 use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
@@ -13,13 +13,13 @@ pub(crate) fn algorithms(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     entries(py, registry::ALGORITHMS.iter().copied())
 }
 
-/// Every scheduler, in the same form.
+/// Every scheduler, in the form of `algorithms`.
 #[pyfunction]
 pub(crate) fn schedulers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     entries(py, registry::SCHEDULERS.iter().map(|discipline| &discipline.algorithm))
 }
 
-/// Every marker, in the same form.
+/// Every marker, in the form of `algorithms`.
 #[pyfunction]
 pub(crate) fn markers(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     entries(py, registry::MARKERS.iter().map(|profile| &profile.algorithm))
@@ -36,26 +36,27 @@ fn entries(py: Python<'_>, known: impl Iterator<Item = &'static Algorithm>) -> P
 /// The canonical form of a spec: words in schema order, one spelling for each value.
 #[pyfunction]
 pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
-    Ok(own::parse(py, spec)?.to_string())
+    Ok(user_aqm::parse(py, spec)?.to_string())
 }
 
-/// The canonical form of a marker's spec; a profile that is incomplete is refused.
+/// The canonical form of the spec of a marker; an incomplete profile is refused.
 #[pyfunction]
 pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
     let read = || {
         let spec = Spec::parse_marker(spec)?;
-        spec.marker(ANYWHERE).map(|_| spec.to_string())
+        spec.marker(NO_LINK).map(|_| spec.to_string())
     };
     read().map_err(|e| spec_error(py, &e))
 }
 
-/// A marker needs no link.
-const ANYWHERE: Context = Context::new(1, Limit::Packets(1));
+/// A marker does not depend on a link.
+const NO_LINK: Context = Context::new(1, Limit::Packets(1));
 
-/// What a spec says: `name`, `limit` (or None), `values` that were set, `ecn`: whether it asks for it.
+/// The parts of a spec: `name`, `limit` (or None), the `values` that are set, and `ecn`, whether it enables
+/// ECN.
 #[pyfunction]
 pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-    let spec = own::parse(py, spec)?;
+    let spec = user_aqm::parse(py, spec)?;
     let values = PyDict::new(py);
     for (param, value) in &spec.values {
         match value {
@@ -101,7 +102,7 @@ pub(crate) fn algorithm_dict<'py>(py: Python<'py>, algorithm: &Algorithm) -> PyR
     Ok(dict)
 }
 
-/// One parameter; an end of its range that is open to infinity is None.
+/// A parameter; an infinite bound of its range is None.
 pub(crate) fn param_dict<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
     let (kind, choices): (&str, &[&str]) = match param.kind {
         Kind::Number => ("number", &[]),

@@ -1,4 +1,4 @@
-//! The options of TCP: one schema, its presets, their resolution.
+//! The options of TCP: schema, presets and resolution.
 
 use crate::{errors::spec_error, schema::param_dict};
 use pyo3::{
@@ -26,7 +26,7 @@ pub(crate) fn tcp_schema(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     Ok(list)
 }
 
-/// The resolved options: the preset, then what was set.
+/// The options of a preset, with overrides.
 #[pyfunction]
 pub(crate) fn tcp_options<'py>(
     py: Python<'py>,

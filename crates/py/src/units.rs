@@ -1,4 +1,4 @@
-//! The one parser of units, for Python.
+//! The parser of units, for Python.
 
 use pyo3::{exceptions::PyValueError, prelude::*};
 use sojourn_aqm::{
@@ -8,7 +8,7 @@ use sojourn_aqm::{
 
 const KINDS: &str = "span, rate, bytes, size, limit";
 
-/// Read `word` as a span (ns), rate (bit/s), bytes, or as a size or limit (number and its unit).
+/// Parse `word` as a span (ns), rate (bit/s), bytes, or as a size or limit (number and unit).
 #[pyfunction]
 pub(crate) fn parse_unit<'py>(py: Python<'py>, kind: &str, word: &str) -> PyResult<Bound<'py, PyAny>> {
     let wrong = PyValueError::new_err::<String>;
@@ -24,11 +24,11 @@ pub(crate) fn parse_unit<'py>(py: Python<'py>, kind: &str, word: &str) -> PyResu
             Limit::Packets(n) => (n, "p").into_pyobject(py)?.into_any(),
             Limit::Bytes(b) => (b, "B").into_pyobject(py)?.into_any(),
         },
-        _ => return Err(PyValueError::new_err(format!("{kind:?} is no kind of unit; allowed: {KINDS}"))),
+        _ => return Err(PyValueError::new_err(format!("{kind:?} is not a kind of unit; allowed: {KINDS}"))),
     })
 }
 
-/// One spelling for each quantity: `10mbit` becomes `10Mbit/s`.
+/// The canonical spelling of a quantity: `10mbit` becomes `10Mbit/s`.
 #[pyfunction]
 pub(crate) fn canonical_unit(kind: &str, word: &str) -> PyResult<String> {
     let wrong = PyValueError::new_err::<String>;
@@ -41,11 +41,11 @@ pub(crate) fn canonical_unit(kind: &str, word: &str) -> PyResult<String> {
             Limit::Packets(n) => Size::Packets(f64::from(n)).to_string(),
             Limit::Bytes(b) => Size::Bytes(b as f64).to_string(),
         },
-        _ => return Err(PyValueError::new_err(format!("{kind:?} is no kind of unit; allowed: {KINDS}"))),
+        _ => return Err(PyValueError::new_err(format!("{kind:?} is not a kind of unit; allowed: {KINDS}"))),
     })
 }
 
-/// The candidate that `word` probably meant.
+/// The candidate nearest to `word`, if one is near.
 #[pyfunction]
 pub(crate) fn nearest(word: &str, candidates: Vec<String>) -> Option<String> {
     units::nearest(word, candidates.iter().map(String::as_str))

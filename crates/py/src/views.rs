@@ -1,7 +1,7 @@
-//! What an algorithm written in Python sees and answers: `Packet`, `Queue`, `Rng`, `Link`, `Verdict`.
+//! The arguments and answers of handlers in Python: `Packet`, `Queue`, `Rng`, `Link`, `Verdict`.
 //!
-//! Each call gets fresh views, from a list of freed ones, so Python may keep them. A look into the queue and a random number reach the simulator only while a handler runs, through two
-//! scoped variables of the thread.
+//! Each call gets new views from a free list, so a handler may keep them. The contents of the queue and
+//! random numbers are available only while a handler runs, through two scoped thread-local variables.
 
 use pyo3::{
     exceptions::{PyRuntimeError, PyValueError},
@@ -14,7 +14,7 @@ use sojourn_aqm::{
 scoped_tls_hkt::scoped_thread_local!(pub(crate) static CONTENTS: for<'a> &'a (dyn Contents + 'a));
 scoped_tls_hkt::scoped_thread_local!(pub(crate) static mut RANDOM: for<'a> &'a mut (dyn Random + 'a));
 
-/// One packet, as an algorithm may know it.
+/// A packet, as an algorithm sees it.
 #[pyclass(frozen, freelist = 16, module = "sojourn._core")]
 pub(crate) struct Packet(pub(crate) PacketView);
 
@@ -25,7 +25,7 @@ impl Packet {
     fn bytes(&self) -> u32 {
         self.0.bytes
     }
-    /// ECN field as it stands: NOT_ECT, ECT1, ECT0 or CE; true if the packet can carry a mark.
+    /// Its ECN field: NOT_ECT, ECT1, ECT0 or CE; true if the packet is ECN-capable.
     #[getter]
     fn ecn(&self) -> u8 {
         codepoint(self.0.ecn)
@@ -40,7 +40,7 @@ impl Packet {
     fn class_(&self) -> u8 {
         self.0.class.0
     }
-    /// When it entered this queue, in ns (for an arrival: now).
+    /// When it arrived at this queue, in ns (for an arrival: now).
     #[getter]
     fn arrived(&self) -> u64 {
         self.0.arrived.0
@@ -55,7 +55,7 @@ impl Packet {
     }
 }
 
-/// The bits of RFC 3168.
+/// The ECN field of RFC 3168, section 5.
 fn codepoint(ecn: Ecn) -> u8 {
     match ecn {
         Ecn::NotEct => 0,
@@ -65,7 +65,7 @@ fn codepoint(ecn: Ecn) -> u8 {
     }
 }
 
-/// The queue, as an algorithm sees it: waiting packets only.
+/// The queue, as an algorithm sees it, without the packet in transmission.
 #[pyclass(frozen, freelist = 16, module = "sojourn._core")]
 pub(crate) struct Queue {
     packets: u32,
@@ -82,42 +82,42 @@ impl Queue {
 
 #[pymethods]
 impl Queue {
-    /// Waiting packets.
+    /// Packets in the queue.
     #[getter]
     fn packets(&self) -> u32 {
         self.packets
     }
-    /// Waiting bytes.
+    /// Bytes in the queue.
     #[getter]
     fn bytes(&self) -> u64 {
         self.bytes
     }
-    /// The buffer limit, if it counts packets.
+    /// The buffer limit, if it is in packets.
     #[getter]
     fn limit_packets(&self) -> Option<u32> {
         limits(self.limit).0
     }
-    /// The buffer limit, if it counts bytes.
+    /// The buffer limit, if it is in bytes.
     #[getter]
     fn limit_bytes(&self) -> Option<u64> {
         limits(self.limit).1
     }
-    /// Configured rate of the link in bit/s.
+    /// Rate of the link in bit/s.
     #[getter]
     fn link_rate(&self) -> u64 {
         self.link_rate
     }
-    /// The waiting packet at `position`, head = 0; None beyond the tail.
+    /// The packet at `position`, head = 0; None beyond the tail.
     fn at(&self, position: u32) -> PyResult<Option<Packet>> {
-        look(|contents| contents.at(position).map(Packet))
+        inspect(|contents| contents.at(position).map(Packet))
     }
-    /// Waiting packets of one flow.
+    /// Packets of one flow in the queue.
     fn of_flow(&self, flow: u32) -> PyResult<u32> {
-        look(|contents| contents.of_flow(FlowId(flow)))
+        inspect(|contents| contents.of_flow(FlowId(flow)))
     }
-    /// Waiting packets of one class.
+    /// Packets of one class in the queue.
     fn of_class(&self, class_: u8) -> PyResult<u32> {
-        look(|contents| contents.of_class(Class(class_)))
+        inspect(|contents| contents.of_class(Class(class_)))
     }
     fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
         slf
@@ -131,20 +131,20 @@ fn limits(limit: Limit) -> (Option<u32>, Option<u64>) {
     }
 }
 
-fn look<T>(at: impl FnOnce(&dyn Contents) -> T) -> PyResult<T> {
+fn inspect<T>(query: impl FnOnce(&dyn Contents) -> T) -> PyResult<T> {
     if !CONTENTS.is_set() {
-        return Err(PyRuntimeError::new_err("the queue can be looked into only while a handler runs"));
+        return Err(PyRuntimeError::new_err("the queue can be inspected only while a handler runs"));
     }
-    Ok(CONTENTS.with(|contents| at(contents)))
+    Ok(CONTENTS.with(|contents| query(contents)))
 }
 
-/// The random numbers of the queue.
+/// The random number generator of the queue.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Rng;
 
 #[pymethods]
 impl Rng {
-    /// The next number, 0 <= u < 1.
+    /// Draw a number u, 0 <= u < 1.
     fn uniform(&self) -> PyResult<f64> {
         if !RANDOM.is_set() {
             return Err(PyRuntimeError::new_err("a random number can be drawn only while its handler runs"));
@@ -156,23 +156,23 @@ impl Rng {
     }
 }
 
-/// The link that an algorithm was made for.
+/// The link of an algorithm.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Link(pub(crate) Context);
 
 #[pymethods]
 impl Link {
-    /// Configured rate in bit/s.
+    /// Its rate in bit/s.
     #[getter]
     fn rate(&self) -> u64 {
         self.0.link_rate
     }
-    /// The buffer limit, if it counts packets.
+    /// The buffer limit, if it is in packets.
     #[getter]
     fn limit_packets(&self) -> Option<u32> {
         limits(self.0.limit).0
     }
-    /// The buffer limit, if it counts bytes.
+    /// The buffer limit, if it is in bytes.
     #[getter]
     fn limit_bytes(&self) -> Option<u64> {
         limits(self.0.limit).1
@@ -182,18 +182,18 @@ impl Link {
     fn mean_packet(&self) -> u32 {
         self.0.mean_packet
     }
-    /// Time of one mean packet on the link, in ns.
+    /// Transmission time of a packet of the mean size, in ns.
     #[getter]
     fn packet_time(&self) -> u64 {
         self.0.packet_time().0
     }
-    // One link for all copies of an algorithm.
+    // Copies of an algorithm share the link.
     fn __deepcopy__<'py>(slf: Bound<'py, Self>, _memo: &Bound<'py, PyAny>) -> Bound<'py, Self> {
         slf
     }
 }
 
-/// The answer of an algorithm about one packet; called with a cause, the same answer for that cause.
+/// The decision of an algorithm about a packet; called with a cause, the same decision with that cause.
 #[pyclass(frozen, eq, module = "sojourn._core")]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Verdict(pub(crate) sojourn_aqm::Verdict);
@@ -204,7 +204,7 @@ pub(crate) const DROP: Verdict = Verdict(sojourn_aqm::Verdict::Drop(Cause::Early
 
 #[pymethods]
 impl Verdict {
-    /// The same answer because of `cause`: early, forced, flow-limit or profile.
+    /// Return the same decision with `cause`: early, forced, flow-limit or profile.
     fn __call__(&self, cause: &str) -> PyResult<Verdict> {
         use sojourn_aqm::Verdict::{Drop, DropBoth, Mark, Pass};
         let cause = cause_of(cause)?;
@@ -229,21 +229,21 @@ impl Verdict {
     }
 }
 
-/// Discard the arrival and the waiting packet at position `victim` (head = 0) too.
+/// Drop the arriving packet and the queued packet at position `victim` (head = 0).
 #[pyfunction]
 #[pyo3(signature = (victim, cause = "early"))]
 pub(crate) fn drop_both(victim: u32, cause: &str) -> PyResult<Verdict> {
     Ok(Verdict(sojourn_aqm::Verdict::DropBoth { victim, cause: cause_of(cause)? }))
 }
 
-/// A cause that an algorithm may give: overflow is the queue's.
+/// Parse a cause of an algorithm; overflow is reserved for the queue.
 fn cause_of(word: &str) -> PyResult<Cause> {
     let allowed = || Cause::ALL.iter().copied().filter(|cause| *cause != Cause::Overflow);
     allowed().find(|cause| cause.name() == word).ok_or_else(|| {
         let names: Vec<&str> = allowed().map(Cause::name).collect();
         let near = units::nearest(word, names.iter().copied())
             .map_or(String::new(), |name| format!(" (did you mean {name}?)"));
-        let why = if word == Cause::Overflow.name() { "is the queue's own cause" } else { "is no cause" };
+        let why = if word == Cause::Overflow.name() { "is the queue's own cause" } else { "is not a cause" };
         PyValueError::new_err(format!("{word:?} {why}{near}; allowed: {}", names.join(", ")))
     })
 }

@@ -1,5 +1,5 @@
-//! Run a plan (JSON) without Python and print its counters, of the measured queue and of all (`offered`, `dropped`):
-//! what benchmarks count instructions of.
+//! Run a plan (JSON) without Python and print its counters, those of the measured queue and the sums over all
+//! queues (`offered`, `dropped`). Benchmarks count the instructions of this program.
 //!
 //! ```text
 //! cargo run --release -p sojourn-sim --example plan -- plan.json 1
@@ -30,7 +30,7 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
     let plan: Plan = serde_json::from_str(&fs::read_to_string(path)?)?;
     let record = Simulation::new(&plan, seed.parse()?)?.run(&Control::default())?;
     let queue = &record.queues[0];
-    let seconds = (record.window.1 - record.window.0) as f64 * 1e-9;
+    let seconds = (record.window.end - record.window.start).as_secs_f64();
     let drops: u64 = queue.drops.iter().sum();
     let offered: u64 = record.queues.iter().map(|queue| queue.arrivals).sum();
     let dropped: u64 = record.queues.iter().flat_map(|queue| &queue.drops).sum();
@@ -51,7 +51,7 @@ fn run(path: &str, seed: &str) -> Result<String, Box<dyn std::error::Error>> {
     ))
 }
 
-/// The largest resident memory of this process so far, where the system tells it, less what is the program's file.
+/// The peak resident memory of this process without file mappings, on systems that report it.
 fn peak_bytes() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let kibibytes = |name: &str| {

@@ -3,8 +3,11 @@
 use crate::path::NO_INDEX;
 use sojourn_aqm::{Class, Ecn, FlowId, PacketView, Time};
 
-/// Up to three SACK blocks `first..end`; an empty block ends the list.
-pub(crate) type Sack = [(u32, u32); 3];
+/// A block of packets: the first one, and one beyond the last.
+pub(crate) type Block = (u32, u32);
+
+/// Up to three SACK blocks; an empty block ends the list.
+pub(crate) type Sack = [Block; 3];
 
 /// The number of blocks; the first one must not be empty.
 #[inline(always)]

@@ -1,8 +1,7 @@
-//! QueueSet and their links without a network around them: for a world that has senders and a clock of its
-//! own.
+//! Queues and their links without a network, for a caller that has senders and a clock of its own.
 //!
-//! The caller says what arrives and when; a link that is busy says when it must be served again. Time is
-//! virtual here as everywhere: whoever comes late serves what was due in the order in which it was due.
+//! The caller enqueues packets and serves a link at the end of each transmission. Time is virtual: a caller
+//! that is late handles events in the order of their times.
 
 use crate::{
     error::{PlanError, RunError},
@@ -10,38 +9,38 @@ use crate::{
     packet::{Carries, Packet},
     plan,
     queue::{Port, QueueContext, QueueOps},
-    record::{Record, Recorder},
+    record::{Record, Recorder, Window},
 };
 pub use crate::{queue::Outcome, record::Totals};
-use sojourn_aqm::{Algorithm, Class, Conventions, Ecn};
+use sojourn_aqm::{Algorithm, Class, Conventions, Ecn, Span, Time};
 
-/// A packet as a queue knows it.
+/// A packet at a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketDesc {
-    /// The caller's name for it.
+    /// An identifier that the caller chooses.
     pub token: u32,
-    /// Its flow: dense small numbers.
+    /// Its flow, numbered from 0.
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u32,
-    /// ECN field; marked ones come out as [`Ecn::Ce`].
+    /// ECN field; a mark sets it to [`Ecn::Ce`].
     pub ecn: Ecn,
     /// Traffic class.
     pub class: Class,
 }
 
-/// A transmission that begins.
+/// The start of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmission {
-    /// What is sent, marks included.
+    /// The packet, with its mark if it was marked.
     pub packet: PacketDesc,
-    /// When the transmitter is done and the link must be served again.
-    pub end: u64,
-    /// When it reaches the other end.
-    pub arrival: u64,
+    /// When the transmission ends and the link must be served again.
+    pub end: Time,
+    /// When the packet reaches the other end.
+    pub arrival: Time,
 }
 
-/// Links, and the queues in front of them.
+/// Links and the queues in front of them.
 pub struct QueueSet {
     links: Vec<(Link, TxTime)>,
     kinds: Vec<LinkKind>,
@@ -49,42 +48,46 @@ pub struct QueueSet {
     recorder: Recorder,
 }
 
-/// A link that never loses a packet: its queue has no end.
-pub struct UnboundedLink(Link, TxTime, [LinkKind; 1]);
+/// A link with an unbounded queue, which never drops a packet.
+pub struct UnboundedLink {
+    link: Link,
+    tx_time: TxTime,
+    kinds: [LinkKind; 1],
+}
 
 impl UnboundedLink {
     /// A link of `rate` bit/s.
     pub fn new(rate: u64) -> UnboundedLink {
         let kinds = [LinkKind::new(rate.max(1), 0)];
-        UnboundedLink(Link::default(), TxTime::new(0, &kinds), kinds)
+        UnboundedLink { link: Link::default(), tx_time: TxTime::new(0, &kinds), kinds }
     }
 
-    /// Hand over `bytes` at `now`, which is no earlier than before; when they have been sent.
-    pub fn transmit(&mut self, now: u64, bytes: u32) -> u64 {
-        self.0.transmit(&mut self.1, &mut self.2, now, bytes)
+    /// Transmit a packet of `bytes` at `now`, which must not decrease; returns the end of the transmission.
+    pub fn transmit(&mut self, now: Time, bytes: u32) -> Time {
+        Time(self.link.transmit(&mut self.tx_time, &mut self.kinds, now.0, bytes))
     }
 }
 
-/// What all queues share.
+/// Options that all queues share.
 #[derive(Clone, Debug)]
 pub struct Options<'a> {
-    /// Size on the wire that algorithms count in.
+    /// The mean packet size on the wire that algorithms assume.
     pub mean_packet: u32,
-    /// Samples this often; 0: none.
-    pub interval: u64,
-    /// Whose defaults algorithms have.
+    /// Time between samples; 0: no samples.
+    pub interval: Span,
+    /// The preset that defaults of algorithms come from.
     pub conventions: Conventions,
-    /// Algorithms beside the registry's.
+    /// Algorithms in addition to those of the registry.
     pub algorithms: &'a [&'static Algorithm],
-    /// Of their random numbers.
+    /// The seed of their random numbers.
     pub seed: u64,
 }
 
 impl QueueSet {
-    /// One queue for each of `links`, which are called `FROM-TO`.
+    /// One queue for each of `links`, named `FROM-TO`.
     ///
     /// # Errors
-    /// A link without rate or queue, a bad spec or limit.
+    /// A link without a rate or queue, an invalid spec or limit.
     pub fn new(links: &[plan::Link], options: &Options) -> Result<QueueSet, PlanError> {
         let setting = QueueContext {
             mean_packet: options.mean_packet,
@@ -95,7 +98,7 @@ impl QueueSet {
             links: Vec::new(),
             kinds: Vec::new(),
             ports: Vec::new(),
-            recorder: Recorder::new(options.interval, None, links.len()),
+            recorder: Recorder::new(options.interval.0, None, links.len()),
         };
         for (i, one) in links.iter().enumerate() {
             let name = format!("{}-{}", one.from, one.to);
@@ -122,52 +125,52 @@ impl QueueSet {
         Ok(queues)
     }
 
-    /// A packet reaches the queue of `link`. If that is idle then, it must be served at once.
+    /// Enqueue a packet at `link`. If the link is idle, it must then be served.
     pub fn enqueue(
         &mut self,
         link: usize,
-        now: u64,
+        now: Time,
         packet: PacketDesc,
         on_outcome: &mut impl FnMut(u32, Outcome),
     ) {
-        self.note_rate(link, now);
+        self.update_rate(link, now);
         let mut packet = Packet {
             flow: packet.flow,
             step: 0,
             host: 0,
             number: packet.token,
-            stamp: now,
+            stamp: now.0,
             carries: Carries::Datagram,
             flag: false,
             bytes: packet.bytes,
             ecn: packet.ecn,
             class: packet.class,
         };
-        self.ports[link].enqueue(now, &mut packet);
-        self.tell(link, on_outcome);
+        self.ports[link].enqueue(now.0, &mut packet);
+        self.report(link, on_outcome);
     }
 
-    /// Begin the next transmission of `link`: at an arrival at an idle one, and at the end of each. `None`:
-    /// it is idle from now on.
+    /// Start the next transmission of `link`, after an arrival at the idle link or at the end of a
+    /// transmission. `None`: the link becomes idle.
     pub fn serve(
         &mut self,
         link: usize,
-        now: u64,
+        now: Time,
         on_outcome: &mut impl FnMut(u32, Outcome),
     ) -> Option<Transmission> {
-        self.note_rate(link, now);
+        self.update_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let slot = self.ports[link].dequeue(now);
-        self.tell(link, on_outcome);
+        let slot = self.ports[link].dequeue(now.0);
+        self.report(link, on_outcome);
         let Some(slot) = slot else {
             if was_busy {
-                self.ports[link].on_idle(now);
+                self.ports[link].on_idle(now.0);
             }
             return None;
         };
         let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
-        let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
+        let end = link.transmit(tx_time, &mut self.kinds, now.0, packet.bytes);
         let packet = PacketDesc {
             token: packet.number,
             flow: packet.flow,
@@ -175,70 +178,70 @@ impl QueueSet {
             ecn: packet.ecn,
             class: packet.class,
         };
-        Some(Transmission { packet, end, arrival: tx_time.arrival(end) })
+        Some(Transmission { packet, end: Time(end), arrival: Time(tx_time.arrival(end)) })
     }
 
-    /// Say what the queue of `link` has done to packets.
-    fn tell(&mut self, link: usize, on_outcome: &mut impl FnMut(u32, Outcome)) {
+    /// Report the marks and drops of the queue of `link`.
+    fn report(&mut self, link: usize, on_outcome: &mut impl FnMut(u32, Outcome)) {
         for (packet, outcome) in self.ports[link].stats.outcomes.drain(..) {
             on_outcome(packet.number, outcome);
         }
     }
 
-    /// Whether `link` transmits something.
+    /// Whether `link` is transmitting.
     pub fn is_busy(&self, link: usize) -> bool {
         self.ports[link].stats.busy
     }
 
-    /// What happened at the queue of `link` since the start.
+    /// The counters of the queue of `link` since the start.
     pub fn totals(&self, link: usize) -> Totals {
         let port = &self.ports[link];
-        Totals { waiting: port.backlog().0, ..port.stats.counters.totals() }
+        Totals { queued: port.backlog().0, ..port.stats.counters.totals() }
     }
 
-    /// When the algorithm of `link` wants [`QueueSet::on_timer`].
-    pub fn next_timer(&self, link: usize) -> Option<u64> {
-        self.ports[link].next_timer().map(|time| time.0)
+    /// When [`QueueSet::on_timer`] must be called for `link`.
+    pub fn next_timer(&self, link: usize) -> Option<Time> {
+        self.ports[link].next_timer()
     }
 
-    /// That time has come.
-    pub fn on_timer(&mut self, link: usize, now: u64) {
-        self.note_rate(link, now);
-        self.ports[link].on_timer(now);
+    /// Run the timer of the algorithm of `link`.
+    pub fn on_timer(&mut self, link: usize, now: Time) {
+        self.update_rate(link, now);
+        self.ports[link].on_timer(now.0);
     }
 
-    /// Statistics start.
-    pub fn open_window(&mut self, now: u64) {
+    /// Start the measurement window.
+    pub fn open_window(&mut self, now: Time) {
         self.pass(now);
         self.recorder.open_window(&mut self.ports);
     }
 
     /// Take a sample.
-    pub fn sample(&mut self, now: u64) {
-        self.recorder.sample(now, &mut self.ports);
+    pub fn sample(&mut self, now: Time) {
+        self.recorder.sample(now.0, &mut self.ports);
     }
 
-    /// The columns of the queues over `window`, the `measured` one first.
+    /// The columns of the queues over `window`, with the `measured` one first.
     ///
     /// # Errors
-    /// Packets that appeared or vanished.
-    pub fn record(mut self, window: (u64, u64), measured: usize) -> Result<Record, RunError> {
-        self.pass(window.1);
+    /// Inconsistent packet counts.
+    pub fn record(mut self, window: Window, measured: usize) -> Result<Record, RunError> {
+        self.pass(window.end);
         for port in &mut self.ports {
             crate::record::port_conserves(port)?;
         }
         Ok(self.recorder.columns(window, measured, &self.ports, &mut self.kinds))
     }
 
-    fn pass(&mut self, now: u64) {
+    fn pass(&mut self, now: Time) {
         for port in &mut self.ports {
-            port.pass(now);
+            port.pass(now.0);
         }
     }
 
-    /// Tell a queue what its link carries now, if that changes with time.
-    fn note_rate(&mut self, link: usize, now: u64) {
-        if let Some(rate) = self.kinds[link].rate_at(now) {
+    /// Update the link rate that a queue assumes, if it varies.
+    fn update_rate(&mut self, link: usize, now: Time) {
+        if let Some(rate) = self.kinds[link].rate_at(now.0) {
             self.ports[link].set_link_rate(rate);
         }
     }

@@ -1,7 +1,7 @@
-//! Classes and schedulers in a small world, counted by hand.
+//! Classes and schedulers in small plans, with expected counts derived by hand.
 //!
-//! Mutants seen to fail: class 0 counts everybody; datagrams not marked; the AF class lost at the marker; what a
-//! scheduler marks departs unmarked.
+//! Mutants that are detected: class 0 counts all packets; datagrams are not marked; the marker loses the AF
+//! class; a packet that a scheduler marks departs unmarked.
 
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
@@ -9,7 +9,7 @@ use sojourn_sim::{
     plan::{Draw, Trace, TrafficKind},
 };
 
-/// Packets of 1000 bytes, one every 0.8 ms, into a link that needs 1 ms for each.
+/// Packets of 1000 bytes, one every 0.8 ms, on a link that needs 1 ms for each.
 fn two_streams(aqm: &str, marker: Option<&str>) -> Plan {
     let cbr = TrafficKind::UdpCbr { rate: 5 * MBIT, size: 1000, jitter: 0.0 };
     let mut groups = vec![traffic("a", 1, cbr.clone()), traffic("b", 1, cbr)];
@@ -36,7 +36,7 @@ fn strict_priority_is_strict() {
     let record = run(&two_streams("prio evict lowest", None), 1);
     let (arrivals, drops, delay) = class(&record, 0);
     assert_eq!((arrivals, drops), (622, 0), "994.12 ms, one every 1.6 ms");
-    assert!(delay <= 1.0, "it waits for one packet at most, {delay} ms");
+    assert!(delay <= 1.0, "it waits for at most one packet, {delay} ms");
     let (arrivals, drops, delay) = class(&record, 1);
     assert!(arrivals == 622 && (226..=240).contains(&drops), "{arrivals} {drops}");
     assert!((20.0..27.0).contains(&delay), "ten packets at 3/8 of the link, {delay} ms");
@@ -52,13 +52,14 @@ fn strict_priority_is_strict() {
 fn round_robin_is_fair_to_classes() {
     let record = run(&two_streams("drr w_0 3", None), 1);
     let (_, drops, _) = class(&record, 0);
-    assert_eq!(drops, 0, "3/4 of the link are more than it wants");
+    assert_eq!(drops, 0, "3/4 of the link are more than its demand");
     let record = run(&two_streams("drr", None), 1);
     let served = |class: usize| record.queues[0].classes.departures[class];
     assert!(served(0).abs_diff(served(1)) <= 1);
 }
 
-/// A bucket of 2 Mbit/s and three packets: of one packet every 1.6 ms, 4 bytes of 10 are in profile.
+/// A token bucket of 2 Mbit/s and three packets: with one packet every 1.6 ms, 40 % of the bytes are in
+/// profile.
 #[test]
 fn a_marker_at_the_edge_gives_classes() {
     let mut plan = two_streams("droptail", Some("token_bucket cir 2Mbit/s cbs 3kB"));
@@ -66,13 +67,13 @@ fn a_marker_at_the_edge_gives_classes() {
     let record = run(&plan, 1);
     assert_eq!(class(&record, 0).0 + class(&record, 1).0, 622);
     assert!(class(&record, 0).0.abs_diff(622 * 4 / 10 + 3) <= 1, "{:?}", class(&record, 0));
-    // The class of AF2 stays; a source that comes yellow cannot become green again.
+    // The class stays AF2; a packet that arrives yellow cannot become green.
     plan.traffic[0].class = 4;
     plan.traffic[0].marker = Some("srtcm cir 2Mbit/s cbs 3kB ebs 3kB colour_aware".to_owned());
     assert_eq!(run(&plan, 1).queues[0].classes.number, [4, 5]);
 }
 
-/// Each flow has its own bucket, TCP's too, and its acknowledgements have none.
+/// Each flow has a bucket of its own, also of TCP; acknowledgements are not marked.
 #[test]
 fn every_flow_has_its_own_profile() {
     let mut group = traffic("ftp", 4, TrafficKind::Tcp(tcp(960, options("default", &[]))));
@@ -101,7 +102,7 @@ fn a_marker_that_cannot_be_is_refused() {
     }
 }
 
-/// What a scheduler marks arrives marked: senders slow down though nothing is ever lost.
+/// Marks of a scheduler reach the receiver: senders slow down although no packet is lost.
 #[test]
 fn marks_of_a_scheduler_reach_the_senders() {
     let tcp = tcp(960, options("default", &[("ecn", "on")]));

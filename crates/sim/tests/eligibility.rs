@@ -1,7 +1,4 @@
 //! Which runs take the fast path, and why the others do not.
-//!
-//! (Mutants seen to fail: a reason is not asked for; of several flows, the first reason is kept instead of
-//! the last.)
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{

@@ -1,12 +1,12 @@
-//! Plans as JSON with anything in them: read or refused, by a key and a reason, never a panic; and the same plan
-//! again gives the same answer. What is accepted and short is run.
+//! Random changes of plans as JSON: a plan is accepted, or refused with a key and a reason, and never causes
+//! a panic. The same plan gives the same result again. Accepted plans are run if they are short.
 
 use crate::support::{cases, options};
 use proptest::{collection::vec, prelude::*, sample::Index};
 use serde_json::{Value, json};
 use sojourn_sim::{Control, Plan, Simulation};
 
-/// A valid plan with something of everything, short enough to be run.
+/// A valid plan with all kinds of traffic, short enough to be run.
 fn plans() -> [Value; 2] {
     let tcp = json!({"payload": 960, "header": 40, "ack": 40, "options": options("default", &[])});
     let access = json!({"rate": 10_000_000, "delays": [1_000_000, 5_000_000], "nodes": 2});
@@ -45,7 +45,7 @@ fn plans() -> [Value; 2] {
     [plan(json!({"dumbbell": dumbbell}), json!(traffic)), plan(json!({"graph": graph}), json!([ends]))]
 }
 
-/// Every place in `value`, as a JSON pointer.
+/// All JSON pointers into `value`.
 fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     found.push(here.to_owned());
     match value {
@@ -59,7 +59,7 @@ fn places(value: &Value, here: &str, found: &mut Vec<String>) {
     }
 }
 
-/// What may come instead of a value.
+/// Replacements of a value.
 fn anything() -> impl Strategy<Value = Value> {
     prop_oneof![
         prop::sample::select(vec![
@@ -95,7 +95,7 @@ fn anything() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Put `value` at a place, take what is there away, or copy something from elsewhere to it.
+/// Replace, remove, or copy a value.
 fn change(plan: &mut Value, slip: u8, at: Index, from: Index, value: Value) {
     let mut found = Vec::new();
     places(plan, "", &mut found);
@@ -110,10 +110,10 @@ fn change(plan: &mut Value, slip: u8, at: Index, from: Index, value: Value) {
             }
         }
         1 => {
-            let copy = plan.pointer(source).expect("it was found").clone();
-            *plan.pointer_mut(place).expect("it was found") = copy;
+            let copy = plan.pointer(source).expect("a pointer into the plan").clone();
+            *plan.pointer_mut(place).expect("a pointer into the plan") = copy;
         }
-        _ => *plan.pointer_mut(place).expect("it was found") = value,
+        _ => *plan.pointer_mut(place).expect("a pointer into the plan") = value,
     }
 }
 

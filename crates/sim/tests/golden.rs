@@ -1,7 +1,7 @@
-//! Four small runs, held to the last digit: a change of behaviour shows as a difference that can be read.
+//! Four small runs, compared exactly: a change of behaviour appears as a readable difference.
 //!
-//! If a change is meant: `BLESS=1 cargo test -p sojourn-sim golden`, then look at the diff of `tests/golden/` and
-//! say in the commit why results move. The last line is a hash of every column's values.
+//! After an intended change: `BLESS=1 cargo test -p sojourn-sim golden`; then review the diff of
+//! `tests/golden/` and give the reason in the commit. The last line is a hash of the values of all columns.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_aqm::Conventions;
@@ -11,7 +11,7 @@ use sojourn_sim::{
 };
 use std::{env, fmt::Write, fs, path::Path};
 
-/// Twelve NewReno flows and a little noise meet RED.
+/// Twelve NewReno flows and some datagrams through RED.
 fn red() -> Plan {
     let tcp = tcp(960, options("default", &[]));
     let mut groups = vec![
@@ -24,7 +24,7 @@ fn red() -> Plan {
     Plan { warmup: 2 * SECOND, ..plan(dumbbell, groups, 10 * SECOND) }
 }
 
-/// SACK with ECN and delayed acknowledgements meets PI, files of 20 kB on average come and go.
+/// SACK with ECN and delayed acknowledgements through PI, with files of 20 kB on average.
 fn marks() -> Plan {
     let tcp =
         || tcp(1460, options("default", &[("variant", "sack"), ("ecn", "on"), ("delayed_ack", "100ms")]));
@@ -35,7 +35,7 @@ fn marks() -> Plan {
     plan(Dumbbell { rate: 5 * MBIT, ..dumbbell(queue) }, groups, 10 * SECOND)
 }
 
-/// Three congested links in a row, both ways.
+/// Three congested links in a row, in both directions.
 fn parking_lot() -> Plan {
     let link = |from: &str, to: &str, rate, queue| Link {
         from: from.to_owned(),
@@ -76,7 +76,7 @@ fn parking_lot() -> Plan {
     }
 }
 
-/// ns-2's Reno through a small buffer that drops anybody, hosts shared, transfers that last a while.
+/// ns-2's Reno through a small buffer with random drops, shared hosts, and transfers of limited duration.
 fn small_buffer() -> Plan {
     let tcp = || tcp(460, options("ns2-2001", &[("variant", "reno"), ("receiver_window", "20")]));
     let lifetime = Some(Draw::Uniform(0.5 * SECOND as f64, 2.0 * SECOND as f64));
@@ -96,9 +96,9 @@ fn small_buffer() -> Plan {
     Plan { conventions: Conventions::Ns2, ..plan(dumbbell, groups, 12 * SECOND) }
 }
 
-/// What a person wants to see of a record.
+/// A readable summary of a record.
 fn table(plan: &Plan, record: &Record) -> String {
-    let span = (record.window.1 - record.window.0) as f64;
+    let span = (record.window.end - record.window.start).0 as f64;
     let mut out = String::from(
         "queue        arrivals departures  overflow     early    forced    marks  mean queue  mean delay ms\n",
     );

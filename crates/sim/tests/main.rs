@@ -1,6 +1,6 @@
-//! Tests of the simulator from outside: one binary, one module a file.
+//! Tests of the simulator: one binary, one module per file.
 //!
-//! Where deliberate mistakes were tried, the head of the file lists those that its tests found.
+//! The head of a file lists the mutants that its tests detect, if any were tried.
 
 mod classes;
 mod eligibility;

@@ -1,6 +1,6 @@
-//! One flow through ns-2's dumbbell: nothing in it is random, so every drop and every window must agree.
+//! One flow through ns-2's dumbbell: it is deterministic, so every drop and every window must agree.
 //!
-//! What ns-2 did is under `validation/ns2/traces`; the README there says where it comes from.
+//! The traces of ns-2 are in `validation/ns2/traces`, with their origin in the README.
 
 use crate::support::{SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_aqm::Conventions;
@@ -10,7 +10,7 @@ use sojourn_sim::{
 };
 use std::{fs, path::Path};
 
-/// Case, buffer (of which one packet is in service), algorithm, options of TCP.
+/// Case, buffer (including the packet in transmission), algorithm, options of TCP.
 type Case = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const VARIANTS: [Case; 5] = [
@@ -80,7 +80,7 @@ fn plan_of(&(_, limit, aqm, set): &Case) -> Plan {
     plan
 }
 
-/// Time to the microsecond, sequence, number of the arrival (ns-2 counts from 1), packets waiting.
+/// Time to the microsecond, sequence number, number of the arrival (ns-2 counts from 1), queue length.
 fn drops_agree(name: &str, record: &Record) {
     let drops = &record.drops;
     let theirs = rows(&format!("{name}.drops.csv"));
@@ -95,13 +95,13 @@ fn drops_agree(name: &str, record: &Record) {
     assert_eq!(drops.time_ns.len(), theirs.len(), "{name}");
 }
 
-/// Time, window and threshold to the digits that ns-2 prints.
+/// Time, window and threshold, to the digits that ns-2 prints.
 fn windows_agree(name: &str, record: &Record) {
     let windows = &record.cwnd;
     let theirs = rows(&format!("{name}.cwnd.csv"));
     for row in &theirs {
         let i = row[0] as usize;
-        assert!(i < windows.time_ns.len(), "{name}: our window never came to {row:?}");
+        assert!(i < windows.time_ns.len(), "{name}: our window never reached {row:?}");
         let ours = [windows.time_ns[i] as f64 * 1e-9, windows.cwnd[i], windows.ssthresh[i]];
         let near = |k: usize, digit: f64| (ours[k] - row[k + 1]).abs() <= 0.5001 * digit;
         assert!(near(0, 1e-5) && near(1, 1e-3) && near(2, 1e-9), "{name}: we have {ours:?}, ns-2 {row:?}");
@@ -110,7 +110,7 @@ fn windows_agree(name: &str, record: &Record) {
     assert_eq!(windows.time_ns.len(), last + 1, "{name}: the trace ends with the last change");
 }
 
-/// The rows of a table of numbers, its heading left out.
+/// The rows of a table of numbers, without the heading.
 fn rows(name: &str) -> Vec<Vec<f64>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/ns2/traces").join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,4 +1,4 @@
-//! Small worlds that can be computed without a simulator, compared to the last nanosecond.
+//! Small plans whose results can be computed without a simulator, compared exactly.
 
 use crate::support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 const OVERFLOW: usize = 0;
 
-/// A constant-rate source, as the model knows it.
+/// A constant-rate source of the model.
 #[derive(Clone, Debug)]
 struct Source {
     start: u64,
@@ -18,13 +18,13 @@ struct Source {
     bytes: u32,
 }
 
-/// Nanoseconds to send `bytes`; every rate here divides them.
+/// Transmission time of `bytes` in ns, which is an integer for all rates here.
 fn sending(bytes: u32, rate: u64) -> u64 {
     assert_eq!(u64::from(bytes) * 8_000_000_000 % rate, 0);
     u64::from(bytes) * 8_000_000_000 / rate
 }
 
-/// What a queue and the flows through it count in [warm-up, end).
+/// The counters of a queue and its flows in [warm-up, end).
 #[derive(Debug, Default, PartialEq)]
 struct Counts {
     arrivals: u64,
@@ -49,7 +49,7 @@ struct Counts {
     sampled: Vec<u32>,
 }
 
-/// A tail- or head-drop queue, by hand.
+/// A model of a tail-drop or head-drop queue.
 struct Model {
     window: (u64, u64),
     rate: u64,
@@ -67,7 +67,7 @@ struct Model {
     sent: Vec<(u64, u32, usize)>,
     counts: Counts,
     interval: u64,
-    /// Two things happened in the same nanosecond: the model does not know in which order.
+    /// Whether two events happened at the same time, whose order the model does not define.
     tie: bool,
 }
 
@@ -86,7 +86,7 @@ impl Model {
         self.waiting.iter().map(|w| u64::from(w.1)).sum()
     }
 
-    /// The queue stands as it is until `at`.
+    /// The queue does not change until `at`.
     fn pass(&mut self, at: u64) {
         let (first, end) = (self.now.max(self.window.0), at.min(self.window.1));
         if first < end {
@@ -110,7 +110,7 @@ impl Model {
     }
 
     fn transmit(&mut self, at: u64) {
-        let (arrived, bytes, flow, _) = self.waiting.pop_front().expect("somebody waits");
+        let (arrived, bytes, flow, _) = self.waiting.pop_front().expect("a packet is queued");
         self.free = at + sending(bytes, self.rate);
         self.sent.push((self.free, bytes, flow));
         if self.in_window(at) {
@@ -175,7 +175,7 @@ impl Model {
     }
 }
 
-/// What must come of `sources` on `dumbbell`, unless two events meet.
+/// The expected counters for `sources` on `dumbbell`, unless two events happen at the same time.
 fn expect(
     dumbbell: &Dumbbell,
     limit: Limit,
@@ -201,7 +201,7 @@ fn expect(
     }
     emissions.sort_unstable();
     let meet = emissions.windows(2).any(|pair| pair[0].0 == pair[1].0);
-    // A host for each flow, or one for all.
+    // One host per flow, or one for all.
     let hosts = if dumbbell.access.nodes.is_some() { 1 } else { flows };
     let mut free = vec![0u64; hosts];
     let mut arrivals = Vec::new();
@@ -236,7 +236,7 @@ fn expect(
     }
     model.serve_until(window.1);
     let mut counts = model.counts;
-    // Runs of consecutive numbers among those dropped in the window.
+    // Runs of consecutive arrivals among the drops in the window.
     model.dropped.sort_unstable();
     for run in model.dropped.chunk_by(|a, b| a + 1 == *b) {
         *counts.runs.entry(exact(run.len() as u64)).or_default() += 1;
@@ -251,7 +251,7 @@ fn expect(
             counts.received_bytes[flow] += u64::from(bytes);
         }
     }
-    // A record holds sums as floats.
+    // Sums in a record are floats.
     let Counts { delay, delay_squared, packet_ns, packet_squared_ns, byte_ns, .. } = &mut counts;
     for sum in [delay, delay_squared, packet_ns, packet_squared_ns, byte_ns] {
         *sum = *sum as f64 as u128;
@@ -259,12 +259,12 @@ fn expect(
     (!model.tie).then_some(counts)
 }
 
-/// Lengths of runs are counted one by one below 128.
+/// The histogram of runs is exact below 128.
 fn exact(length: u64) -> u64 {
     length.min(128)
 }
 
-/// The same numbers out of a record.
+/// The same counters of a record.
 fn seen(record: &Record) -> Counts {
     let queue = &record.queues[0];
     assert_eq!(queue.drops[OVERFLOW + 1..], [0; 4]);
@@ -300,7 +300,7 @@ fn seen(record: &Record) -> Counts {
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 1_000_000, ..cases(300) })]
 
-    /// Constant-rate sources through a queue that drops at its tail or head.
+    /// Constant-rate sources through a tail-drop or head-drop queue.
     #[test]
     fn constant_rates_meet_a_queue_as_computed_by_hand(
         sources in vec((0u64..20 * MS, select(vec![300_000, MBIT, 2 * MBIT, 5 * MBIT]), select(vec![40, 573, 1000, 1500])), 1..6),
@@ -329,7 +329,7 @@ proptest! {
         };
         let window = (warmup, 300 * MS);
         let Some(mut expected) = expect(&dumbbell, limit, drops_head, &sources, window, interval) else {
-            return Err(TestCaseError::reject("two events meet"));
+            return Err(TestCaseError::reject("two events at the same time"));
         };
         let groups = sources.iter().enumerate().map(|(i, source)| {
             let mut group = traffic(&format!("s{i}"), 1, TrafficKind::UdpCbr { rate: source.rate, size: source.bytes, jitter: 0.0 });
@@ -346,8 +346,8 @@ proptest! {
         plan.warmup = warmup;
         plan.trace = Trace { interval: (interval > 0).then_some(interval), ..Trace::default() };
         let mut seen = seen(&run(&plan, 1));
-        // Runs are counted in the order of drops: that of arrivals, unless a head goes for a packet that is
-        // dropped, too.
+        // Runs are counted in the order of drops. It differs from that of arrivals if the head is dropped for
+        // a packet that is dropped, too.
         if drops_head && matches!(limit, Limit::Bytes(_)) {
             expected.runs.clear();
             seen.runs.clear();
@@ -356,7 +356,7 @@ proptest! {
     }
 }
 
-/// Many sources that each send single packets at exponential distances are nearly a Poisson process: the mean
+/// Many sources that send single packets at exponential intervals approximate a Poisson process; the mean
 /// queue of M/D/1 is rho^2 / (2 (1 - rho)).
 #[test]
 fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
@@ -364,7 +364,7 @@ fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
     let mut dumbbell = dumbbell(queue("10000p", "droptail"));
     dumbbell.access = access(100 * MBIT, &[0]);
     let (interval, cycle) = (80_000.0, sources as f64 * 800_000.0 / rho);
-    // Bursts of mean length 0.0125 packets are one packet each.
+    // Bursts with a mean length of 0.0125 packets have one packet each.
     let kind =
         TrafficKind::UdpOnoff { rate: 100 * MBIT, size: 1000, on: 1000, off: (cycle - interval) as u64 };
     let mut plan = plan(dumbbell, vec![traffic("udp", sources, kind)], 400 * SECOND);
@@ -376,12 +376,12 @@ fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
     let mean = queue.packet_ns / span;
     let theory = rho * rho / (2.0 * (1.0 - rho));
     assert!((mean / theory - 1.0).abs() < 0.08, "mean queue {mean}, in theory {theory}");
-    // Little's law needs no theory at all.
+    // Little's law holds for any arrival process.
     let delay = queue.delay_sum_ns / queue.departures as f64;
     assert!((mean / (delay * queue.arrivals as f64 / span) - 1.0).abs() < 1e-3);
 }
 
-/// One flow with `payload` and `set`, the window traced; no loss.
+/// One flow without loss, with its window traced.
 fn lossless(preset: &str, set: &[(&str, &str)], duration: u64) -> Record {
     let flow = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options(preset, set))));
     let mut plan = plan(dumbbell(queue("100000p", "droptail")), vec![flow], duration);
@@ -389,7 +389,8 @@ fn lossless(preset: &str, set: &[(&str, &str)], duration: u64) -> Record {
     run(&plan, 1)
 }
 
-/// The anchors: the SYN takes 50 ms and 2 (3.2 + 32 + 3.2) us, a packet 50 ms, 960 us and back 38.4 us.
+/// The SYN takes 50 ms and 2 (3.2 + 32 + 3.2) us; a packet takes 50 ms and 960 us, and its acknowledgement
+/// 38.4 us.
 #[test]
 fn the_first_acknowledgements_arrive_to_the_nanosecond() {
     let record = lossless("ns2", &[], SECOND);
@@ -397,7 +398,7 @@ fn the_first_acknowledgements_arrive_to_the_nanosecond() {
     assert_eq!(record.cwnd.cwnd[..4], [2.0, 3.0, 4.0, 5.0]);
 }
 
-/// Links in a row, each sending one packet after the other.
+/// A series of links, each with a FIFO queue.
 struct Way(Vec<(u64, u64, u64)>);
 
 impl Way {
@@ -413,7 +414,7 @@ impl Way {
     }
 }
 
-/// A window that opens to 60 and on: every acknowledgement's time and the window after it, by recursion.
+/// A window that grows beyond 60: the time of every acknowledgement and the window after it, by recursion.
 #[test]
 fn the_window_follows_the_acknowledgement_clock() {
     let links = [(100 * MBIT, 5 * MS), (10 * MBIT, 15 * MS), (100 * MBIT, 5 * MS)];
@@ -442,23 +443,24 @@ fn the_window_follows_the_acknowledgement_clock() {
     assert!(seen.eq(rows.iter().copied()));
 }
 
-/// A receiver that waits for a second packet, at most 100 ms.
+/// A receiver that delays acknowledgements for a second packet, by at most 100 ms.
 #[test]
 fn every_second_packet_is_acknowledged_or_after_the_delay() {
     let record = lossless("ns2", &[("initial_window", "1"), ("delayed_ack", "100ms")], SECOND);
     let trip = 50_998_400; // of a full packet and its acknowledgement
     let syn = 50_076_800; // at once
-    let first = syn + trip + 100 * MS; // nothing follows the first packet
+    let first = syn + trip + 100 * MS; // no packet follows the first one
     let second = first + trip + 800_000; // the window of 2: the second one is 0.8 ms behind
-    // The window of 3: the first two are acknowledged together; the third waits for the first of those that
-    // this acknowledgement releases, 4 - 1 = 3 of them.
+    // The window of 3: the first two packets are acknowledged together; the third waits for the first of the
+    // 4 - 1 = 3 packets that this acknowledgement releases.
     let third = second + trip + 800_000;
     let fourth = third + trip;
     assert_eq!(record.cwnd.time_ns[..4], [first, second, third, fourth]);
     assert_eq!(record.cwnd.cwnd[..4], [2.0, 3.0, 4.0, 5.0]);
 }
 
-/// A transfer of 5000 bytes: six packets, the last of 200; four, then two when the first is acknowledged.
+/// A transfer of 5000 bytes in six packets, the last one of 200: four at first, then two after the first
+/// acknowledgement.
 #[test]
 fn a_short_transfer_takes_as_long_as_its_packets() {
     let tcp = tcp(960, options("default", &[]));
@@ -487,7 +489,7 @@ fn a_short_transfer_takes_as_long_as_its_packets() {
     assert!(flows.goodput_bytes.iter().all(|bytes| *bytes <= 5000));
 }
 
-/// A packet that arrives in the nanosecond of a sample is in it.
+/// A sample includes a packet that arrives at the same time.
 #[test]
 fn a_sample_sees_what_happens_in_its_nanosecond() {
     let mut groups: Vec<_> = [(0, "a"), (5 * MS, "b")]
@@ -498,7 +500,7 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
         })
         .into();
     groups[1].class = 1;
-    // 0.08 ms on the way to the queue: there at 5 and 10 ms, 8 ms each on the link.
+    // 0.08 ms to the queue: arrivals at 5 and 10 ms, 8 ms of transmission each.
     let mut dumbbell = Dumbbell { rate: MBIT, ..dumbbell(queue("5p", "droptail")) };
     dumbbell.access = access(100 * MBIT, &[0]);
     let mut plan = plan(dumbbell, groups, 25 * MS);
@@ -509,8 +511,8 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
     assert_eq!(series.mean_packets, [0.0, 0.0, 0.6, 0.0, 0.0]);
 }
 
-/// Sender to receiver: 0.08 ms on either access link, 8 ms and 15 ms on the bottleneck, 5 ms behind it. The second
-/// packet waits 3 ms for the first, the third finds no room.
+/// From sender to receiver: 0.08 ms on each access link, 8 ms and 15 ms on the bottleneck, 5 ms behind it.
+/// The second packet waits 3 ms for the first, and the third is dropped.
 #[test]
 fn a_delay_is_counted_from_sender_to_receiver() {
     let groups = [(0, "a"), (5 * MS, "b"), (6 * MS, "c")].map(|(start, name)| {
@@ -526,7 +528,7 @@ fn a_delay_is_counted_from_sender_to_receiver() {
     assert_eq!((flows.dropped_packets, flows.received_packets), (vec![0, 0, 1], vec![1, 1, 0]));
 }
 
-/// What a time series says must add up to what the counters say.
+/// The sums of a time series agree with the counters.
 #[test]
 fn samples_add_up_to_the_counters() {
     let flow = traffic("ftp", 5, TrafficKind::Tcp(tcp(960, options("default", &[]))));

@@ -1,11 +1,11 @@
-//! Random plans: small, short, and full of ties.
+//! Random plans: small, short, and with many ties.
 //!
-//! Rates, sizes and delays are few and divide each other, so that packets of different ways meet in the same
-//! nanosecond again and again: what a simulator does then is where shortcuts go wrong.
+//! Rates, sizes and delays have few values that divide each other, so that packets of different paths often
+//! arrive at the same nanosecond: ties are where the fast path is most likely to be wrong.
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::{Conventions, registry};
+use sojourn_aqm::{Conventions, Span, registry};
 use sojourn_sim::{
     Plan,
     plan::{
@@ -47,7 +47,7 @@ fn delay() -> impl Strategy<Value = u64> + Clone {
     select(vec![0, MS, 2 * MS, 10 * MS])
 }
 
-/// Every algorithm of the registry as it is, and some that act within a second.
+/// Every algorithm with its defaults, and some with settings that act within a second.
 pub(crate) fn specs() -> impl Strategy<Value = String> + Clone {
     let busy = [
         "droptail",
@@ -84,7 +84,7 @@ fn any_queue() -> impl Strategy<Value = QueueConfig> + Clone {
 }
 
 fn any_access() -> impl Strategy<Value = Access> {
-    // The last is so fast that an acknowledgement takes no time at all.
+    // At the last rate, the transmission time of an acknowledgement rounds to 0.
     let rate = select(vec![2 * MBIT, 10 * MBIT, 100 * MBIT, 1_000_000 * MBIT]);
     (rate, vec(delay(), 1..4), option::of(1u32..4)).prop_map(|(rate, delays, nodes)| Access {
         rate,
@@ -134,7 +134,7 @@ fn any_tcp() -> impl Strategy<Value = Tcp> {
         )
 }
 
-/// A rule of Linux's alone, or none.
+/// At most one of the options of Linux.
 fn any_rule() -> impl Strategy<Value = (&'static str, &'static str)> {
     select(vec![
         ("max_rto", "60s"),
@@ -188,7 +188,7 @@ fn any_marker() -> impl Strategy<Value = Option<String>> {
     option::weighted(0.4, select(specs.map(str::to_owned).to_vec()))
 }
 
-/// Pages of few and small objects, so that many are over in time; some begin the moment another ends.
+/// Pages with few and small objects, so that many end within the run; some start at the end of another.
 fn any_web() -> impl Strategy<Value = Web> {
     let gap = select(vec![
         Draw::Constant(0.0),
@@ -284,8 +284,8 @@ fn changing() -> Capacity {
     Capacity::Steps { steps: vec![(10 * MS, MBIT), (3 * MS, 0), (4 * MS, 4 * MBIT)], repeats: true }
 }
 
-/// A dumbbell on which endless connections with a host each go round and round, with timers so short that they
-/// expire while acknowledgements are on their way, and no way back that could be full.
+/// A dumbbell whose flows qualify for the fast path: unlimited connections with a host each, an unbounded
+/// reverse path, and timers that are short enough to expire while acknowledgements are in flight.
 pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let delays = || vec(select(vec![0, MS, 10 * MS, 40 * MS]), 1..4);
     let access = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
@@ -304,12 +304,12 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
         });
     let flows =
         (any_tcp(), 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
-    // Somebody whom nobody answers crosses the same links now and then.
+    // Occasional datagrams on the same links.
     let datagrams = option::weighted(0.4, (select(vec![MBIT / 10, MBIT]), select(vec![40, 500, 1000])));
     let groups = (vec(flows, 1..3), datagrams).prop_map(|(groups, datagrams)| {
         let group = |(i, (mut tcp, count, min_rto, stop)): (usize, (Tcp, u32, &str, Option<u64>))| {
             let short = options("default", &[("min_rto", min_rto), ("initial_rto", min_rto)]);
-            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, 0, 0);
+            (tcp.max_rate, tcp.options.overhead, tcp.options.delayed_ack) = (None, Span::ZERO, Span::ZERO);
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
             let name = format!("t{i}");
@@ -330,17 +330,17 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Two directions between two nodes.
+/// Links in both directions between two nodes.
 fn duplex() -> impl Strategy<Value = [(u64, u64, Option<QueueConfig>); 2]> {
     let way = (rate(), delay(), option::weighted(0.4, any_queue()));
     (way.clone(), way).prop_map(|(there, back)| [there, back])
 }
 
-/// Routers in a row, perhaps closed to a ring by one-way links; hosts hang on them by one or two links.
+/// Routers in a row, optionally closed to a ring by one-way links, with hosts on one or two links each.
 fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
     let host = (0usize..4, any::<bool>(), host_rate(), delay(), option::weighted(0.1, any_queue()));
     let row = (vec(duplex(), 1..4), any_queue(), any::<bool>());
-    // Which hosts send to which: a cut through the list of hosts, and the direction across it.
+    // Senders and receivers: a split of the list of hosts, and the direction across it.
     let ends = vec((1usize..8, any::<bool>(), any::<bool>()), 4);
     (row, vec(host, 2..6), several(), ends)
         .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
@@ -378,7 +378,7 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
                 let (left, right) = names.split_at(1 + cut % (names.len() - 1));
                 (group.from, group.to) = (left.to_vec(), right.to_vec());
                 if to_router {
-                    group.to = vec!["R1".to_owned()]; // hosts may sit in the middle, too
+                    group.to = vec!["R1".to_owned()]; // a router as a host
                 }
                 if swap {
                     std::mem::swap(&mut group.from, &mut group.to);

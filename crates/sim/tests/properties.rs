@@ -1,18 +1,18 @@
-//! What holds for every run, whatever is simulated.
+//! Properties of every run.
 
 use crate::{
     plans::{any_plan, specs},
     support::{MBIT, MS, SECOND, cases, difference, dumbbell, options, plan, queue, run, tcp, text, traffic},
 };
 use proptest::prelude::*;
+use sojourn_aqm::Time;
 use sojourn_sim::{
-    Control, Plan, QueueRecord, Record, RunError, Simulation,
+    Control, Plan, QueueRecord, Record, RunError, Simulation, Window,
     plan::{Draw, Topology, Traffic, TrafficKind},
 };
 use std::{collections::BTreeMap, sync::atomic::Ordering};
 
-/// The record of `plan`; `None` if an algorithm refuses a link or a limit. Every other refusal, and packets
-/// that are not conserved, are failures.
+/// The record of `plan`; `None` if an algorithm refuses a link or a limit. Any other error is a failure.
 fn try_run(plan: &Plan, seed: u64) -> Option<Record> {
     match Simulation::new(plan, seed) {
         Ok(simulation) => Some(simulation.run(&Control::default()).unwrap()),
@@ -21,13 +21,13 @@ fn try_run(plan: &Plan, seed: u64) -> Option<Record> {
     }
 }
 
-/// Bytes of a packet no larger than which any of these plans sends.
+/// The largest packet of these plans, in bytes.
 const LARGEST: f64 = 1000.0;
 
 fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     let text = text(record);
     prop_assert!(!text.contains("NaN") && !text.contains(" inf") && !text.contains("-inf"));
-    prop_assert_eq!(record.window, (plan.warmup, plan.duration));
+    prop_assert_eq!(record.window, Window { start: Time(plan.warmup), end: Time(plan.duration) });
     let span = (plan.duration - plan.warmup) as f64;
     for queue in &record.queues {
         queue_is_sane(queue, span, plan.warmup == 0, varies(plan, &queue.name))?;
@@ -93,7 +93,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether the link of a queue changes its rate with time.
+/// Whether the rate of the link of a queue varies.
 fn varies(plan: &Plan, queue: &str) -> bool {
     match &plan.topology {
         Topology::Dumbbell(dumbbell) => dumbbell.capacity.is_some() && queue == "R1-R2",
@@ -108,7 +108,7 @@ fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool, varies: bool) -
     let rate = queue.capacity_bits / (span * 1e-9);
     let one = LARGEST * 8.0;
     prop_assert!(queue.departed_bytes as f64 * 8.0 <= queue.capacity_bits + one);
-    // The transmitter is idle or it sends.
+    // The transmitter is either idle or busy.
     let sending = queue.departed_bytes as f64 * 8e9 / rate;
     let busy = span - queue.idle_ns as f64;
     let near = (busy - sending).abs() <= one * 1e9 / rate;
@@ -145,8 +145,8 @@ fn queue_is_sane(queue: &QueueRecord, span: f64, is_whole: bool, varies: bool) -
             prop_assert!(classes.delay_sum_ns[i] <= classes.packet_ns[i] * 1.000_001);
         }
         prop_assert_eq!(queue.arrivals >= queue.departures + drops, true);
-        // Little: packets that went have waited as long as they were in the queue, those that were dropped
-        // or still wait add to the queue only.
+        // Little's law: departed packets contribute their delay to the integral of the queue; packets that
+        // were dropped or are still queued contribute to the integral only.
         prop_assert!(queue.delay_sum_ns <= queue.packet_ns * 1.000_001);
     }
     Ok(())
@@ -164,7 +164,7 @@ proptest! {
         prop_assert_eq!(record.events, again.events);
     }
 
-    /// The window [a, b) counts what a run to b counts more than a run to a.
+    /// The counters of the window [a, b) are the difference between a run to b and a run to a.
     #[test]
     fn a_window_is_the_difference_of_two_runs(mut plan in any_plan(), seed in 0u64..1000) {
         plan.warmup = plan.duration / 3;
@@ -188,14 +188,13 @@ proptest! {
         let (before, whole) = (columns(&before), columns(&whole));
         for (c, column) in columns(&window).iter().enumerate() {
             for (i, part) in column.iter().enumerate() {
-                let earlier = before[c].get(i).copied().unwrap_or(0); // some flows come later
+                let earlier = before[c].get(i).copied().unwrap_or(0); // some flows arrive later
                 prop_assert_eq!(*part, whole[c][i] - earlier, "column {}, flow {}", c, i);
             }
         }
     }
 
-    /// Two algorithms under one seed meet the same demand: who starts when, what they want, and what those
-    /// who listen to nobody send.
+    /// Two algorithms under one seed meet the same demand: start times, sizes, and all datagrams.
     #[test]
     fn demand_does_not_depend_on_the_algorithm(plan in any_plan(), spec in specs(), seed in 0u64..1000) {
         let mut other = plan.clone();
@@ -226,7 +225,7 @@ proptest! {
     }
 }
 
-/// When transfers start that come by themselves, and their sizes where nobody stops them.
+/// The start times of Poisson arrivals, and their sizes unless limited by a lifetime.
 fn short(plan: &Plan, record: &Record) -> Vec<(u64, Option<u64>)> {
     let objects = &record.objects;
     let known = |i: usize| match plan.traffic[objects.traffic[i] as usize] {
@@ -241,7 +240,7 @@ fn short(plan: &Plan, record: &Record) -> Vec<(u64, Option<u64>)> {
 
 type Page = (u64, Option<u64>);
 
-/// Number of objects of each page of each session, and their bytes if all came.
+/// The number of objects of each page of each session, and their bytes if all arrived.
 fn pages(record: &Record) -> BTreeMap<(u32, u32), Vec<Page>> {
     let mut pages: BTreeMap<_, Vec<Page>> = BTreeMap::new();
     let columns = &record.pages;
@@ -252,7 +251,7 @@ fn pages(record: &Record) -> BTreeMap<(u32, u32), Vec<Page>> {
     pages
 }
 
-/// Counters that add up over time, by name.
+/// The additive counters, by name.
 fn additive(queue: &QueueRecord) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, f64> = [
         ("arrivals", queue.arrivals as f64),
@@ -290,7 +289,7 @@ fn additive(queue: &QueueRecord) -> BTreeMap<String, f64> {
     sums
 }
 
-/// Forty flows and some datagrams, everything random about their demand.
+/// Forty flows and some datagrams, with random demand.
 fn crowd(aqm: &str) -> Plan {
     let tcp = || tcp(460, options("default", &[]));
     let uniform = Draw::Uniform(0.0, SECOND as f64);
@@ -316,7 +315,7 @@ fn crowd(aqm: &str) -> Plan {
     plan(dumbbell(queue("50p", aqm)), groups, 5 * SECOND)
 }
 
-/// On an empty link an on/off application gets through TCP what it would have sent as datagrams.
+/// On an idle link, an on/off application sends as much through TCP as in datagrams.
 #[test]
 fn what_an_application_writes_is_what_a_datagram_source_sends() {
     let (rate, on, off) = (MBIT, 50 * MS, 50 * MS);
@@ -343,14 +342,14 @@ fn another_seed_is_another_run() {
     assert_ne!(a.flows.start_ns, b.flows.start_ns);
     assert_ne!(a.objects.bytes, b.objects.bytes);
     assert_ne!(a.queues[0].arrivals, b.queues[0].arrivals);
-    // Every flow starts at another moment than all the others.
+    // All start times differ.
     let mut starts: Vec<_> = a.flows.start_ns.clone();
     starts.sort_unstable();
     starts.dedup();
     assert_eq!(starts.len(), a.flows.start_ns.len());
 }
 
-/// What a flow wants hangs on its name and number alone: more flows of another kind change nothing.
+/// The demand of a flow depends on its name and number only, not on flows of other traffic.
 #[test]
 fn a_group_more_leaves_the_others_demand_alone() {
     let (small, mut large) = (crowd("red"), crowd("red"));
@@ -367,7 +366,7 @@ fn a_group_more_leaves_the_others_demand_alone() {
     assert!(few.iter().all(|(key, start)| more[key] == *start));
 }
 
-/// Short flows only: `arrivals` a second of exponential sizes with a mean of 5000 bytes.
+/// Short flows only: `arrivals` per second, of exponential sizes with a mean of 5000 bytes.
 fn visits(arrivals: f64) -> Plan {
     let size = Some(Draw::Exponential(5_000.0));
     let kind =
@@ -392,17 +391,17 @@ fn short_flows_arrive_as_a_poisson_process() {
         let second = values.iter().map(|x| x * x).sum::<f64>() / n;
         assert!((first / mean - 1.0).abs() < 0.05, "mean of {what}: {first}");
         assert!((second / (2.0 * mean * mean) - 1.0).abs() < 0.1, "{what} are exponential: {second}");
-        // Neighbours have nothing to do with each other.
+        // Consecutive values are independent.
         let product = values.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>() / (n - 1.0);
         assert!((product / (mean * mean) - 1.0).abs() < 0.1, "neighbours of {what}: {product}");
     }
 }
 
-/// The n-th short flow wants the same, whenever it comes.
+/// The n-th short flow has the same demand, whenever it arrives.
 #[test]
 fn what_a_short_flow_wants_does_not_depend_on_the_time() {
     let (slow, fast) = (run(&visits(10.0), 1), run(&visits(20.0), 1));
-    let n = slow.objects.bytes.len() - 20; // the last ones may be under way
+    let n = slow.objects.bytes.len() - 20; // the last ones may be unfinished
     assert!(n > 800);
     assert_eq!(slow.objects.bytes[..n], fast.objects.bytes[..n]);
     assert_ne!(slow.objects.start_ns[..n], fast.objects.start_ns[..n]);
@@ -415,7 +414,7 @@ fn a_cancelled_run_stops_without_a_record() {
     control.cancel.store(true, Ordering::Relaxed);
     let result = Simulation::new(&plan, 1).unwrap().run(&control);
     assert_eq!(result.unwrap_err(), RunError::Cancelled);
-    // Half-way, from another thread.
+    // In the middle of the run, from another thread.
     let long = Plan { duration: 100_000 * SECOND, ..crowd("red") };
     let control = Control::default();
     let result = std::thread::scope(|scope| {

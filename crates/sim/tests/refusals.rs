@@ -1,11 +1,11 @@
-//! Plans that cannot be run are refused before anything runs, by the key that is wrong; what is not refused
-//! can be set up.
+//! Invalid plans are refused before the run, with the offending key; all other plans can be built.
 
 use crate::{
     plans::any_plan,
     support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Plan, PlanError, Simulation,
     plan::{Access, Draw, Dumbbell, Link, Tcp, Topology, TrafficKind},
@@ -49,12 +49,12 @@ fn graph() -> Plan {
 
 fn refusal(plan: &Plan) -> PlanError {
     match Simulation::new(plan, 1) {
-        Ok(_) => panic!("this was not refused: {plan:#?}"),
+        Ok(_) => panic!("not refused: {plan:#?}"),
         Err(error) => error,
     }
 }
 
-/// `spoil` the good plan; the error must name `key`.
+/// Make the plan invalid; the error must name `key`.
 fn refused(key: &str, mut plan: Plan, spoil: impl FnOnce(&mut Plan)) {
     spoil(&mut plan);
     let error = refusal(&plan);
@@ -84,7 +84,7 @@ fn tcp_of(plan: &mut Plan) -> &mut Tcp {
     }
 }
 
-/// A change of the short, the constant or the on/off group.
+/// Replace the kind of one group.
 fn short(plan: &mut Plan, arrivals: f64, size: Option<Draw>, lifetime: Option<Draw>) {
     let tcp = tcp_of(plan).clone();
     plan.traffic[1].kind = TrafficKind::TcpShort { arrivals, size, lifetime, tcp };
@@ -106,13 +106,13 @@ fn bursts(rate: u64, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
 }
 
 #[test]
-fn the_plans_that_are_spoilt_below_are_good() {
+fn the_plans_before_the_changes_are_valid() {
     for plan in [good(), graph()] {
         Simulation::new(&plan, 1).unwrap_or_else(|error| panic!("{error}"));
     }
 }
 
-/// The latest time that can be filed is beyond the longest run: it ends.
+/// The latest event time is beyond the longest run, which therefore ends.
 #[test]
 fn the_longest_run_ends() {
     let mut longest = good();
@@ -213,12 +213,12 @@ fn traffic_is_checked() {
 fn options_of_tcp_are_checked() {
     type Spoil = fn(&mut sojourn_sim::tcp::TcpOptions);
     let options: [(&str, Spoil); 8] = [
-        ("initial_rto", |o| o.initial_rto = u64::MAX),
-        ("max_rto", |o| o.max_rto = u64::MAX),
-        ("min_rto", |o| o.min_rto = o.max_rto + 1),
-        ("delayed_ack", |o| o.delayed_ack = u64::MAX),
-        ("granularity", |o| o.granularity = u64::MAX),
-        ("overhead", |o| o.overhead = u64::MAX),
+        ("initial_rto", |o| o.initial_rto = Span(u64::MAX)),
+        ("max_rto", |o| o.max_rto = Span(u64::MAX)),
+        ("min_rto", |o| o.min_rto = o.max_rto + Span(1)),
+        ("delayed_ack", |o| o.delayed_ack = Span(u64::MAX)),
+        ("granularity", |o| o.granularity = Span(u64::MAX)),
+        ("overhead", |o| o.overhead = Span(u64::MAX)),
         ("receiver_window", |o| o.receiver_window = 0),
         ("sack_bytes", |o| o.sack_bytes = u32::MAX),
     ];
@@ -249,9 +249,9 @@ fn queues_are_checked_and_the_nearest_word_is_named() {
 proptest! {
     #![proptest_config(cases(500))]
 
-    /// Extreme numbers in random places: refused, or set up; never a panic.
+    /// Extreme numbers in random places: the plan is refused or built, never a panic.
     #[test]
-    fn no_plan_is_too_odd_to_be_looked_at(mut plan in any_plan(), places in vec((0usize..20, any::<prop::sample::Index>(), any::<bool>()), 1..4), wild in select(vec![0u64, 1, 1 << 20, 1 << 33, 1 << 62, u64::MAX])) {
+    fn extreme_numbers_never_cause_a_panic(mut plan in any_plan(), places in vec((0usize..20, any::<prop::sample::Index>(), any::<bool>()), 1..4), wild in select(vec![0u64, 1, 1 << 20, 1 << 33, 1 << 62, u64::MAX])) {
         for (place, which, minus) in places {
             let float = match wild { 0 => 0.0, 1 => f64::NAN, u64::MAX => f64::INFINITY, n => n as f64 } * if minus { -1.0 } else { 1.0 };
             let group = which.index(plan.traffic.len());
@@ -266,8 +266,8 @@ proptest! {
                 _ => match (&mut plan.traffic[group].kind, place % 4) {
                     (TrafficKind::Tcp(tcp), 0) => tcp.payload = wild as u32,
                     (TrafficKind::Tcp(tcp), 1) => tcp.header = wild as u32,
-                    (TrafficKind::Tcp(tcp), 2) => tcp.options.max_rto = wild,
-                    (TrafficKind::Tcp(tcp), _) => tcp.options.delayed_ack = wild,
+                    (TrafficKind::Tcp(tcp), 2) => tcp.options.max_rto = Span(wild),
+                    (TrafficKind::Tcp(tcp), _) => tcp.options.delayed_ack = Span(wild),
                     (TrafficKind::TcpShort { arrivals, .. }, 0) => *arrivals = float,
                     (TrafficKind::TcpShort { size, .. }, 1) => *size = Some(Draw::Uniform(0.0, float)),
                     (TrafficKind::TcpShort { lifetime, .. }, 2) => *lifetime = Some(Draw::Exponential(float)),

@@ -1,25 +1,27 @@
-//! Packets run ahead of the clock over links that never lose, and senders react ahead of it: the record must be the
-//! one that a simulator leaves which makes every step of every packet an event.
+//! Packets cross links without finite queues ahead of the clock, and senders react ahead of it. The record
+//! must equal that of the plain simulator, in which every step of every packet is an event.
 //!
-//! Mutants seen to fail: a timer that expires before the acknowledgement comes is forgotten, in a round trip and outside; the
-//! horizon is forgotten in a round trip; an acknowledgement overtakes one that waits for the clock; a first link that several
-//! flows share counts as one's own; a packet that comes to an idle queue waits for others at the same time; an arrival
-//! and the end of a transmission at the same time are not told apart; a fixed path is not settled before datagrams
-//! cross one of them, or not looked at after that; an acknowledgement that waits has no rank; an echo that comes with
-//! a report of blocks is not heard.
+//! Mutants that are detected: a timer that expires before the acknowledgement arrives is ignored, in a round
+//! trip and outside; the horizon is ignored in a round trip; an acknowledgement overtakes one that waits for
+//! the clock; a first link that several flows share counts as private; a packet that arrives at an idle queue
+//! is not served before other events of that time; an arrival and the end of a transmission at the same time
+//! are equal; a fixed path is not flushed before datagrams cross one of its links, or not refreshed
+//! afterwards; an acknowledgement that waits has no tie key; an ECN echo together with SACK blocks is
+//! ignored.
 
 use crate::{
     plans::{any_plan, round_trip_plan},
     support::{cases, difference, options, queue},
 };
 use proptest::prelude::*;
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Control, Plan, Simulation,
     plan::{QueueConfig, Topology, TrafficKind},
     tcp::TcpOptions,
 };
 
-/// What both engines leave behind is the same, and the one with shortcuts has no more events.
+/// The records of both are equal, and the simulator with shortcuts has no more events.
 fn same(plan: &Plan, seed: u64) -> Result<(), TestCaseError> {
     let fast = match Simulation::new(plan, seed) {
         Ok(simulation) => simulation,
@@ -32,7 +34,12 @@ fn same(plan: &Plan, seed: u64) -> Result<(), TestCaseError> {
     let plain = Simulation::plain(plan, seed).unwrap();
     let fast = fast.run(&Control::default()).unwrap();
     let plain = plain.run(&Control::default()).unwrap();
-    prop_assert!(fast.events <= plain.events, "{} events, plainly {}", fast.events, plain.events);
+    prop_assert!(
+        fast.events <= plain.events,
+        "{} events, {} in the plain simulator",
+        fast.events,
+        plain.events
+    );
     if let Some(difference) = difference(&fast, &plain) {
         prop_assert!(false, "{difference}");
     }
@@ -52,7 +59,7 @@ proptest! {
         same(&plan, seed)?;
     }
 
-    /// Where packets are marked and lost, and blocks reported.
+    /// With marks, losses, and SACK blocks.
     #[test]
     fn reports_of_blocks_change_nothing_either(
         mut plan in round_trip_plan(),
@@ -67,7 +74,7 @@ proptest! {
             if let TrafficKind::Tcp(tcp) = &mut traffic.kind {
                 let (min_rto, initial_rto) = (tcp.options.min_rto, tcp.options.initial_rto);
                 let sack = options(conventions, &[("variant", "sack"), ("ecn", "on")]);
-                tcp.options = TcpOptions { min_rto, initial_rto, delayed_ack: 0, overhead: 0, ..sack };
+                tcp.options = TcpOptions { min_rto, initial_rto, delayed_ack: Span::ZERO, overhead: Span::ZERO, ..sack };
             }
         }
         same(&plan, seed)?;

@@ -1,4 +1,4 @@
-//! Short ways to say what a test simulates, and to look at what came out.
+//! Builders of plans, and comparison of records.
 
 use proptest::test_runner::{Config, RngSeed};
 use sojourn_aqm::Conventions;
@@ -12,8 +12,8 @@ pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000_000_000;
 pub(crate) const MBIT: u64 = 1_000_000;
 
-/// The same cases in every run, so that a failure is never somebody else's luck. `PROPTEST_RNG_SEED=N` and
-/// `PROPTEST_CASES=N` go exploring.
+/// The same cases in every run, so that failures are reproducible; `PROPTEST_RNG_SEED=N` and
+/// `PROPTEST_CASES=N` try others.
 pub(crate) fn cases(number: u32) -> Config {
     let set = |name: &str| std::env::var_os(name).is_some();
     let mut config = Config { failure_persistence: None, ..Config::default() };
@@ -26,7 +26,7 @@ pub(crate) fn cases(number: u32) -> Config {
     config
 }
 
-/// Options of TCP: a preset, with some of them set.
+/// The options of a preset of TCP, with overrides.
 pub(crate) fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
     let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
     schema::resolve(preset, &set).unwrap_or_else(|error| panic!("{error}"))
@@ -42,7 +42,7 @@ pub(crate) fn queue(limit: &str, aqm: &str) -> QueueConfig {
     QueueConfig { limit: limit.to_owned(), aqm: aqm.to_owned(), ecn: false }
 }
 
-/// Links of hosts, one host a flow.
+/// Access links, with one host per flow.
 pub(crate) fn access(rate: u64, delays: &[u64]) -> Access {
     Access { rate, delays: delays.to_vec(), nodes: None }
 }
@@ -69,7 +69,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
 }
 
 /// The dumbbell of the reference traces: 100 Mbit/s and 5 ms on both sides of 10 Mbit/s and 15 ms, so that
-/// the round trip takes 50 ms and a 1000-byte packet 0.8 ms.
+/// the round trip takes 50 ms and the transmission of a 1000-byte packet 0.8 ms.
 pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
@@ -82,7 +82,7 @@ pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     }
 }
 
-/// A dumbbell and its traffic, measured from the start, nothing traced.
+/// A dumbbell and its traffic, without warm-up and traces.
 pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> Plan {
     Plan {
         duration,
@@ -96,19 +96,19 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
     }
 }
 
-/// Run `plan`; it must be possible, and packets must be conserved.
+/// Run `plan`, which must succeed.
 pub(crate) fn run(plan: &Plan, seed: u64) -> Record {
     let simulation = Simulation::new(plan, seed).unwrap_or_else(|error| panic!("{error}"));
     simulation.run(&Control::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Everything in `record` but the number of events and the path taken, one number a line: two records are the same if and only
-/// if their texts are (floats print so that they read back as themselves).
+/// All of `record` but the number of events and the path taken, with one number per line. Two records are
+/// equal if and only if their texts are: floats are printed without loss.
 pub(crate) fn text(record: &Record) -> String {
     format!("{:#?}", Record { events: 0, fast_path: FastPath::None, ..record.clone() })
 }
 
-/// The first line in which two records differ, with the way to it.
+/// The first line in which two records differ, with its path.
 pub(crate) fn difference(a: &Record, b: &Record) -> Option<String> {
     let (a, b) = (text(a), text(b));
     let mut way: Vec<&str> = Vec::new();
@@ -125,5 +125,5 @@ pub(crate) fn difference(a: &Record, b: &Record) -> Option<String> {
             way.pop();
         }
     }
-    lines_of_b.next().map(|line| format!("the second one goes on: {line:?}"))
+    lines_of_b.next().map(|line| format!("the second one continues: {line:?}"))
 }

@@ -1,4 +1,5 @@
-//! Web traffic: response times that can be computed by hand, and what sessions want under any algorithm.
+//! Web traffic: response times that can be computed by hand, and demand that does not depend on the
+//! algorithm.
 
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{
@@ -27,22 +28,22 @@ fn look(web: Web, sessions: u32, aqm: &str, duration: u64) -> Plan {
     plan(dumbbell(queue("100p", aqm)), vec![traffic("web", sessions, TrafficKind::Web(web))], duration)
 }
 
-/// Across an idle dumbbell: 100, 10 and 100 Mbit/s, 5 + 15 + 5 ms.
+/// One-way delay across an idle dumbbell: 100, 10 and 100 Mbit/s, 5 + 15 + 5 ms.
 fn crossing(bytes: u64) -> u64 {
     25 * MS + bytes * 8 * (10 + 100 + 10)
 }
 
-/// On the bottleneck.
+/// Transmission time on the bottleneck.
 const PACKET: u64 = 1000 * 800;
-/// What the acknowledgement of the request takes of the server's link, ahead of the object.
+/// Transmission time of the acknowledgement of the request on the link of the server, before the object.
 const ACK: u64 = 40 * 80;
 
 fn times(record: &Record) -> Vec<(u64, u64)> {
     record.pages.start_ns.iter().copied().zip(record.pages.end_ns.iter().copied()).collect()
 }
 
-/// Sessions are rows without flows at first, so flows and rows of what comes after them have other numbers. Seen to fail:
-/// flows of the first ones count in rows of their own number.
+/// Sessions are rows without flows at the start, so that rows and flows of later traffic have different
+/// numbers. Detects that flows count in the row of their own number.
 #[test]
 fn every_flow_counts_in_the_row_of_its_source() {
     let short = TrafficKind::TcpShort {
@@ -79,7 +80,7 @@ fn a_response_time_is_that_of_the_request_and_of_the_object() {
     assert_eq!(record.objects.bytes[0], 2880);
     let web = Web { respond_late: true, ..three_packets() };
     assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], late);
-    // A SYN and its answer go before the request, and never before the object.
+    // A SYN exchange precedes the request, but not the object.
     let web = Web { tcp: tcp(960, options("default", &[])), ..three_packets() };
     assert_eq!(run(&look(web, 1, "droptail", SECOND), 1).objects.end_ns[0], 2 * crossing(40) + now);
 }
@@ -87,7 +88,7 @@ fn a_response_time_is_that_of_the_request_and_of_the_object() {
 #[test]
 fn a_page_is_over_when_all_its_objects_are_and_the_next_one_begins_a_gap_later() {
     let alone = crossing(100) + ACK + crossing(1000) + 2 * PACKET;
-    let page = 2 * 10 * MS + alone; // the third object is asked for 20 ms after the first
+    let page = 2 * 10 * MS + alone; // the third object is requested 20 ms after the first
     let web = Web { objects: Draw::Constant(2.5), ..three_packets() };
     let record = run(&look(web.clone(), 1, "droptail", SECOND), 1);
     let period = page + 100 * MS;
@@ -102,7 +103,7 @@ fn a_page_is_over_when_all_its_objects_are_and_the_next_one_begins_a_gap_later()
     assert_eq!(record.objects.start_ns.len(), 12);
 }
 
-/// A session is a row: what its flows do is counted together, and requests are no goodput.
+/// A session is one row, which sums the counters of its flows; requests do not count as goodput.
 #[test]
 fn goodput_is_what_arrived_of_the_objects() {
     let web = Web { size: Draw::Lomax(8000.0, 1.5), objects: Draw::Pareto(3.0, 1.2), ..three_packets() };
@@ -122,7 +123,7 @@ fn goodput_is_what_arrived_of_the_objects() {
     }
 }
 
-/// Number, server, size: all by session, page and object, whatever the network does to them.
+/// Numbers, servers and sizes depend on session, page and object only, not on the network.
 #[test]
 fn what_a_session_wants_does_not_depend_on_the_algorithm() {
     let web = Web {
@@ -160,7 +161,7 @@ fn what_a_session_wants_does_not_depend_on_the_algorithm() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Means of what is drawn: 4 objects rounded up are 4.44, and the sessions offer their share.
+/// Means of draws: 4 objects rounded up are 4.44, and the sessions offer their share.
 #[test]
 fn sessions_offer_what_the_model_says() {
     let web = Web {
@@ -176,13 +177,13 @@ fn sessions_offer_what_the_model_says() {
     assert!((pages / 3000.0 - 1.0).abs() < 0.05, "{pages}");
     let size = record.objects.bytes.iter().sum::<u64>() as f64 / record.objects.bytes.len() as f64;
     assert!((size / 2000.5 - 1.0).abs() < 0.02, "{size}");
-    // The mean has no variance to speak of; shares have: 38.5 % of pages have one object (1 - (2/3)^1.2).
+    // The variance is infinite, so shares are compared: 38.5 % of pages have one object (1 - (2/3)^1.2).
     let one = record.pages.objects.iter().filter(|n| **n == 1).count() as f64 / pages;
     assert!((one - 0.3853).abs() < 0.03, "{one}");
 }
 
-/// Given up after 40 ms, when the answer is on its way: the next page is asked for at once, nothing is
-/// counted as having come, and the packets that are under way are still carried.
+/// Objects are aborted after 40 ms, with the response in flight: the next page starts at once, no object
+/// counts as arrived, and packets in flight are still forwarded.
 #[test]
 fn an_object_that_takes_too_long_is_given_up() {
     let patience = Some(Draw::Constant(40.0 * MS as f64));
@@ -193,7 +194,8 @@ fn an_object_that_takes_too_long_is_given_up() {
     assert_eq!(record.pages.end_ns, [u64::MAX; 3]);
     assert_eq!(record.flows.sent_packets, [3 * (1 + 3)]);
     assert_eq!(record.flows.goodput_bytes, [3 * 2880]);
-    // Who waits a little longer than it takes has it; who gives up before the server hears of it gets nothing.
+    // An object arrives if the patience is a little longer than the transfer; if the request is aborted
+    // before it reaches the server, there is no response.
     let ended = |ms: u64| {
         let patience = Some(Draw::Constant((ms * MS) as f64));
         let record = run(&look(Web { patience, ..web.clone() }, 1, "droptail", SECOND), 1);
@@ -205,7 +207,7 @@ fn an_object_that_takes_too_long_is_given_up() {
     assert_eq!(ended(20), (u64::MAX, 3));
 }
 
-/// Connections that are replaced when they end: always as many as there are sessions, more step by step.
+/// Connections that are replaced when they end: their number is that of the sessions, which grows in steps.
 #[test]
 fn a_number_of_connections_grows_in_steps_and_is_held() {
     let web = Web {
@@ -225,7 +227,7 @@ fn a_number_of_connections_grows_in_steps_and_is_held() {
         let sessions: std::collections::BTreeSet<u32> = begun.map(|i| objects.index[i]).collect();
         assert_eq!(sessions.len() as u64, (10 * (at / (SECOND / 2) + 1)).min(30));
     }
-    // One object a session at a time: the next begins in the moment that the last one ends.
+    // One object per session at a time: the next one starts when the previous one ends.
     for session in 0..30 {
         let own: Vec<usize> = (0..objects.index.len()).filter(|i| objects.index[*i] == session).collect();
         assert!(own.len() > 3);
@@ -236,7 +238,7 @@ fn a_number_of_connections_grows_in_steps_and_is_held() {
     }
 }
 
-/// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms, however wide the window is.
+/// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms, whatever the window.
 #[test]
 fn a_connection_sends_no_faster_than_its_cap() {
     let tcp = Tcp {

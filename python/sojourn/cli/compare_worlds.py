@@ -22,6 +22,7 @@ from sojourn.results import Results
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
+from sojourn.worlds import REGISTRY
 
 if TYPE_CHECKING:
     from sojourn.study.compare_worlds.fluid import Cell
@@ -55,8 +56,9 @@ def compare_worlds(
     workers: Workers = None,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
-    if world not in ("fluid", "real"):
-        raise unknown(world, "a world beside simulated packets", ["fluid", "real"], "world")
+    others = [name for name in REGISTRY if name != "simulated"]
+    if world not in others:
+        raise unknown(world, "a world beside simulated packets", others, "world")
     if world == "real":
         compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, export=export, workers=workers)
     else:

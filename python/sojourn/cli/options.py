@@ -10,6 +10,7 @@ import typer
 
 from sojourn.cli.export import check
 from sojourn.errors import place
+from sojourn.worlds import REGISTRY
 
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
@@ -50,6 +51,14 @@ Aqms = Annotated[
 ]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")]
 SeedFrom = Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")]
+World = Annotated[
+    str,
+    typer.Option(
+        "--world",
+        metavar="W",
+        help=f"World of the runs: {', '.join(REGISTRY)}. The fluid equations have no seeds.",
+    ),
+]
 Baseline = Annotated[
     str | None,
     typer.Option(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,7 @@ import typer
 
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, path_of
+from sojourn.cli.output import Output
 from sojourn.cli.run import write_report
 from sojourn.cli.shell import of_session
 from sojourn.cli.summaries import of_comparison, of_results, of_sweep
@@ -34,21 +37,23 @@ def report(
     export: Export = None,
 ) -> None:
     """Write report.html of a folder again, and export its tables, from stored results."""
+    output: Callable[[], Output]
     if (directory / tune_directory.MANIFEST).exists():
         tuned = tune_directory.reopen(directory)
         print(write_tuned(tuned))
-        output = of_tuned(tuned)
+        output = partial(of_tuned, tuned)
     elif (directory / sweep_directory.PLAN).exists():
         swept = sweep_directory.reopen(directory)
         print(write_swept(swept))
-        output = of_sweep(swept)
+        output = partial(of_sweep, swept)
     elif (directory / shell_session.LINK).exists():
         session, results = shell_session.reopen(directory)
         print(write_report(results))
-        output = of_session(session)
+        output = partial(of_session, session)
     else:
         results = Results.open(directory)
         print(write_report(results))
         comparison = Comparison.of(results)
-        output = of_comparison(comparison) if comparison else of_results(results)
-    write_exports(output, export)
+        output = partial(of_comparison, comparison) if comparison else partial(of_results, results)
+    if export:
+        write_exports(output(), export)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
 from sojourn.cli.common import note, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers
+from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers, World
 from sojourn.cli.summaries import of_results
 from sojourn.errors import disk
 from sojourn.results import Results
@@ -27,12 +24,7 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
-    world: Annotated[
-        str,
-        typer.Option(
-            "--world", metavar="W", help="simulated or real packets, or fluid equations (no seeds)."
-        ),
-    ] = "simulated",
+    world: World = "simulated",
     out: Out = None,
     json: Json = False,
     export: Export = None,

@@ -146,7 +146,10 @@ class Record:
 
         Results do not depend on it.
         """
-        path: str | None = self.data.get("fast_path")
+        try:  # `get` would not load a stored record
+            path: str | None = self.data["fast_path"]
+        except KeyError:
+            return None
         return path
 
     @property

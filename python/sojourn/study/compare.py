@@ -240,7 +240,7 @@ def compare(
     """
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
     if len(specs) < 2:
-        raise InputError("aqms", "is one algorithm: nothing to compare", "two or more")
+        raise InputError("compare", "needs at least two algorithms", "--aqm A --aqm B")
     base = _baseline(specs, baseline)
     sort = sort or (metrics[0] if metrics else SORT)
     chosen = tuple(dict.fromkeys(metrics))

@@ -34,7 +34,7 @@ pub(super) const FJ93: Variant =
 /// ns-2's.
 pub(super) const NS2: Variant = Variant { counting: Counting::Ns2, wait: true, ..FJ93 };
 
-/// Whether it is one of the two that nearly everybody asks for.
+/// Whether it is one of the two common variants.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Usual {
     Ns2,

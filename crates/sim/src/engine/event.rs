@@ -73,8 +73,8 @@ const MAX_AGE: u64 = (1 << 30) - 1;
 pub(crate) const MAX_EVENT_TIME: u64 = (1 << 54) - 1;
 /// The largest index in a burst that is distinguished.
 pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
-/// In the number of a `Source` or `Stop` event: it is a group's, not a flow's; of a `Page` event: a page's, not a
-/// session's.
+/// A flag in the number of a `Source` or `Stop` event: the number is that of a group, not of a flow; of a
+/// `Page` event: that of a page, not of a session.
 pub(crate) const OF_GROUP: u32 = 1 << 25;
 const MAX_NUMBER: u32 = (1 << 26) - 1;
 

@@ -65,28 +65,40 @@ impl<T: Copy + Ord> Heap<T> {
         let mut hole = 0;
         loop {
             let first = hole * WIDTH + 1;
-            let (smallest, index) = match items.get(first..) {
+            let smallest = match items.get(first..) {
                 Some(&[a, b, c, d, ..]) => {
-                    let (ab, cd) = (lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
-                    lesser(ab, cd)
+                    let child = |item, index| Child { item, index };
+                    let (ab, cd) = (child(a, 0).min(child(b, 1)), child(c, 2).min(child(d, 3)));
+                    ab.min(cd)
                 }
-                Some(&[a, ref rest @ ..]) => rest.iter().copied().zip(1..).fold((a, 0), lesser),
+                Some(&[a, ref rest @ ..]) => {
+                    let others = rest.iter().zip(1..).map(|(item, index)| Child { item: *item, index });
+                    others.fold(Child { item: a, index: 0 }, Child::min)
+                }
                 _ => break,
             };
-            if item <= smallest {
+            if item <= smallest.item {
                 break;
             }
-            items[hole] = smallest;
-            hole = first + index;
+            items[hole] = smallest.item;
+            hole = first + smallest.index;
         }
         items[hole] = item;
     }
 }
 
-/// The smaller of two items with their indices; `a` if they are equal.
-#[inline(always)]
-fn lesser<T: Ord>(a: (T, usize), b: (T, usize)) -> (T, usize) {
-    if b.0 < a.0 { b } else { a }
+/// An item and its index among the children of its parent.
+struct Child<T> {
+    item: T,
+    index: usize,
+}
+
+impl<T: Ord> Child<T> {
+    /// The child with the smaller item; `self` if they are equal.
+    #[inline(always)]
+    fn min(self, other: Child<T>) -> Child<T> {
+        if other.item < self.item { other } else { self }
+    }
 }
 
 #[cfg(test)]

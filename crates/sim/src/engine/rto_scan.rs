@@ -8,6 +8,7 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind},
     packet::Packet,
 };
+use sojourn_aqm::Time;
 
 /// The time between two scans: shorter than usual time-outs, so that a connection that receives
 /// acknowledgements needs no event.
@@ -45,7 +46,7 @@ pub(crate) struct FlowTimer<'a> {
 /// The flows whose timers are scanned.
 pub(crate) trait Timers {
     /// The timer of `flow`, and when it expires, if it is running; `None` if the flow has no timer.
-    fn timer(&mut self, flow: u32) -> Option<(FlowTimer<'_>, Option<u64>)>;
+    fn timer(&mut self, flow: u32) -> Option<(FlowTimer<'_>, Option<Time>)>;
 }
 
 /// The running timers.
@@ -64,7 +65,7 @@ impl RtoScan {
     }
 
     /// The deadline of a timer has changed at `now` from `old` to `new`. A later deadline needs no action:
-    /// the next scan finds it. `old` is never for a timer that is not scanned yet.
+    /// the next scan finds it. `old` is `tcp::NEVER` for a timer that is not scanned yet.
     #[inline(always)]
     pub(crate) fn arm(
         &mut self,
@@ -119,7 +120,7 @@ impl RtoScan {
             let Some((timer, deadline)) = flows.timer(*flow) else { return false };
             match deadline {
                 Some(deadline) => {
-                    self.schedule(calendar, timer, deadline);
+                    self.schedule(calendar, timer, deadline.0);
                     true
                 }
                 None => {

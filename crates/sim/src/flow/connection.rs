@@ -1,66 +1,79 @@
-//! A TCP connection: sender, receiver and their timers, and what its packets look like.
+//! A TCP connection: sender, receiver and application, and how its packets are made.
 
 use crate::{
     packet::{Carries, Packet, Sack, Sacks, block_count},
     path::Route,
     plan::validate::MAX_PACKET_BYTES,
     plan::{Draw, Tcp},
-    tcp::{self, ColdStatePool, ReassemblyPool, Received, Receiver, Segment, Sender},
+    tcp::{self, ColdStatePool, EcnBits, ReassemblyPool, Received, Receiver, Segment, Sender},
     traffic::{Datagrams, Demand, EdgeMarker},
 };
-use sojourn_aqm::{Class, Ecn, Stream};
+use sojourn_aqm::{Class, Ecn, Span, Stream, Time};
 use std::collections::VecDeque;
 
-/// Sender and receiver.
+/// The two ends of a connection.
 #[repr(C)]
 pub(crate) struct Connection {
     pub(crate) sender: Sender,
-    /// With what is app about the connection: nothing where it sends full packets without end as fast as it may.
+    /// It also holds the application state. Bulk transfers without end or rate limit have none.
     pub(crate) receiver: Receiver<Box<AppState>>,
 }
 
 /// What only some connections have, from their start on.
 #[derive(Default)]
 pub(crate) struct AppState {
-    /// Number and payload of the last packet, where the transfer has an end; it may be stopped before.
-    last: Option<(u32, u32)>,
-    /// Where the payloads of its packets are drawn, if they differ.
+    /// The last packet, if the transfer has an end; the sender may be stopped before.
+    last: Option<LastPacket>,
+    /// Random payloads, if they are not all full.
     payloads: Option<Payloads>,
-    /// What waits for its end.
     task: Task,
-    /// When the application writes packets, if it does so one by one, and how many it has written.
+    /// When the application writes packets, and how many it has written, if it writes them one by one.
     writer: Option<Box<(Datagrams, u64)>>,
-    /// What keeps its rate down.
     shaper: Option<Box<Shaper>>,
-    /// What stands between it and the network.
+    /// The marker at the edge of the network.
     marker: Option<Box<EdgeMarker>>,
-    /// Payload that reached the receiver for the first time, in the window.
+    /// Payload bytes received for the first time, in the measurement window.
     goodput: u64,
 }
 
-/// What connections have set aside in trouble and need no more: the next that does takes it.
+/// The last packet of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct LastPacket {
+    sequence: u32,
+    /// In bytes.
+    payload: u32,
+}
+
+/// A flow and the start of a route: that of its data, or that of its ACKs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowRoute {
+    pub(crate) flow: u32,
+    pub(crate) route: Route,
+}
+
+/// State that endpoints have returned, for other endpoints of the run.
 #[derive(Default)]
 pub(crate) struct Pools {
     pub(crate) senders: ColdStatePool,
     pub(crate) receivers: ReassemblyPool<Box<AppState>>,
 }
 
-/// What it means that a connection has sent everything.
+/// What to do when a connection has delivered all of its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Task {
-    /// Nothing: it is endless, or its end was noted.
+    /// Nothing: it has no end, or its end was recorded.
     #[default]
     Nothing,
-    /// The end of a finite transfer, a row of the record's.
+    /// Record the end of a transfer, a row of the record's objects.
     Transfer(u32),
-    /// The next flow is the answer, which may begin now.
+    /// Start the response to a web request, which is the next flow.
     Request(u32),
-    /// The end of an object of a page.
+    /// Record the end of an object of a web page.
     Response(u32),
 }
 
 impl Connection {
-    /// Connection `index` of its group, which sends `bytes` (`None`: endless).
+    /// Connection `index` of its group, which sends `bytes` (`None`: no end).
     pub(crate) fn new(tcp: &Tcp, demand: &Demand, index: u64, bytes: Option<u64>) -> Connection {
         let payloads = tcp.payloads.map(|draw| {
             let own = demand.stream("payload").indexed(index);
@@ -68,15 +81,15 @@ impl Connection {
         });
         let syn = u32::from(tcp.options.syn);
         let last = bytes.map(|bytes| match &payloads {
-            Some(drawn) => drawn.last(syn, bytes.max(1)),
+            Some(drawn) => drawn.last_packet(syn, bytes.max(1)),
             None => {
                 let payload = u64::from(tcp.payload);
                 let packets = bytes.div_ceil(payload).max(1);
                 let end = (packets + u64::from(syn)).min(u64::from(u32::MAX) - 1) as u32;
-                (end - 1, (bytes.max(1) - (packets - 1) * payload) as u32)
+                LastPacket { sequence: end - 1, payload: (bytes.max(1) - (packets - 1) * payload) as u32 }
             }
         });
-        let end = last.map_or(u32::MAX, |(number, _)| number + 1);
+        let end = last.map_or(u32::MAX, |last| last.sequence + 1);
         let shaper = tcp.max_rate.map(|rate| Box::new(Shaper::new(rate)));
         let has_app = last.is_some() || payloads.is_some() || shaper.is_some();
         let app = AppState { last, payloads, shaper, ..AppState::default() };
@@ -86,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// A connection whose application writes packets one by one, as `writer` says.
+    /// A connection whose application writes packets one by one, at the times of `writer`.
     pub(crate) fn written(tcp: &Tcp, demand: &Demand, index: u64, writer: Datagrams) -> Connection {
         let mut connection = Connection::new(tcp, demand, index, None);
         connection.sender = connection.sender.waiting_for_data();
@@ -94,7 +107,7 @@ impl Connection {
         connection
     }
 
-    /// Let `marker` stand between it and the network.
+    /// Add a marker at the edge of the network, if there is one.
     pub(crate) fn marked_by(mut self, marker: Option<Box<EdgeMarker>>) -> Connection {
         if marker.is_some() {
             self.receiver.app_or_default().marker = marker;
@@ -102,14 +115,14 @@ impl Connection {
         self
     }
 
-    /// What stands between it and the network, if anything.
+    /// The marker at the edge of the network.
     #[inline]
     pub(crate) fn marker(&mut self) -> Option<&mut EdgeMarker> {
         self.receiver.app_mut()?.marker.as_deref_mut()
     }
 
-    /// A packet reaches the receiver, whose acknowledgement leaves at once. If it says no more than up to where all
-    /// packets have arrived: that. Else it is what the receiver reports now.
+    /// Receive a packet at a receiver that delays no ACKs. If the cumulative ACK is the only content of the
+    /// ACK to send, returns it; otherwise the receiver has more to report.
     #[inline(always)]
     pub(crate) fn receive<const SACK: bool>(
         &mut self,
@@ -118,15 +131,15 @@ impl Connection {
         in_window: bool,
         pool: &mut ReassemblyPool<Box<AppState>>,
     ) -> Option<u32> {
-        let is_marked = packet.is_marked();
-        let next = self.receiver.receive_usual::<SACK>(packet.number, is_marked, pool);
-        if next.is_none() && !(SACK && self.receiver.lengthen(&tcp.options, packet.number, is_marked)) {
+        let ce = packet.is_marked();
+        let next = self.receiver.receive_fast_path::<SACK>(packet.number, ce, pool);
+        if next.is_none() && !(SACK && self.receiver.extend_latest_block(&tcp.options, packet.number, ce)) {
             self.receive_any(tcp, packet, in_window, pool);
         }
         next
     }
 
-    /// Any packet reaches the receiver.
+    /// Receive any packet.
     #[inline(never)]
     pub(crate) fn receive_any(
         &mut self,
@@ -135,64 +148,64 @@ impl Connection {
         in_window: bool,
         pool: &mut ReassemblyPool<Box<AppState>>,
     ) -> Received {
-        let signals = (packet.is_marked(), packet.flag);
-        let received = self.receiver.receive(&tcp.options, packet.number, signals, pool);
+        let ecn = EcnBits { ce: packet.is_marked(), cwr: packet.flag };
+        let received = self.receiver.receive(&tcp.options, packet.number, ecn, pool);
         if in_window {
             self.count(tcp, packet.number, received.is_new);
         }
         received
     }
 
-    /// Packet `sequence` has reached the receiver in the window.
+    /// Count the payload of packet `sequence`, received in the measurement window.
     #[inline]
     pub(crate) fn count(&mut self, tcp: &Tcp, sequence: u32, is_new: bool) {
         if !is_new || tcp.options.syn && sequence == 0 {
-            self.receiver.empty += 1;
+            self.receiver.without_payload += 1;
         } else if let Some(app) = self.receiver.app_mut() {
             app.goodput += u64::from(app.payload(tcp, sequence));
         }
     }
 
-    /// Payload that reached the receiver for the first time, with `received` packets in the window.
+    /// Payload bytes received for the first time, of `received` packets in the measurement window.
     pub(crate) fn goodput(&self, tcp: &Tcp, received: u32) -> u64 {
-        let all_alike = u64::from(received - self.receiver.empty) * u64::from(tcp.payload);
-        self.receiver.app().map_or(all_alike, |app| app.goodput)
+        let if_all_full = u64::from(received - self.receiver.without_payload) * u64::from(tcp.payload);
+        self.receiver.app().map_or(if_all_full, |app| app.goodput)
     }
 
-    /// What waits for its end.
+    /// What to do when all data are delivered.
     #[inline]
     pub(crate) fn task(&self) -> Task {
         self.receiver.app().map_or(Task::Nothing, |app| app.task)
     }
 
-    /// Let `task` wait for its end; what waited before.
+    /// Replace the task; returns the previous one.
     pub(crate) fn replace_task(&mut self, task: Task) -> Task {
         std::mem::replace(&mut self.receiver.app_or_default().task, task)
     }
 
-    /// When its application writes, if it does so one by one, and how many packets it has written.
+    /// When its application writes packets, and how many it has written, if it writes them one by one.
     pub(crate) fn writer(&mut self) -> Option<&mut (Datagrams, u64)> {
         self.receiver.app_mut()?.writer.as_deref_mut()
     }
 
-    /// What keeps its rate down, if anything.
+    /// The shaper of its rate.
     #[inline]
     pub(crate) fn shaper(&mut self) -> Option<&mut Shaper> {
         self.receiver.app_mut()?.shaper.as_deref_mut()
     }
 
-    /// How many packets wait until its rate lets them go.
+    /// Packets that wait in the shaper.
     pub(crate) fn shaped(&self) -> usize {
         let shaper = self.receiver.app().and_then(|app| app.shaper.as_ref());
         shaper.map_or(0, |shaper| shaper.waiting.len())
     }
 
-    /// Whether the receiver has all that there is to send.
+    /// Whether the receiver has all data.
     pub(crate) fn has_all(&self) -> bool {
         self.receiver.next() >= self.sender.end()
     }
 
-    /// Payload of packet `sequence`; a SYN carries none.
+    /// Payload bytes of packet `sequence`; a SYN has none.
     #[inline]
     pub(crate) fn payload(&self, tcp: &Tcp, sequence: u32) -> u32 {
         if tcp.options.syn && sequence == 0 {
@@ -201,13 +214,13 @@ impl Connection {
         self.receiver.app().map_or(tcp.payload, |app| app.payload(tcp, sequence))
     }
 
-    /// Payload of everything that the sender has to send, once that is known.
+    /// Payload bytes of the whole transfer, once its end is known.
     pub(crate) fn bytes(&self, tcp: &Tcp) -> u64 {
         let first = u32::from(tcp.options.syn);
         let end = self.sender.end().max(first);
         match self.receiver.app().map(|app| &**app) {
-            Some(AppState { payloads: None, last: Some((last, payload)), .. }) if end > *last => {
-                u64::from(last - first) * u64::from(tcp.payload) + u64::from(*payload)
+            Some(AppState { payloads: None, last: Some(last), .. }) if end > last.sequence => {
+                u64::from(last.sequence - first) * u64::from(tcp.payload) + u64::from(last.payload)
             }
             Some(AppState { payloads: Some(_), .. }) => {
                 (first..end).map(|sequence| u64::from(self.payload(tcp, sequence))).sum()
@@ -216,7 +229,7 @@ impl Connection {
         }
     }
 
-    /// A packet as nearly all of its connection are: as long as can be, sent for the first time.
+    /// A full data packet that is sent for the first time: the template of the packets of a connection.
     pub(crate) fn full_packet(tcp: &Tcp, class: Class) -> Packet {
         let ect = if tcp.options.ect == tcp::Ect::Ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         Packet {
@@ -228,108 +241,93 @@ impl Connection {
         }
     }
 
-    /// Make `packet` the one that carries `segment`, sent `now`, with the class that the marker gives it; `full`: as nearly
-    /// all packets of the connection are.
+    /// Write the packet of `segment`, sent at `now`, with the class that the marker at the edge of the
+    /// network gives it. `full`: see [`Connection::full_packet`].
     #[inline(always)]
     pub(crate) fn write_packet(
         &mut self,
         packet: &mut Packet,
-        (flow, route): (u32, Route),
-        (full, tcp): (&Packet, &Tcp),
+        forward: FlowRoute,
+        full: &Packet,
+        tcp: &Tcp,
         segment: Segment,
-        now: u64,
+        now: Time,
     ) {
-        *packet = plain_packet((flow, route), full, segment, now);
-        if self.is_unlike_others(segment) {
-            self.change(packet, tcp, segment);
+        *packet = full_packet_of(segment, forward, full, now);
+        if self.may_differ_from_full(segment) {
+            self.adapt(packet, tcp, segment);
             if let Some(marker) = self.marker() {
-                packet.class = marker.mark(now, packet.bytes, packet.class);
+                packet.class = marker.mark(now.0, packet.bytes, packet.class);
             }
         }
     }
 
-    /// Whether its packet is perhaps not as all others, or does not go as all others.
+    /// Whether the packet of `segment` may differ from a full one, or the connection may have a marker.
     #[inline(always)]
-    fn is_unlike_others(&self, segment: Segment) -> bool {
+    fn may_differ_from_full(&self, segment: Segment) -> bool {
         segment.sequence == 0 || segment.is_retransmission || segment.cwr || self.receiver.app().is_some()
     }
 
-    /// Give it the size, the ECN field and the flag that it should have.
+    /// Set size, ECN field and CWR. SYNs and retransmissions are not ECN-capable (RFC 3168, sections 6.1.1
+    /// and 6.1.5), except the retransmissions of DCTCP, as in Linux.
     #[inline(never)]
-    fn change(&self, packet: &mut Packet, tcp: &Tcp, segment: Segment) {
+    fn adapt(&self, packet: &mut Packet, tcp: &Tcp, segment: Segment) {
         let o = &tcp.options;
         let is_syn = o.syn && segment.sequence == 0;
         packet.bytes = if is_syn { tcp.ack } else { tcp.header + self.payload(tcp, segment.sequence) };
         packet.flag = segment.cwr;
-        let may_again = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
-        if is_syn || segment.is_retransmission && !may_again {
+        let marks_retransmissions = o.ect_on_retransmissions || o.variant == tcp::Variant::Dctcp;
+        if is_syn || segment.is_retransmission && !marks_retransmissions {
             packet.ecn = Ecn::NotEct;
         }
     }
 
-    /// The acknowledgement of what has arrived so far, at a step for a host.
+    /// The ACK of what has been received so far.
     #[inline(always)]
-    pub(crate) fn answer(
-        &self,
-        flow: u32,
-        (step, host): (u32, u32),
-        class: Class,
-        tcp: &Tcp,
-        sacks: &mut Sacks,
-    ) -> Packet {
-        let (bytes, sack) = self.report(tcp);
-        self.answer_with((bytes, sacks.put(sack)), flow, (step, host), class, tcp)
-    }
-
-    /// Size of the acknowledgement, and what it reports.
-    #[inline(always)]
-    pub(crate) fn report(&self, tcp: &Tcp) -> (u32, Sack) {
-        let reported = if tcp.options.sack { self.receiver.reported() } else { None };
-        let bytes = tcp.ack + tcp.options.sack_bytes * reported.map_or(0, block_count);
-        (bytes, reported.copied().unwrap_or_default())
-    }
-
-    /// The acknowledgement of this size that reports what is at this place among [`Sacks`].
-    pub(crate) fn answer_with(
-        &self,
-        (bytes, sack): (u32, u64),
-        flow: u32,
-        (step, host): (u32, u32),
-        class: Class,
-        tcp: &Tcp,
-    ) -> Packet {
+    pub(crate) fn ack(&self, backward: FlowRoute, class: Class, tcp: &Tcp, sacks: &mut Sacks) -> Packet {
+        let FlowRoute { flow, route } = backward;
+        let (bytes, sack) = self.ack_bytes_and_sack(tcp);
         Packet {
-            stamp: sack,
+            stamp: sacks.put(sack),
             flow,
-            step,
-            host,
+            step: route.first,
+            host: route.host,
             bytes,
             number: self.receiver.next(),
             carries: Carries::Ack,
-            flag: tcp.options.ecn && self.receiver.echo(),
+            flag: tcp.options.ecn && self.receiver.ece(),
             ecn: Ecn::NotEct,
             class,
         }
     }
+
+    /// The bytes of that ACK, and its blocks.
+    #[inline(always)]
+    pub(crate) fn ack_bytes_and_sack(&self, tcp: &Tcp) -> (u32, Sack) {
+        let blocks = if tcp.options.sack { self.receiver.sack_blocks() } else { None };
+        let bytes = tcp.ack + tcp.options.sack_bytes * blocks.map_or(0, block_count);
+        (bytes, blocks.copied().unwrap_or_default())
+    }
 }
 
-/// What it is as long as nothing is app about it.
+/// The packet of `segment`, if it is a full one.
 #[inline(always)]
-fn plain_packet((flow, route): (u32, Route), full: &Packet, segment: Segment, now: u64) -> Packet {
-    Packet { stamp: now, flow, step: route.first, host: route.host, number: segment.sequence, ..*full }
+fn full_packet_of(segment: Segment, forward: FlowRoute, full: &Packet, now: Time) -> Packet {
+    let FlowRoute { flow, route } = forward;
+    Packet { stamp: now.0, flow, step: route.first, host: route.host, number: segment.sequence, ..*full }
 }
 
 impl AppState {
     fn payload(&self, tcp: &Tcp, sequence: u32) -> u32 {
         match (self.last, &self.payloads) {
-            (Some((last, payload)), _) if sequence == last => payload,
+            (Some(last), _) if sequence == last.sequence => last.payload,
             (_, Some(drawn)) => drawn.of(sequence),
             _ => tcp.payload,
         }
     }
 }
 
-/// Payloads of full packets: of number, not of time, so that a packet sent again is the same.
+/// Random payloads. That of a packet depends on its sequence number only, so a retransmission has the same.
 #[derive(Clone, Debug)]
 struct Payloads {
     draw: Draw,
@@ -341,13 +339,13 @@ impl Payloads {
         self.draw.count(&mut self.own.indexed(u64::from(sequence))).min(MAX_PACKET_BYTES) as u32
     }
 
-    /// Number and payload of the last of the packets from `first` on that carry `bytes`.
-    fn last(&self, first: u32, bytes: u64) -> (u32, u32) {
+    /// The last of the packets from `first` on that carry `bytes`.
+    fn last_packet(&self, first: u32, bytes: u64) -> LastPacket {
         let (mut sequence, mut left) = (first, bytes);
         loop {
             let full = self.of(sequence);
             if left <= u64::from(full) || sequence == u32::MAX - 2 {
-                return (sequence, left.min(u64::from(full)) as u32);
+                return LastPacket { sequence, payload: left.min(u64::from(full)) as u32 };
             }
             left -= u64::from(full);
             sequence += 1;
@@ -355,35 +353,35 @@ impl Payloads {
     }
 }
 
-/// A shaper behind a sender: packets leave one after the other, each as long after the one before as that
-/// takes at the rate.
+/// A shaper behind a sender: a packet is sent when the one before it has been transmitted at the rate.
 #[derive(Clone, Debug)]
 pub(crate) struct Shaper {
+    /// In bits per second.
     rate: u64,
-    /// When the next packet may leave.
-    free: u64,
+    /// When the next packet may be sent.
+    free: Time,
     pub(crate) waiting: VecDeque<Segment>,
 }
 
 impl Shaper {
     fn new(rate: u64) -> Shaper {
-        Shaper { rate, free: 0, waiting: VecDeque::new() }
+        Shaper { rate, free: Time::ZERO, waiting: VecDeque::new() }
     }
 
-    /// Whether a packet may leave at `now`, ahead of which nothing waits.
-    pub(crate) fn is_free(&self, now: u64) -> bool {
+    /// Whether a packet may be sent at `now` without waiting.
+    pub(crate) fn is_free(&self, now: Time) -> bool {
         self.waiting.is_empty() && self.free <= now
     }
 
-    /// A packet leaves at `now`: when the next one may.
-    pub(crate) fn leave(&mut self, now: u64, bytes: u32) -> u64 {
-        let bits = u128::from(bytes) * 8_000_000_000;
-        self.free = now + bits.div_ceil(u128::from(self.rate)) as u64;
+    /// A packet is sent at `now`; returns when the next one may be.
+    pub(crate) fn leave(&mut self, now: Time, bytes: u32) -> Time {
+        let nanobits = u128::from(bytes) * 8_000_000_000;
+        self.free = now + Span(nanobits.div_ceil(u128::from(self.rate)) as u64);
         self.free
     }
 
-    /// A packet has to wait; when to come back for it, if nothing waited before.
-    pub(crate) fn wait(&mut self, segment: Segment) -> Option<u64> {
+    /// A packet has to wait; returns when it may be sent, if it is the only one.
+    pub(crate) fn wait(&mut self, segment: Segment) -> Option<Time> {
         self.waiting.push_back(segment);
         (self.waiting.len() == 1).then_some(self.free)
     }
@@ -392,7 +390,10 @@ impl Shaper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{packet::Sack, tcp::schema};
+    use crate::{
+        packet::Sack,
+        tcp::{EcnBits, schema},
+    };
 
     fn tcp(preset: &str, set: &[(&str, &str)]) -> Tcp {
         let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
@@ -413,12 +414,13 @@ mod tests {
     fn sent(tcp: &Tcp, sequence: u32, is_retransmission: bool) -> Packet {
         let segment = Segment { sequence, is_retransmission, cwr: false };
         let full = Connection::full_packet(tcp, Class(2));
-        let (mut packet, route) = (Packet::default(), Route { first: 3, host: 5 });
-        connection(tcp, Some(5000)).write_packet(&mut packet, (7, route), (&full, tcp), segment, 0);
+        let forward = FlowRoute { flow: 7, route: Route { first: 3, host: 5 } };
+        let mut packet = Packet::default();
+        connection(tcp, Some(5000)).write_packet(&mut packet, forward, &full, tcp, segment, Time::ZERO);
         packet
     }
 
-    /// 5000 bytes are five packets of 960 and one of 200, behind a SYN without payload.
+    /// 5000 bytes are five packets of 960 and one of 200, after a SYN without payload.
     #[test]
     fn packets_have_the_size_of_what_they_carry() {
         let tcp = tcp("default", &[]);
@@ -430,9 +432,10 @@ mod tests {
         assert_eq!([Some(0), Some(1), Some(960), Some(961), None].map(ends), [2, 2, 2, 3, u32::MAX]);
     }
 
-    /// RFC 3168: no SYN and no retransmission can be marked; ns-2 lets retransmissions.
+    /// RFC 3168, sections 6.1.1 and 6.1.5: SYNs and retransmissions are not ECN-capable; in ns-2
+    /// retransmissions are.
     #[test]
-    fn what_may_be_marked() {
+    fn which_packets_are_ecn_capable() {
         let fields =
             |tcp: Tcp| [(0, false), (1, false), (1, true)].map(|(s, again)| sent(&tcp, s, again).ecn);
         let (no, yes) = (Ecn::NotEct, Ecn::Ect0);
@@ -446,7 +449,7 @@ mod tests {
         let tcp = tcp("default", &[("syn", "off")]);
         let mut one = connection(&tcp, Some(5000));
         assert_eq!(one.bytes(&tcp), 5000);
-        one.sender.start(&tcp.options, 2, 0, &mut Vec::new());
+        one.sender.start(&tcp.options, 2, Time::ZERO, &mut Vec::new());
         one.sender.stop();
         assert_eq!(one.bytes(&tcp), 1920);
         let mut none = connection(&tcp, Some(5000));
@@ -454,9 +457,9 @@ mod tests {
         assert_eq!(none.bytes(&tcp), 0);
     }
 
-    /// Packets of drawn sizes carry a transfer whole; a number has one size, sent again or for whoever.
+    /// Random payloads add up to the transfer, and a packet has the same payload when it is retransmitted.
     #[test]
-    fn drawn_payloads_belong_to_the_packets_number() {
+    fn random_payloads_depend_on_the_sequence_number() {
         let drawn = Tcp { payloads: Some(Draw::Uniform(500.0, 1000.0)), ..tcp("default", &[]) };
         let one = connection(&drawn, Some(50_000));
         let end = one.sender.end();
@@ -467,28 +470,29 @@ mod tests {
         assert!(full.iter().all(|size| (500..=1000).contains(size)));
         assert!((60..75).contains(&full.len()), "{} packets of 750 on average", full.len());
         assert!(full.windows(2).any(|pair| pair[0] != pair[1]));
-        let sent_again = |s| sent(&drawn, s, true).bytes;
-        assert!((1..4).all(
-            |s| sent(&drawn, s, false).bytes == sent_again(s) && sent_again(s) == 40 + sizes[s as usize]
-        ));
+        let retransmitted = |s| sent(&drawn, s, true).bytes;
+        assert!((1..4).all(|s| sent(&drawn, s, false).bytes == retransmitted(s)
+            && retransmitted(s) == 40 + sizes[s as usize]));
         let other = Connection::new(&drawn, &Demand::new(1, "a"), 1, None);
         assert!((1..9).any(|s| other.payload(&drawn, s) != sizes[s as usize]));
     }
 
-    /// An acknowledgement grows with the blocks that it reports.
+    /// The size of an ACK grows with its blocks.
     #[test]
-    fn an_answer_reports_what_has_arrived() {
+    fn an_ack_has_the_size_of_its_blocks() {
         let tcp = tcp("default", &[("variant", "sack"), ("ecn", "on")]);
         let mut connection = connection(&tcp, None);
         for sequence in [0, 2, 4] {
             let pool = &mut ReassemblyPool::default();
-            connection.receiver.receive(&tcp.options, sequence, (sequence == 4, false), pool);
+            let ecn = EcnBits { ce: sequence == 4, cwr: false };
+            connection.receiver.receive(&tcp.options, sequence, ecn, pool);
         }
         let mut sacks = Sacks::default();
-        let answer = connection.answer(7, (9, 5), Class(0), &tcp, &mut sacks);
-        assert_eq!((answer.carries, answer.number, answer.flag, answer.stamp), (Carries::Ack, 1, true, 1));
+        let backward = FlowRoute { flow: 7, route: Route { first: 9, host: 5 } };
+        let ack = connection.ack(backward, Class(0), &tcp, &mut sacks);
+        assert_eq!((ack.carries, ack.number, ack.flag, ack.stamp), (Carries::Ack, 1, true, 1));
         let blocks: Sack = [(4, 5), (2, 3), (0, 0)];
         assert_eq!(sacks.take(1), blocks);
-        assert_eq!((answer.bytes, answer.step, answer.host, answer.ecn), (52 + 16, 9, 5, Ecn::NotEct));
+        assert_eq!((ack.bytes, ack.step, ack.host, ack.ecn), (52 + 16, 9, 5, Ecn::NotEct));
     }
 }

@@ -1,4 +1,4 @@
-//! What the flows of a traffic group share: options, demand, routes.
+//! What the flows of a traffic group share: TCP options, demand, routes.
 
 use crate::{
     error::PlanError,
@@ -8,44 +8,50 @@ use crate::{
     plan::{self, Draw, Tcp, Traffic, TrafficKind, Web},
     traffic::{Demand, Edge, Starts},
 };
-use sojourn_aqm::{Class, Ecn};
+use sojourn_aqm::{Class, Ecn, Time};
 
-/// What the flows of one traffic group share.
+/// A traffic group. Web traffic has a second one for its requests.
 pub(crate) struct Group {
     pub(crate) kind: TrafficKind,
-    /// The TCP connection of its flows.
+    /// The configuration of its connections, if its flows are TCP.
     tcp: Option<Tcp>,
-    /// Number of its traffic in the plan: the requests of web traffic are a group of their own.
+    /// Index of its traffic in the plan.
     pub(crate) traffic: u32,
     pub(crate) class: Class,
-    /// What nearly all packets of its connections look like.
+    /// A full data packet of its connections: the template of most packets.
     pub(crate) full: Packet,
+    /// The markers at the edge of the network, if there are some.
     pub(crate) edge: Option<Edge>,
-    /// ECN field of datagrams.
+    /// The ECN codepoint of datagrams.
     pub(crate) ecn: Ecn,
     pub(crate) demand: Demand,
     pub(crate) routes: Vec<Route>,
-    /// How many nodes send, the group of the requests, when they are answered (web traffic).
+    /// Nodes that send (web traffic: the servers).
     pub(crate) senders: u32,
+    /// Web traffic: the group of the requests.
     pub(crate) requests: u32,
+    /// Web requests: the response starts when the client has the ACK of the request, not when the server
+    /// receives it.
     pub(crate) responds_late: bool,
-    /// Shape of its on and off times, sizes of its datagrams.
+    /// Shape parameter of Pareto on and off times.
     pub(crate) pareto: Option<f64>,
+    /// Sizes of datagrams in bytes, if they vary.
     pub(crate) sizes: Option<Draw>,
     is_request: bool,
-    /// Nothing new is sent from here on.
-    pub(crate) stop: u64,
-    /// When sources start, and row and flow of the first one ([`crate::flow::index`]); the others follow.
+    /// No new data are sent from this time on.
+    pub(crate) stop: Time,
+    /// When the sources start that exist from the start of the run.
     pub(crate) starts: Starts,
+    /// Row and flow of the first of them ([`crate::flow::index`]); the others follow.
     pub(crate) first_row: u32,
     pub(crate) first_flow: u32,
-    /// How many flows it has (web traffic: counted otherwise).
+    /// Flows so far (not used for web traffic).
     pub(crate) count: u32,
 }
 
 impl Group {
     /// # Errors
-    /// A marker that cannot be.
+    /// A marker's spec is invalid.
     pub(crate) fn new(
         plan: &Traffic,
         traffic: u32,
@@ -55,7 +61,7 @@ impl Group {
     ) -> Result<Group, PlanError> {
         let mut tcp = plan.kind.tcp().cloned();
         if let (TrafficKind::Web(_), Some(tcp)) = (&plan.kind, &mut tcp) {
-            tcp.options.syn = false; // the request has opened the connection
+            tcp.options.syn = false; // the request opens the connection
         }
         let demand = Demand::new(seed, &plan.name);
         let class = Class(plan.class);
@@ -80,14 +86,17 @@ impl Group {
             starts: Starts::new(plan, &demand),
             demand,
             routes,
-            stop: plan.stop.unwrap_or(u64::MAX),
+            stop: Time(plan.stop.unwrap_or(u64::MAX)),
             first_row: 0,
             first_flow: 0,
             count: 0,
         })
     }
 
-    /// The group of the requests for what web traffic `plan` sends.
+    /// The group of the requests of web traffic `plan`.
+    ///
+    /// # Errors
+    /// See [`Group::new`].
     pub(crate) fn of_requests(
         plan: &Traffic,
         web: &Web,
@@ -107,12 +116,12 @@ impl Group {
         })
     }
 
-    /// How many flows are there from the beginning.
+    /// Flows that exist from the start of the run.
     pub(crate) fn first_flows(&self) -> u32 {
         if self.is_web() { 0 } else { self.starts.sources() }
     }
 
-    /// Whether sources are sessions that look at pages.
+    /// Whether its sources are web sessions.
     pub(crate) fn is_web(&self) -> bool {
         matches!(self.kind, TrafficKind::Web(_))
     }
@@ -122,7 +131,7 @@ impl Group {
         self.is_request
     }
 
-    /// The TCP connection of this group's flows.
+    /// The configuration of its connections, if its flows are TCP.
     pub(crate) fn tcp(&self) -> Option<&Tcp> {
         self.tcp.as_ref()
     }

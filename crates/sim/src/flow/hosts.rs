@@ -1,9 +1,10 @@
-//! The end systems of a run: all flows, and what they share.
+//! The hosts of a run: all flows, and the state that they share.
 
 use super::{Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp};
 use crate::{
     engine::RtoScan, packet::Sacks, plan::Plan, record::ObjectColumns, tcp::Segment, traffic::Datagrams,
 };
+use sojourn_aqm::Time;
 
 /// Flows, their groups, and state that is kept once for all of them.
 pub(crate) struct Hosts {
@@ -21,7 +22,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// No flows yet, with room for those that `plan` has from the beginning.
+    /// No flows yet, with capacity for those that exist from the start of the run.
     pub(crate) fn new(plan: &Plan, groups: Vec<Group>) -> Hosts {
         let count = plan.traffic.iter().map(|traffic| traffic.count as usize).sum();
         let mut rto_scan = RtoScan::default();
@@ -40,8 +41,8 @@ impl Hosts {
         }
     }
 
-    /// Source `index` of group `number`, which starts at `start` and sends `bytes` (`None`: without end): its
-    /// flow.
+    /// Add the flow of source `index` of group `number`, which starts at `start` and sends `bytes` (`None`:
+    /// no end); returns its number.
     pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
         let group = &mut self.groups[number as usize];
         let route = group.routes[index as usize % group.routes.len()];
@@ -64,14 +65,14 @@ impl Hosts {
         let flow = self.flows.len() as u32;
         group.count += 1;
         if group.starts.sources() == 0 {
-            self.index.add_source(Source { group: number, index, start });
+            self.index.add_source(Source { group: number, index, start: Time(start) });
         }
         self.flows.push(Flow::new(endpoint, number, route));
         flow
     }
 
-    /// Connection `own` of `group`, which sends `bytes` and then completes `task`; it counts in `row` of the
-    /// record.
+    /// Add connection `own` of group `number`, which sends `bytes` and then performs `task`. It counts in
+    /// `row` of the record.
     pub(crate) fn add_connection(
         &mut self,
         number: u32,
@@ -91,7 +92,7 @@ impl Hosts {
         self.flows.push(Flow::new(endpoint, number, route));
     }
 
-    /// A finite transfer begins: its row.
+    /// Add a finite transfer that starts; returns its row.
     pub(crate) fn add_object(&mut self, traffic: u32, index: u32, start: u64, bytes: u64) -> u32 {
         let row = self.objects.start_ns.len() as u32;
         self.objects.traffic.push(traffic);
@@ -102,7 +103,7 @@ impl Hosts {
         row
     }
 
-    /// The connection of flow `number` completes nothing any more: whether it did.
+    /// Clear the task of the connection of flow `number`; returns whether it had one.
     pub(crate) fn take_task(&mut self, number: u32) -> bool {
         let Endpoint::Tcp(connection) = &mut self.flows[number as usize].endpoint else { return false };
         connection.replace_task(Task::Nothing) != Task::Nothing

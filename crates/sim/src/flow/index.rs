@@ -1,65 +1,69 @@
-//! FlowIndex of the record: one for each source, with all of its flows.
+//! The rows of the record: one per source, for all of its flows.
 //!
-//! Sources that are there from the beginning come first, in the order of their groups, and so do the flows of those that
-//! are one flow each: for them nothing need be app. Only flows that come later are told theirs.
+//! Sources that exist from the start of the run have the first rows, in the order of their groups, and so
+//! have their flows; the row of such a flow is computed. Only flows that are created during the run have
+//! theirs stored.
 
 use crate::flow::Group;
+use sojourn_aqm::Time;
 
-/// A row.
+/// The source of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
     pub(crate) group: u32,
+    /// Its index within the group.
     pub(crate) index: u32,
-    pub(crate) start: u64,
+    pub(crate) start: Time,
 }
 
 /// The rows of a run.
 pub(crate) struct FlowIndex {
-    /// How many sources and flows are there from the beginning.
+    /// Sources that exist from the start, and their flows.
     sources: u32,
     flows: u32,
-    /// The sources that come later.
+    /// Sources that are created during the run.
     late: Vec<Source>,
-    /// The row of each flow that comes later.
-    of_late: Vec<u32>,
+    /// The row of each flow that is created during the run.
+    late_rows: Vec<u32>,
 }
 
 impl FlowIndex {
     pub(crate) fn new(groups: &[Group]) -> FlowIndex {
-        let sources = early(groups).map(|(group, _)| group.starts.sources()).sum();
-        let flows = early(groups).map(|(group, _)| group.first_flows()).sum();
-        FlowIndex { sources, flows, late: Vec::new(), of_late: Vec::new() }
+        let sources = with_sources(groups).map(|(group, _)| group.starts.sources()).sum();
+        let flows = with_sources(groups).map(|(group, _)| group.first_flows()).sum();
+        FlowIndex { sources, flows, late: Vec::new(), late_rows: Vec::new() }
     }
 
-    /// A flow comes later that is a source of its own.
-    pub(crate) fn add_source(&mut self, row: Source) {
+    /// Add a flow that is a source of its own.
+    pub(crate) fn add_source(&mut self, source: Source) {
         self.add_flow(self.sources + self.late.len() as u32);
-        self.late.push(row);
+        self.late.push(source);
     }
 
-    /// A flow comes later that counts in `row`.
+    /// Add a flow that counts in `row`.
     pub(crate) fn add_flow(&mut self, row: u32) {
-        self.of_late.push(row);
+        self.late_rows.push(row);
     }
 
-    /// That of flow `number`, which is of `group`.
+    /// The row of flow `number` of `group`.
     pub(crate) fn of(&self, number: u32, group: &Group) -> u32 {
         match number.checked_sub(self.flows) {
-            Some(late) => self.of_late[late as usize],
+            Some(late) => self.late_rows[late as usize],
             None => group.first_row + (number - group.first_flow),
         }
     }
 
-    /// All of them.
+    /// The sources in the order of their rows.
     pub(crate) fn all(&self, groups: &[Group]) -> impl Iterator<Item = Source> {
-        let early = early(groups).flat_map(|(of, group)| {
-            of.starts.clone().zip(0..).map(move |(start, index)| Source { group, index, start })
+        let early = with_sources(groups).flat_map(|(group, number)| {
+            let starts = group.starts.clone().zip(0..);
+            starts.map(move |(start, index)| Source { group: number, index, start: Time(start) })
         });
         early.chain(self.late.iter().copied())
     }
 }
 
-/// Groups with sources of their own.
-fn early(groups: &[Group]) -> impl Iterator<Item = (&Group, u32)> {
+/// The groups with sources of their own, and their numbers.
+fn with_sources(groups: &[Group]) -> impl Iterator<Item = (&Group, u32)> {
     groups.iter().zip(0..).filter(|(group, _)| !group.is_requests())
 }

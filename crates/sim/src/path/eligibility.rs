@@ -2,6 +2,7 @@
 
 use super::Layout;
 use crate::plan::{Plan, TrafficKind};
+use sojourn_aqm::Span;
 use std::fmt;
 
 /// Whether a run took the fast path.
@@ -41,7 +42,7 @@ pub enum SlowPathReason {
     SharedAccess,
     /// The sender's own link has a queue.
     QueueAtSender,
-    /// Other packets enter, or a queue is, on the way from the measured queue back to the sender.
+    /// Behind the measured queue, up to the sender, is another queue or a link that other packets enter.
     SharedPath,
 }
 
@@ -96,7 +97,7 @@ pub(super) fn sender(kind: &TrafficKind) -> Result<(), SlowPathReason> {
     match kind {
         TrafficKind::UdpCbr { .. } | TrafficKind::UdpOnoff { .. } => Err(SlowPathReason::Datagrams),
         TrafficKind::Tcp(tcp) if tcp.max_rate.is_some() => Err(SlowPathReason::RateCap),
-        TrafficKind::Tcp(tcp) if tcp.options.overhead > 0 => Err(SlowPathReason::SendJitter),
+        TrafficKind::Tcp(tcp) if tcp.options.overhead > Span::ZERO => Err(SlowPathReason::SendJitter),
         TrafficKind::Tcp(_) => Ok(()),
         _ => Err(SlowPathReason::Application),
     }

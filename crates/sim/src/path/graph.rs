@@ -179,7 +179,7 @@ impl Graph {
             self.queues.push((self.ends.len() as u32, queue));
         }
         let kind = self.kind(rate, delay);
-        self.lay((from, to), kind);
+        self.add_link((from, to), kind);
         Ok(())
     }
 
@@ -189,7 +189,7 @@ impl Graph {
         self.kinds.len() as u32 - 1
     }
 
-    fn lay(&mut self, ends: (u32, u32), kind: u32) {
+    fn add_link(&mut self, ends: (u32, u32), kind: u32) {
         self.ends.push(ends);
         self.kind_of.push(kind);
     }
@@ -251,7 +251,7 @@ impl Graph {
         let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
             let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
-            links(*host).into_iter().for_each(|ends| self.lay(ends, kind));
+            links(*host).into_iter().for_each(|ends| self.add_link(ends, kind));
         }
         Ok(hosts)
     }
@@ -289,11 +289,11 @@ impl Graph {
         seed: u64,
         plain: bool,
     ) -> Result<Layout, PlanError> {
-        let mut ways = ShortestPaths::new(self.size, &self.ends);
-        let mut laid = Routes::new(&self.kind_of);
+        let mut shortest_paths = ShortestPaths::new(self.size, &self.ends);
+        let mut planned = Routes::new(&self.kind_of);
         let mut routes: Vec<Vec<u32>> = Vec::new();
         for (group, ends) in demands {
-            let answer = AckPolicy::of(&group.kind);
+            let ack_policy = AckPolicy::of(&group.kind);
             let sender = eligibility::sender(&group.kind);
             let of_group = ends.iter().enumerate().map(|(i, &(from, to))| {
                 if from == to {
@@ -303,14 +303,14 @@ impl Graph {
                 }
                 let is_last_of_its_kind = i + ends.len() >= group.count as usize;
                 let flows = if sender.is_ok() && is_last_of_its_kind { 1 } else { 2 };
-                let mut way = |from: u32, to: u32| {
-                    ways.route(from, to).ok_or_else(|| {
+                let mut path = |from: u32, to: u32| {
+                    shortest_paths.route(from, to).ok_or_else(|| {
                         let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
                         let problem = format!("there is no way from {from:?} to {to:?}");
                         PlanError::new(format!("traffic.{}", group.name), problem)
                     })
                 };
-                laid.lay((from, to), answer, sender, flows, || Ok([way(from, to)?, way(to, from)?]))
+                planned.add((from, to), ack_policy, sender, flows, || Ok([path(from, to)?, path(to, from)?]))
             });
             routes.push(of_group.collect::<Result<_, _>>()?);
         }
@@ -321,13 +321,13 @@ impl Graph {
             kinds[self.kind_of[*id as usize] as usize].vary(RateTrace::new(capacity, &name, seed));
         }
         let ports = self.ports(plan, &mut kinds, seed)?;
-        drop(ways);
+        drop(shortest_paths);
         let ahead = match plan.trace.cwnd {
             _ if plain => Lookahead::None,
             true => Lookahead::Links,
             false => Lookahead::Senders,
         };
-        let (mut steps, round_trips, laid, obstacle) = laid.share(&kinds, ahead);
+        let (mut steps, round_trips, planned, obstacle) = planned.share(&kinds, ahead);
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let fixed_path = match (&plan.topology, tcp) {
             (Topology::Dumbbell(_), Some(tcp)) => {
@@ -337,7 +337,7 @@ impl Graph {
         };
         let fixed_path = fixed_path.unwrap_or_else(FixedPath::none);
         let routes = routes.into_iter();
-        let routes = routes.map(|group| group.into_iter().map(|number| laid[number as usize]).collect());
+        let routes = routes.map(|group| group.into_iter().map(|number| planned[number as usize]).collect());
         let routes = routes.collect();
         let each = vec![Link::default(); self.ends.len()];
         let network = Network { each, kinds, fixed_path, steps, round_trips };

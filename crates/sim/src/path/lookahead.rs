@@ -2,7 +2,7 @@
 
 use super::{
     FixedPath, Hop, NO_INDEX, RoundTrip, SlowPathReason, Step,
-    route::{AckPolicy, LaidRoute, Routes},
+    route::{AckPolicy, RoutePlan, Routes},
 };
 use crate::link::LinkKind;
 use std::ops::Range;
@@ -34,64 +34,64 @@ pub(super) enum Feeders {
 }
 
 impl Feeders {
-    pub(super) fn add(&mut self, feed: Feeder) {
+    pub(super) fn add(&mut self, feeder: Feeder) {
         *self = match *self {
-            Feeders::None => Feeders::Only(feed),
-            Feeders::Only(known) if known == feed => Feeders::Only(feed),
+            Feeders::None => Feeders::Only(feeder),
+            Feeders::Only(known) if known == feeder => Feeders::Only(feeder),
             _ => Feeders::Several,
         };
     }
 }
 
 /// Find the steps of a route that need no event: whether its packets make round trips, or why not.
-pub(super) fn run_ahead(
+pub(super) fn find_eventless(
     routes: &Routes,
-    laid: &LaidRoute,
-    way: &mut [Step],
+    route: &RoutePlan,
+    steps: &mut [Step],
     kinds: &[LinkKind],
     lookahead: Lookahead,
 ) -> Result<(), SlowPathReason> {
     let has_queue = |step: &Step| kinds[step.hop.tx_time.kind as usize].port.is_some();
-    let is_fed_by = |link: u32, feed: Feeder| routes.feeds[link as usize] == Feeders::Only(feed);
+    let is_fed_by = |link: u32, feeder: Feeder| routes.feeders[link as usize] == Feeders::Only(feeder);
     let follows =
         |step: &Step, next: &Step| !has_queue(next) && is_fed_by(next.hop.link, Feeder::Link(step.hop.link));
-    let end = way.len();
+    let end = steps.len();
     for i in 1..end {
-        way[i - 1].eventless =
-            (!way[i - 1].last || laid.answer == AckPolicy::Immediate) && follows(&way[i - 1], &way[i]);
+        steps[i - 1].eventless = (!steps[i - 1].last || route.ack_policy == AckPolicy::Immediate)
+            && follows(&steps[i - 1], &steps[i]);
     }
-    let backward = (laid.backward - laid.forward) as usize;
-    if laid.answer == AckPolicy::None {
-        way[end - 1].eventless = true;
+    let backward = (route.backward - route.forward) as usize;
+    if route.ack_policy == AckPolicy::None {
+        steps[end - 1].eventless = true;
     }
-    let first = way[0].hop.link;
+    let first = steps[0].hop.link;
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
     // Without any event the packets of a flow would go round for ever.
-    let waits_somewhere = way[..backward].iter().any(|step| !step.eventless);
-    if laid.answer == AckPolicy::None {
+    let waits_somewhere = steps[..backward].iter().any(|step| !step.eventless);
+    if route.ack_policy == AckPolicy::None {
         return Err(SlowPathReason::Datagrams);
     } else if !is_alone {
-        return Err(laid.sender.err().unwrap_or(SlowPathReason::SharedAccess));
-    } else if has_queue(&way[0]) {
+        return Err(route.sender.err().unwrap_or(SlowPathReason::SharedAccess));
+    } else if has_queue(&steps[0]) {
         return Err(SlowPathReason::QueueAtSender);
     } else if lookahead != Lookahead::Senders {
         return Err(SlowPathReason::WindowTrace);
     } else if !waits_somewhere {
         return Err(SlowPathReason::SharedPath);
     }
-    way[end - 1].eventless = true;
-    if laid.answer == AckPolicy::Delayed {
+    steps[end - 1].eventless = true;
+    if route.ack_policy == AckPolicy::Delayed {
         return Err(SlowPathReason::DelayedAcks);
-    } else if way[0].eventless {
+    } else if steps[0].eventless {
         return Err(SlowPathReason::SharedPath);
     }
-    let mut is_free = way[backward..].iter().all(|step| step.eventless);
-    for step in way[..backward].iter_mut().rev() {
+    let mut is_free = steps[backward..].iter().all(|step| step.eventless);
+    for step in steps[..backward].iter_mut().rev() {
         is_free &= step.eventless;
         step.round_trip = if is_free { 0 } else { NO_INDEX }; // numbered when equal routes are one
     }
     let begins = |step: &Step| step.round_trip != NO_INDEX && has_queue(step);
-    if way[1..backward].iter().any(begins) { Ok(()) } else { Err(SlowPathReason::SharedPath) }
+    if steps[1..backward].iter().any(begins) { Ok(()) } else { Err(SlowPathReason::SharedPath) }
 }
 
 /// Number the round trips of the route that begins at step `first`.

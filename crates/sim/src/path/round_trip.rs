@@ -1,6 +1,6 @@
 //! The round trip of a packet from a queue over its receiver and its sender to the sender's first link.
 //!
-//! It exists where nothing on the way needs an event: no queue, no link that another flow's packets enter in
+//! It exists where no step needs an event: no queue, no link that another flow's packets enter in
 //! between, no delayed acknowledgement. Then all times up to the next packet's arrival follow from the time
 //! at which the packet left the queue.
 
@@ -23,7 +23,7 @@ pub(crate) struct RoundTrip {
     pub(super) first_hop: Hop,
 }
 
-/// A data packet at the end of its way forward.
+/// A data packet that has reached its receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct Forward {
     /// When it left the queue's link, when it reaches the receiver, and its size.

@@ -4,18 +4,19 @@
 //! If the next link is fed by this one alone, packets enter it in the same order whether they are handed over
 //! when they arrive or already now, so the step needs no event ([`Step::eventless`], see `lookahead`). The
 //! same holds for a receiver that acknowledges at once, and for a sender that reacts to nothing but
-//! acknowledgements and its timer, if no other flow uses its first link. Where two feeds meet, or a queue
+//! acknowledgements and its timer, if no other flow uses its first link. Where two links feed one, or a queue
 //! decides, the packet waits for its time.
 
 use super::{
     RoundTrip, SlowPathReason,
-    lookahead::{Feeder, Feeders, Lookahead, number_round_trips, run_ahead},
+    lookahead::{Feeder, Feeders, Lookahead, find_eventless, number_round_trips},
 };
 use crate::{
     error::PlanError,
     link::{LinkKind, TxTime},
     plan,
 };
+use sojourn_aqm::Span;
 use std::collections::BTreeMap;
 
 /// A link of a route: its number, relative to the first link of the host where the bits of `own` are set.
@@ -91,7 +92,7 @@ pub(super) enum AckPolicy {
 impl AckPolicy {
     pub(super) fn of(kind: &plan::TrafficKind) -> AckPolicy {
         match kind {
-            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > 0) => AckPolicy::Delayed,
+            kind if kind.tcp().is_some_and(|tcp| tcp.options.delayed_ack > Span::ZERO) => AckPolicy::Delayed,
             kind if kind.tcp().is_some() => AckPolicy::Immediate,
             _ => AckPolicy::None,
         }
@@ -99,11 +100,11 @@ impl AckPolicy {
 }
 
 /// A route: where its links forward, its links back, and those of the next route begin.
-pub(super) struct LaidRoute {
+pub(super) struct RoutePlan {
     pub(super) forward: u32,
     pub(super) backward: u32,
     end: u32,
-    pub(super) answer: AckPolicy,
+    pub(super) ack_policy: AckPolicy,
     /// Whether its sender only reacts.
     pub(super) sender: Result<(), SlowPathReason>,
     /// Its sender was declared after its receiver.
@@ -116,11 +117,11 @@ pub(super) struct Routes<'a> {
     kinds: &'a [u32],
     /// The links of every route, one route behind the other.
     links: Vec<u32>,
-    laid: Vec<LaidRoute>,
+    plans: Vec<RoutePlan>,
     /// Every distinct (from, to, acknowledgement policy) is one route.
     known: BTreeMap<(u32, u32, AckPolicy), u32>,
     /// Of each link: what feeds it, and how many flows begin on it.
-    pub(super) feeds: Vec<Feeders>,
+    pub(super) feeders: Vec<Feeders>,
     pub(super) senders: Vec<u32>,
 }
 
@@ -130,51 +131,51 @@ impl Routes<'_> {
         Routes {
             kinds,
             links: Vec::new(),
-            laid: Vec::new(),
+            plans: Vec::new(),
             known: BTreeMap::new(),
-            feeds: vec![Feeders::None; kinds.len()],
+            feeders: vec![Feeders::None; kinds.len()],
             senders: vec![0; kinds.len()],
         }
     }
 
-    /// The number of the route between `ends`, which `flows` more flows take; `ways`: its links forward and
+    /// The number of the route between `ends`, which `flows` more flows take; `links`: its links forward and
     /// back.
-    pub(super) fn lay(
+    pub(super) fn add(
         &mut self,
         ends: (u32, u32),
-        answer: AckPolicy,
+        ack_policy: AckPolicy,
         sender: Result<(), SlowPathReason>,
         flows: u32,
-        ways: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
+        links: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
     ) -> Result<u32, PlanError> {
-        if let Some(known) = self.known.get(&(ends.0, ends.1, answer)) {
-            self.senders[self.links[self.laid[*known as usize].forward as usize] as usize] += flows;
+        if let Some(known) = self.known.get(&(ends.0, ends.1, ack_policy)) {
+            self.senders[self.links[self.plans[*known as usize].forward as usize] as usize] += flows;
             return Ok(*known);
         }
-        let [there, back] = ways()?;
+        let [there, back] = links()?;
         self.senders[there[0] as usize] += flows;
         let forward = self.links.len() as u32;
-        self.lay_links(&there, Feeder::Clock);
+        self.add_links(&there, Feeder::Clock);
         let backward = self.links.len() as u32;
-        match answer {
+        match ack_policy {
             AckPolicy::None => {}
-            AckPolicy::Immediate => self.lay_links(&back, Feeder::Link(there[there.len() - 1])),
+            AckPolicy::Immediate => self.add_links(&back, Feeder::Link(there[there.len() - 1])),
             AckPolicy::Delayed => {
                 self.senders[back[0] as usize] += 2;
-                self.lay_links(&back, Feeder::Clock);
+                self.add_links(&back, Feeder::Clock);
             }
         }
-        let number = self.laid.len() as u32;
-        self.known.insert((ends.0, ends.1, answer), number);
+        let number = self.plans.len() as u32;
+        self.known.insert((ends.0, ends.1, ack_policy), number);
         let end = self.links.len() as u32;
-        self.laid.push(LaidRoute { forward, backward, end, answer, sender, is_later: ends.0 > ends.1 });
+        self.plans.push(RoutePlan { forward, backward, end, ack_policy, sender, is_later: ends.0 > ends.1 });
         Ok(number)
     }
 
-    fn lay_links(&mut self, links: &[u32], mut feed: Feeder) {
+    fn add_links(&mut self, links: &[u32], mut feeder: Feeder) {
         for link in links {
-            self.feeds[*link as usize].add(feed);
-            feed = Feeder::Link(*link);
+            self.feeders[*link as usize].add(feeder);
+            feeder = Feeder::Link(*link);
         }
         self.links.extend(links);
     }
@@ -189,13 +190,13 @@ impl Routes<'_> {
         let mut shared: Vec<Step> = Vec::new();
         let mut known: BTreeMap<Vec<Step>, u32> = BTreeMap::new();
         let mut obstacle = SlowPathReason::Datagrams;
-        let routes = self.laid.iter().map(|laid| {
+        let routes = self.plans.iter().map(|plan| {
             let step = |i: u32| {
                 let link = self.links[i as usize];
                 let mut tx_time = TxTime::default();
                 tx_time.kind = self.kinds[link as usize];
                 let hop = Hop { link, own: 0, tx_time };
-                let last = i + 1 == laid.backward || i + 1 == laid.end;
+                let last = i + 1 == plan.backward || i + 1 == plan.end;
                 Step {
                     hop,
                     last,
@@ -205,29 +206,29 @@ impl Routes<'_> {
                     on_fixed_path: false,
                 }
             };
-            let mut way: Vec<Step> = (laid.forward..laid.end).map(step).collect();
+            let mut steps_of_route: Vec<Step> = (plan.forward..plan.end).map(step).collect();
             if lookahead != Lookahead::None {
-                let found = run_ahead(&self, laid, &mut way, kinds, lookahead);
+                let found = find_eventless(&self, plan, &mut steps_of_route, kinds, lookahead);
                 obstacle = obstacle.max(found.err().unwrap_or(obstacle));
             }
-            let answers = (laid.backward - laid.forward) as usize;
+            let answers = (plan.backward - plan.forward) as usize;
             let arrives = answers - 1;
-            let own = match (laid.is_later, laid.answer) {
+            let own = match (plan.is_later, plan.ack_policy) {
                 (true, AckPolicy::None) => [0, 0],
-                (true, _) => [0, way.len() - 1],
+                (true, _) => [0, steps_of_route.len() - 1],
                 (false, AckPolicy::None) => [arrives, arrives],
                 (false, _) => [arrives, answers],
             };
-            let host = way[own[0]].hop.link.min(way[own[1]].hop.link);
+            let host = steps_of_route[own[0]].hop.link.min(steps_of_route[own[1]].hop.link);
             for i in own {
-                let hop = &mut way[i].hop;
+                let hop = &mut steps_of_route[i].hop;
                 if hop.own == 0 {
                     (hop.link, hop.own) = (hop.link - host, u32::MAX);
                 }
             }
             let next = shared.len() as u32;
-            let first = *known.entry(way).or_insert_with_key(|way| {
-                shared.extend(way);
+            let first = *known.entry(steps_of_route).or_insert_with_key(|steps_of_route| {
+                shared.extend(steps_of_route);
                 next
             });
             Route { first, host }
@@ -256,25 +257,25 @@ mod tests {
     /// A thousand hosts, the links of each numbered one after the other, send through the same two links.
     #[test]
     fn many_hosts_share_their_steps() {
-        for answer in [AckPolicy::None, AckPolicy::Immediate] {
+        for ack_policy in [AckPolicy::None, AckPolicy::Immediate] {
             let kinds: Vec<u32> = (0..3000).map(|link| u32::from(link > 0)).collect();
             let mut routes = Routes::new(&kinds);
             for host in 0..1000 {
                 let (out, back) = (4 + 2 * host, 5 + 2 * host);
                 routes
-                    .lay((9 + host, 1), answer, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
+                    .add((9 + host, 1), ack_policy, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
                     .unwrap();
             }
             let mut with_queue = LinkKind::new(1, 0);
             with_queue.port = Some(0);
             let (steps, _, routes, _) = routes.share(&[with_queue, LinkKind::new(1, 0)], Lookahead::Senders);
             assert!(steps.len() <= 6, "{} steps", steps.len());
-            let ways = routes.iter().map(|route| {
+            let links = routes.iter().map(|route| {
                 steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()
             });
-            for (way, out) in ways.zip((4..).step_by(2)) {
+            for (steps_of_route, out) in links.zip((4..).step_by(2)) {
                 let whole = [out, 0, 2, 3, 1, out + 1];
-                assert_eq!(way, whole[..way.len()]);
+                assert_eq!(steps_of_route, whole[..steps_of_route.len()]);
             }
         }
     }

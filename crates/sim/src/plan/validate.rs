@@ -247,11 +247,11 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
         return Err(PlanError::new(format!("{key}.max_rate"), "is zero").allowed("at least 1bit/s"));
     }
     let times = [
-        ("initial_rto", o.initial_rto),
-        ("max_rto", o.max_rto),
-        ("delayed_ack", o.delayed_ack),
-        ("granularity", o.granularity),
-        ("overhead", o.overhead),
+        ("initial_rto", o.initial_rto.0),
+        ("max_rto", o.max_rto.0),
+        ("delayed_ack", o.delayed_ack.0),
+        ("granularity", o.granularity.0),
+        ("overhead", o.overhead.0),
     ];
     for (name, time) in times {
         if time > MAX_DELAY {

@@ -2,8 +2,8 @@
 //! knows packets by tokens, and the packets are stored here.
 
 use super::stats::{QueueStats, QueuedPacket};
-use crate::packet::Packet;
-use sojourn_aqm::{Fate, Scheduler, Stream, Time, Token};
+use crate::{packet::Packet, record::Backlog};
+use sojourn_aqm::{Outcome, Scheduler, Stream, Time, Token};
 
 /// A scheduler and its packets.
 pub(super) struct Classful {
@@ -41,13 +41,13 @@ impl PacketSlab {
     }
 
     /// Carry out what the scheduler decided about a packet.
-    fn apply(&mut self, now: u64, token: Token, fate: Fate, stats: &mut QueueStats) {
-        match fate {
-            Fate::Dropped(cause) => {
+    fn apply(&mut self, now: u64, token: Token, outcome: Outcome, stats: &mut QueueStats) {
+        match outcome {
+            Outcome::Dropped(cause) => {
                 let one = self.take(token);
                 stats.discard(now, &one.packet, cause, one.number);
             }
-            Fate::Marked(cause) => stats.mark(now, &mut self.get(token).packet, cause),
+            Outcome::Marked(cause) => stats.mark(now, &mut self.get(token).packet, cause),
         }
     }
 }
@@ -59,8 +59,8 @@ impl Classful {
     }
 
     /// Packets and bytes that wait.
-    pub(super) fn backlog(&self) -> (u32, u64) {
-        (self.scheduler.packets(), self.scheduler.bytes())
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.scheduler.packets(), bytes: self.scheduler.bytes() }
     }
     pub(super) fn waiting(&self) -> impl Iterator<Item = &Packet> {
         self.slab.places.iter().flatten().map(|one| &one.packet)
@@ -76,8 +76,8 @@ impl Classful {
         stats.arrival(now, packet);
         let token = self.slab.put(QueuedPacket { packet: *packet, arrived: now, number: stats.latest() });
         let slab = &mut self.slab;
-        self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, fate| {
-            slab.apply(now, token, fate, stats);
+        self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, outcome| {
+            slab.apply(now, token, outcome, stats);
         });
         stats.counters.change(now, before, self.backlog());
     }
@@ -86,8 +86,8 @@ impl Classful {
     #[inline(never)]
     pub(super) fn dequeue(&mut self, now: u64, stats: &mut QueueStats) -> bool {
         let (before, slab) = (self.backlog(), &mut self.slab);
-        let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, fate| {
-            slab.apply(now, token, fate, stats);
+        let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, outcome| {
+            slab.apply(now, token, outcome, stats);
         });
         stats.counters.change(now, before, self.backlog());
         let Some((token, _)) = next else {

@@ -19,7 +19,7 @@ use crate::{
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Counters, Recorder, Sampled},
+    record::{Backlog, Counters, Recorder, Sampled},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -133,7 +133,10 @@ impl Port {
     pub(crate) fn backlog(&self) -> (u32, u64) {
         match &self.queue {
             Backend::Fifo(fifo) => fifo.backlog(),
-            Backend::Classful(classful) => classful.backlog(),
+            Backend::Classful(classful) => {
+                let Backlog { packets, bytes } = classful.backlog();
+                (packets, bytes)
+            }
         }
     }
 
@@ -173,7 +176,7 @@ impl Port {
         }
     }
 
-    /// A timer is due.
+    /// The timer of the algorithm expires.
     pub(crate) fn on_timer(&mut self, now: u64) {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.on_timer(now),
@@ -234,7 +237,7 @@ impl QueueOps for Port {
 
     fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
         recorder.sample(now, std::slice::from_mut(self));
-        recorder.file_next(now, calendar);
+        recorder.schedule_next(now, calendar);
     }
 }
 

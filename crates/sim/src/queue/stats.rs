@@ -48,7 +48,7 @@ impl QueueStats {
     pub(super) fn departure(&mut self, now: u64, bytes: u32, class: Class, arrived: u64) {
         if !self.busy {
             self.busy = true;
-            self.counters.work(now, true);
+            self.counters.set_busy(now, true);
         }
         self.counters.departure(now, bytes, class, now - arrived);
     }
@@ -58,7 +58,7 @@ impl QueueStats {
     pub(super) fn rest(&mut self, now: u64) {
         if self.busy {
             self.busy = false;
-            self.counters.work(now, false);
+            self.counters.set_busy(now, false);
         }
     }
 

@@ -1,16 +1,16 @@
-//! Counters of a queue for each class. Class 0 is what the others leave of the totals, so traffic without classes
-//! costs nothing.
+//! Counters of a queue for each traffic class. Those of class 0 are the totals less all other classes, so
+//! traffic without classes costs nothing.
 
 use super::{Counters, QueueRecord};
 use sojourn_aqm::Class;
 
 /// Counters of class 1, 2, ...
 #[derive(Clone, Debug, Default)]
-pub(super) struct Classes(Vec<Source>);
+pub(super) struct Classes(Vec<ClassCounters>);
 
-/// What one class counts.
+/// The counters of one class.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Source {
+pub(super) struct ClassCounters {
     pub(super) arrivals: u64,
     pub(super) arrived_bytes: u64,
     pub(super) departures: u64,
@@ -19,24 +19,25 @@ pub(super) struct Source {
     pub(super) dropped_bytes: u64,
     pub(super) marks: u64,
     pub(super) delay_sum: u128,
-    /// Integral of waiting packets up to `until`.
+    /// Integral of queued packets up to `until`.
     pub(super) packet_ns: u128,
     until: u64,
 }
 
-impl Source {
-    /// Packets that wait (the one that arrives just now counts, which no time passes with).
-    fn waiting(&self) -> u64 {
+impl ClassCounters {
+    /// Queued packets, including one that is being enqueued: its integral does not change at that time.
+    fn queued(&self) -> u64 {
         self.arrivals - self.departures - self.drops
     }
 
+    /// Extend the integral to `now`.
     fn pass(&mut self, now: u64) {
-        self.packet_ns += u128::from(self.waiting()) * u128::from(now - self.until);
+        self.packet_ns += u128::from(self.queued()) * u128::from(now - self.until);
         self.until = now;
     }
 
-    fn minus(&self, other: &Source) -> Source {
-        Source {
+    fn minus(&self, other: &ClassCounters) -> ClassCounters {
+        ClassCounters {
             arrivals: self.arrivals - other.arrivals,
             arrived_bytes: self.arrived_bytes - other.arrived_bytes,
             departures: self.departures - other.departures,
@@ -52,9 +53,9 @@ impl Source {
 }
 
 impl Classes {
-    /// Count something of a class other than 0.
+    /// Update the counters of a class other than 0.
     #[inline(always)]
-    pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut Source)) {
+    pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut ClassCounters)) {
         if class.0 > 0 {
             add(self.row(class, now));
         }
@@ -62,10 +63,10 @@ impl Classes {
 
     #[cold]
     #[inline(never)]
-    fn row(&mut self, class: Class, now: u64) -> &mut Source {
+    fn row(&mut self, class: Class, now: u64) -> &mut ClassCounters {
         let index = usize::from(class.0) - 1;
         if index >= self.0.len() {
-            self.0.resize(index + 1, Source { until: now, ..Source::default() });
+            self.0.resize(index + 1, ClassCounters { until: now, ..ClassCounters::default() });
         }
         self.0[index].pass(now);
         &mut self.0[index]
@@ -79,12 +80,12 @@ impl Classes {
         self.0.is_empty()
     }
 
-    /// Packets that wait of each class that has occurred, of `packets` in all; nothing where all are of class 0.
-    pub(super) fn waiting(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
+    /// Queued packets of each class that has occurred, of `packets` in total; nothing if only class 0 has.
+    pub(super) fn queued(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
         let mut rest = packets;
         let others = self.0.iter().zip(1..).filter(|(row, _)| row.arrivals > 0);
-        let mut all: Vec<(u8, u32)> = others.map(|(row, class)| (class, row.waiting() as u32)).collect();
-        all.iter().for_each(|(_, waiting)| rest -= waiting);
+        let mut all: Vec<(u8, u32)> = others.map(|(row, class)| (class, row.queued() as u32)).collect();
+        all.iter().for_each(|(_, queued)| rest -= queued);
         if !all.is_empty() {
             all.insert(0, (0, rest));
         }
@@ -92,7 +93,7 @@ impl Classes {
     }
 }
 
-/// Per class that had a packet in the window; rows in the order of `number`.
+/// Counters of each class with a packet in the window, ordered by `number`.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "columns named by what they count, as in the queue's record")]
 pub struct ClassColumns {
@@ -109,9 +110,9 @@ pub struct ClassColumns {
 }
 
 impl Counters {
-    /// Everything, as one class.
-    fn total(&self) -> Source {
-        Source {
+    /// The totals, as counters of one class.
+    fn total(&self) -> ClassCounters {
+        ClassCounters {
             arrivals: self.arrivals,
             arrived_bytes: self.arrived_bytes,
             departures: self.departures,
@@ -125,10 +126,10 @@ impl Counters {
         }
     }
 
-    /// The window's columns: what was counted since the snapshot `start`.
+    /// Write the columns of the window: the difference from the snapshot `start`.
     pub(super) fn classes_since(&self, start: &Counters, record: &mut QueueRecord) {
         let row = |of: &Counters, index: usize| of.classes.0.get(index).copied().unwrap_or_default();
-        let others: Vec<Source> =
+        let others: Vec<ClassCounters> =
             (0..self.classes.0.len()).map(|index| row(self, index).minus(&row(start, index))).collect();
         let total = self.total().minus(&start.total());
         let first = others.iter().fold(total, |rest, row| rest.minus(row));

@@ -1,31 +1,31 @@
-//! What a queue counts while it runs. The window is the difference of two snapshots, so counting never
-//! asks what time it is.
+//! The counters of a queue. The measurement window is the difference of two snapshots, so counting does not
+//! depend on the time.
 
 use super::{
     QueueRecord,
     classes::Classes,
     histogram::Histogram,
-    integrals::{Changes, Integrals},
+    integrals::{Backlog, Changes, Integrals},
 };
 use sojourn_aqm::{Cause, Class};
 
-/// What happened at a queue since the start.
+/// The counters of a queue since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Packets offered.
     pub arrivals: u64,
-    /// Packets dropped, every cause.
+    /// Packets dropped, all causes.
     pub drops: u64,
-    /// Packets marked, every cause.
+    /// Packets marked, all causes.
     pub marks: u64,
     /// Packets handed to the transmitter.
     pub departures: u64,
     /// Bytes handed to the transmitter.
     pub departed_bytes: u64,
-    /// Sum of the times that they waited, ns.
+    /// Sum of their queueing delays, ns.
     pub delay_sum: u128,
-    /// Packets that wait now.
-    pub waiting: u32,
+    /// Packets in the queue.
+    pub queued: u32,
 }
 
 /// Counters since the start of the run, and integrals of the queue over time.
@@ -45,7 +45,7 @@ pub(crate) struct Counters {
     pub(super) classes: Classes,
     max_packets: u32,
     changes: Changes,
-    /// Up to the last [`Counters::pass`].
+    /// The integrals up to the last [`Counters::pass`].
     pub(super) integrals: Integrals,
 }
 
@@ -60,7 +60,7 @@ impl Counters {
         });
     }
 
-    /// A packet begins to wait beside `others`.
+    /// A packet enters the queue, which holds `others`.
     #[inline(always)]
     pub(crate) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
         self.changes.enter(now, others, bytes);
@@ -69,39 +69,39 @@ impl Counters {
         }
     }
 
-    /// It waits no longer, `others` do.
+    /// A packet leaves the queue, which then holds `others`.
     #[inline(always)]
     pub(crate) fn leave(&mut self, now: u64, others: u32, bytes: u32) {
         self.changes.leave(now, others, bytes);
     }
 
-    /// Packets and bytes that wait change from `before` to `after`.
-    pub(crate) fn change(&mut self, now: u64, before: (u32, u64), after: (u32, u64)) {
+    /// The backlog changes from `before` to `after`.
+    pub(crate) fn change(&mut self, now: u64, before: Backlog, after: Backlog) {
         self.changes.change(now, before, after);
-        self.max_packets = self.max_packets.max(after.0);
+        self.max_packets = self.max_packets.max(after.packets);
     }
 
-    /// The transmitter begins to work, or to rest.
-    pub(crate) fn work(&mut self, now: u64, busy: bool) {
-        self.changes.work(now, busy);
+    /// The transmitter becomes busy or idle.
+    pub(crate) fn set_busy(&mut self, now: u64, busy: bool) {
+        self.changes.set_busy(now, busy);
     }
 
-    /// A packet is sent that `waited`.
+    /// A packet that was queued for `delay` is handed to the transmitter.
     #[inline(always)]
-    pub(crate) fn departure(&mut self, now: u64, bytes: u32, class: Class, waited: u64) {
+    pub(crate) fn departure(&mut self, now: u64, bytes: u32, class: Class, delay: u64) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
-        self.delay_sum += u128::from(waited);
-        self.delay_squared += u128::from(waited) * u128::from(waited);
-        self.delays.add(waited);
+        self.delay_sum += u128::from(delay);
+        self.delay_squared += u128::from(delay) * u128::from(delay);
+        self.delays.add(delay);
         self.classes.count(class, now, |row| {
             row.departures += 1;
             row.departed_bytes += u64::from(bytes);
-            row.delay_sum += u128::from(waited);
+            row.delay_sum += u128::from(delay);
         });
     }
 
-    /// `arrival`: the number of the dropped packet among all offered.
+    /// A packet is dropped, of the number `arrival` among all offered packets.
     pub(crate) fn drop(&mut self, now: u64, bytes: u32, class: Class, cause: Cause, arrival: u64) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(bytes);
@@ -121,13 +121,13 @@ impl Counters {
         self.drops.iter().sum()
     }
 
-    /// Account for the time up to `now`, when `packets` and `bytes` wait.
+    /// Extend the integrals to `now`; `packets` and `bytes` are queued.
     pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
         self.integrals = self.changes.up_to(now, packets, bytes, busy);
         self.classes.pass(now);
     }
 
-    /// What happened since the start.
+    /// The totals since the start, without the current backlog.
     pub(crate) fn totals(&self) -> Totals {
         Totals {
             arrivals: self.arrivals,
@@ -136,33 +136,34 @@ impl Counters {
             departures: self.departures,
             departed_bytes: self.departed_bytes,
             delay_sum: self.delay_sum,
-            waiting: 0,
+            queued: 0,
         }
     }
 
-    /// Integrals of waiting packets and of their square up to the last [`Counters::pass`].
+    /// The integrals of queued packets and of their square, up to the last [`Counters::pass`].
     pub(crate) fn integrals(&self) -> (u128, u128) {
         (self.integrals.packets, self.integrals.squared)
     }
 
-    /// The window starts, `packets` wait: forget the largest queue and close the run of drops in progress.
+    /// Open the window, with `packets` queued: reset the maximum, end the current run of drops, return a
+    /// snapshot.
     pub(crate) fn open_window(&mut self, packets: u32) -> Counters {
         self.max_packets = packets;
         self.runs.close();
         self.clone()
     }
 
-    /// Whether there are packets of other classes than 0, or were.
+    /// Whether a packet of a class other than 0 has occurred.
     pub(crate) fn has_classes(&self) -> bool {
         !self.classes.is_empty()
     }
 
-    /// Packets that wait of each class that has occurred; nothing where all are of class 0.
-    pub(crate) fn waiting_by_class(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
-        self.classes.waiting(packets)
+    /// Queued packets of each class that has occurred; nothing if only class 0 has.
+    pub(crate) fn queued_by_class(&self, packets: u32) -> impl Iterator<Item = (u8, u32)> {
+        self.classes.queued(packets)
     }
 
-    /// The window's record: what was counted since the snapshot `start`.
+    /// The record of the window: the difference from the snapshot `start`.
     pub(crate) fn since(&self, start: &Counters) -> QueueRecord {
         let minus = |a: &[u64; 5], b: &[u64; 5]| core::array::from_fn(|i| a[i] - b[i]);
         let (delay_edges_ns, delay_counts) = self.delays.since(&start.delays);
@@ -194,7 +195,7 @@ impl Counters {
     }
 }
 
-/// Runs of consecutive drops: packets offered one after the other, all dropped.
+/// Runs of drops: packets that arrived consecutively and were all dropped.
 #[derive(Clone, Debug, Default)]
 struct Runs {
     finished: Histogram,
@@ -211,7 +212,7 @@ impl Runs {
         self.last = arrival;
     }
 
-    /// The run in progress ends here.
+    /// End the current run.
     fn close(&mut self) {
         if self.length > 0 {
             self.finished.add(self.length);
@@ -219,7 +220,8 @@ impl Runs {
         self.length = 0;
     }
 
-    /// Lengths and counts since `start`, when no run was in progress; the one now counts where it is.
+    /// Lengths and counts since `start`, when no run was in progress. The current run counts with its length
+    /// so far.
     fn since(&self, start: &Runs) -> (Vec<u64>, Vec<u64>) {
         let mut now = self.clone();
         now.close();

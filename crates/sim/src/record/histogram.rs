@@ -1,16 +1,17 @@
-//! A histogram with buckets of constant relative width: 64 a factor of two, so at most 1/64 of the value.
+//! A histogram with buckets of constant relative width: 64 per octave, so a bucket is at most 1/64 of the
+//! value wide.
 //!
-//! A floating-point number begins with its exponent and the first bits of its mantissa, so the first bits of a value
-//! as such a number are the number of its bucket.
+//! The index of a bucket is read from the binary64 form of a value: the exponent and the first bits of the
+//! mantissa.
 
-/// Buckets a factor of two, as a power of two.
+/// Base-2 logarithm of the number of buckets per octave.
 const BITS: u32 = 6;
-/// The bits of a number behind those that count.
-const BEHIND: u32 = f64::MANTISSA_DIGITS - 1 - BITS;
-/// The bucket of 1, as its bits say.
-const ONE: u64 = 1f64.to_bits() >> BEHIND;
+/// Low bits of the mantissa that are ignored.
+const IGNORED_BITS: u32 = f64::MANTISSA_DIGITS - 1 - BITS;
+/// The bits that stand for the bucket of the value 1.
+const ONE: u64 = 1f64.to_bits() >> IGNORED_BITS;
 
-/// Counts of whole numbers below 2^53.
+/// A histogram of integers below 2^53.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     zeros: u64,
@@ -21,8 +22,8 @@ impl Histogram {
     /// Count `value`.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        debug_assert!(value < 1 << f64::MANTISSA_DIGITS, "such numbers are exact");
-        let bucket = ((value as i64 as f64).to_bits() >> BEHIND).wrapping_sub(ONE);
+        debug_assert!(value < 1 << f64::MANTISSA_DIGITS, "integers below 2^53 are exact in binary64");
+        let bucket = ((value as i64 as f64).to_bits() >> IGNORED_BITS).wrapping_sub(ONE);
         match self.counts.get_mut(bucket as usize) {
             Some(count) => *count += 1,
             None => self.add_highest(value, bucket),
@@ -40,7 +41,7 @@ impl Histogram {
         self.counts[bucket as usize] = 1;
     }
 
-    /// Lower edges and counts of the buckets that gained something since `earlier`.
+    /// Lower edges and counts of the buckets that have grown since `earlier`.
     pub fn since(&self, earlier: &Histogram) -> (Vec<u64>, Vec<u64>) {
         let before = |bucket: usize| earlier.counts.get(bucket).copied().unwrap_or(0);
         let counts = self.counts.iter().enumerate();
@@ -50,9 +51,9 @@ impl Histogram {
     }
 }
 
-/// The smallest whole number in the bucket.
+/// The smallest integer in the bucket.
 fn edge(bucket: usize) -> u64 {
-    f64::from_bits((bucket as u64 + ONE) << BEHIND).ceil() as u64
+    f64::from_bits((bucket as u64 + ONE) << IGNORED_BITS).ceil() as u64
 }
 
 #[cfg(test)]
@@ -61,9 +62,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Values of all sizes: the edge is not above them and less than 1/64 below, one for each of those up to 64.
+        /// For values of all sizes the edge is not above the value and less than 1/64 of it below.
         #[test]
-        fn a_bucket_holds_what_lies_above_its_edge_and_little_more(bits in 0u32..53, low in any::<u64>()) {
+        fn an_edge_is_at_most_a_sixty_fourth_below_the_value(bits in 0u32..53, low in any::<u64>()) {
             let value = low & ((1 << bits) - 1);
             let mut histogram = Histogram::default();
             histogram.add(value);

@@ -1,9 +1,11 @@
-//! Exact integrals over time of what waits at a queue (packets, their square, bytes) and of its transmitter's rest.
+//! Exact integrals over time of the backlog of a queue (packets, their square, bytes) and of its
+//! transmitter's idleness.
 //!
-//! Each of these is constant between changes, so its integral up to t is its value times t, less the sum of T Δ over its
-//! changes by Δ at T. Only that sum is kept up: while time passes, and where nothing changes, there is nothing to do.
+//! Each quantity is constant between changes, so its integral up to t is its value times t, less the sum of T
+//! Δ over all changes by Δ at T. Only this sum is maintained, so time that passes without a change costs
+//! nothing.
 
-/// Integrals from the start up to some moment, times in nanoseconds.
+/// Integrals from the start of the run, times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Integrals {
     pub(super) packets: u128,
@@ -12,7 +14,14 @@ pub(super) struct Integrals {
     pub(super) idle: u64,
 }
 
-/// The sums of -T Δ. At first nothing waits and the transmitter rests.
+/// The queued packets and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Backlog {
+    pub(crate) packets: u32,
+    pub(crate) bytes: u64,
+}
+
+/// The sums of -T Δ. Initially the queue is empty and the transmitter is idle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
     packets: i128,
@@ -22,7 +31,7 @@ pub(super) struct Changes {
 }
 
 impl Changes {
-    /// A packet begins to wait beside `others`: their square grows by 2 `others` + 1.
+    /// A packet enters the queue, which holds `others`: the square grows by 2 `others` + 1.
     #[inline(always)]
     pub(super) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
         self.packets -= i128::from(now);
@@ -30,7 +39,7 @@ impl Changes {
         self.bytes -= product(now, bytes.into());
     }
 
-    /// It waits no longer, `others` do.
+    /// A packet leaves the queue, which then holds `others`.
     #[inline(always)]
     pub(super) fn leave(&mut self, now: u64, others: u32, bytes: u32) {
         self.packets += i128::from(now);
@@ -38,23 +47,24 @@ impl Changes {
         self.bytes += product(now, bytes.into());
     }
 
-    /// `before` changes to `after`, packets and bytes, by a scheduler that lets several enter or leave.
-    pub(super) fn change(&mut self, now: u64, before: (u32, u64), after: (u32, u64)) {
-        let [before, after] = [before, after].map(|(packets, bytes)| {
-            let packets = u64::from(packets);
-            [packets, packets * packets, bytes].map(|value| product(now, value))
+    /// The backlog changes from `before` to `after`: a scheduler may enqueue, drop or dequeue several packets
+    /// at once.
+    pub(super) fn change(&mut self, now: u64, before: Backlog, after: Backlog) {
+        let [before, after] = [before, after].map(|backlog| {
+            let packets = u64::from(backlog.packets);
+            [packets, packets * packets, backlog.bytes].map(|value| product(now, value))
         });
         self.packets += before[0] - after[0];
         self.squared += before[1] - after[1];
         self.bytes += before[2] - after[2];
     }
 
-    /// The transmitter begins to work, or to rest.
-    pub(super) fn work(&mut self, now: u64, busy: bool) {
+    /// The transmitter becomes busy or idle.
+    pub(super) fn set_busy(&mut self, now: u64, busy: bool) {
         self.idle += if busy { i128::from(now) } else { -i128::from(now) };
     }
 
-    /// The integrals up to `now`, when so much waits.
+    /// The integrals up to `now`, with this backlog.
     pub(super) fn up_to(&self, now: u64, packets: u32, bytes: u64, busy: bool) -> Integrals {
         let packets = u64::from(packets);
         Integrals {
@@ -76,7 +86,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What happens: time passes, and a packet enters, leaves, or a scheduler does several things at once.
+    /// Steps: time passes, and a packet enters or leaves, a scheduler changes several packets, or the
+    /// transmitter changes.
     fn steps() -> impl Strategy<Value = Vec<(u64, u8, u32)>> {
         prop::collection::vec((prop_oneof![Just(0), 0u64..1 << 50], 0u8..4, 1u32..100_000), 0..60)
     }
@@ -85,33 +96,36 @@ mod tests {
         #[test]
         fn sums_at_changes_are_integrals_over_time(steps in steps()) {
             let (mut changes, mut integrals) = (Changes::default(), Integrals::default());
-            let (mut now, mut waiting, mut busy) = (0, Vec::<u32>::new(), false);
+            let (mut now, mut queued, mut busy) = (0, Vec::<u32>::new(), false);
             for (span, what, bytes) in steps {
-                let level = |waiting: &[u32]| (waiting.len() as u32, waiting.iter().map(|b| u64::from(*b)).sum());
-                let before: (u32, u64) = level(&waiting);
+                let level = |queued: &[u32]| Backlog {
+                    packets: queued.len() as u32,
+                    bytes: queued.iter().map(|b| u64::from(*b)).sum(),
+                };
+                let before = level(&queued);
                 let times = |value: u64| u128::from(span) * u128::from(value);
-                integrals.packets += times(before.0.into());
-                integrals.squared += times(u64::from(before.0).pow(2));
-                integrals.bytes += times(before.1);
+                integrals.packets += times(before.packets.into());
+                integrals.squared += times(u64::from(before.packets).pow(2));
+                integrals.bytes += times(before.bytes);
                 integrals.idle += span * u64::from(!busy);
                 now += span;
-                prop_assert_eq!(changes.up_to(now, before.0, before.1, busy), integrals);
+                prop_assert_eq!(changes.up_to(now, before.packets, before.bytes, busy), integrals);
                 match what {
                     0 => {
-                        changes.enter(now, before.0, bytes);
-                        waiting.push(bytes);
+                        changes.enter(now, before.packets, bytes);
+                        queued.push(bytes);
                     }
-                    1 => if let Some(bytes) = waiting.pop() {
-                        changes.leave(now, before.0 - 1, bytes);
+                    1 => if let Some(bytes) = queued.pop() {
+                        changes.leave(now, before.packets - 1, bytes);
                     },
                     2 => {
-                        waiting.truncate(waiting.len() / 2);
-                        waiting.push(bytes);
-                        changes.change(now, before, level(&waiting));
+                        queued.truncate(queued.len() / 2);
+                        queued.push(bytes);
+                        changes.change(now, before, level(&queued));
                     }
                     _ => {
                         busy = !busy;
-                        changes.work(now, busy);
+                        changes.set_busy(now, busy);
                     }
                 }
             }

@@ -1,7 +1,8 @@
-//! What a run leaves behind: whole columns of plain numbers, nothing derived.
+//! The raw results of a run, as columns of numbers.
 //!
-//! Metrics are computed from a [`Record`] elsewhere, by formulas that every world shares. Times are
-//! nanoseconds. "Window" is [warm-up, end]; everything but series covers the window only.
+//! Metrics are computed from a [`Record`] elsewhere, with formulas that all worlds share. Times are
+//! nanoseconds. The window is [warm-up, end]; everything but the series and the traces covers the window
+//! only.
 
 mod classes;
 mod counters;
@@ -14,35 +15,45 @@ pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use counters::Totals;
 pub use histogram::Histogram;
+pub(crate) use integrals::Backlog;
 pub(crate) use loss_log::{LossContext, LossLog};
 pub(crate) use recorder::{Recorder, RunResult, Sampled, conserved, offered, port_conserves};
 
 use crate::path::FastPath;
-use sojourn_aqm::Cause;
+use sojourn_aqm::{Cause, Time};
 
 /// Everything measured in one run.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// Start and end of the window.
-    pub window: (u64, u64),
+    /// The measurement window.
+    pub window: Window,
     /// Every queue with a limit, the measured one first.
     pub queues: Vec<QueueRecord>,
-    /// One row a flow.
+    /// One row per flow.
     pub flows: FlowColumns,
-    /// One row a finite transfer.
+    /// One row per finite transfer.
     pub objects: ObjectColumns,
-    /// One row a page of web traffic.
+    /// One row per page of web traffic.
     pub pages: PageColumns,
     /// Samples of the queues.
     pub series: Series,
-    /// Drops at the measured queue, if asked for.
+    /// Drops at the measured queue, if recorded.
     pub drops: DropColumns,
-    /// Changes of congestion windows, if asked for.
+    /// Changes of congestion windows, if recorded.
     pub cwnd: CwndColumns,
     /// Events handled, for benchmarks.
     pub events: u64,
     /// Whether the run took the fast path, or why not.
     pub fast_path: FastPath,
+}
+
+/// The time that statistics cover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// The end of the warm-up.
+    pub start: Time,
+    /// The end of the run.
+    pub end: Time,
 }
 
 /// Counters of one queue over the window.
@@ -52,11 +63,11 @@ pub struct QueueRecord {
     pub name: String,
     /// The canonical algorithm spec in force.
     pub spec: String,
-    /// Most packets that may wait (0 if the limit is in bytes).
+    /// The buffer limit in packets (0 if it is in bytes).
     pub limit_packets: u64,
-    /// Most bytes that may wait (0 if the limit is in packets).
+    /// The buffer limit in bytes (0 if it is in packets).
     pub limit_bytes: u64,
-    /// Integral of the capacity over the window, bits.
+    /// Integral of the link rate over the window, bits.
     pub capacity_bits: f64,
     /// Packets offered.
     pub arrivals: u64,
@@ -72,33 +83,34 @@ pub struct QueueRecord {
     pub dropped_bytes: u64,
     /// Marks by cause, in the order of [`Cause::ALL`].
     pub marks: [u64; Cause::ALL.len()],
-    /// Integral of waiting packets, packet nanoseconds.
+    /// Integral of queued packets, packet nanoseconds.
     pub packet_ns: f64,
-    /// Integral of waiting packets squared.
+    /// Integral of the square of queued packets.
     pub packet_squared_ns: f64,
-    /// Integral of waiting bytes.
+    /// Integral of queued bytes.
     pub byte_ns: f64,
-    /// Most packets that ever waited.
+    /// Maximum of queued packets.
     pub max_packets: u64,
     /// Time without a packet in transmission.
     pub idle_ns: u64,
-    /// Sum of (start of service - arrival) over departures.
+    /// Sum of queueing delays (start of transmission - arrival) over departures.
     pub delay_sum_ns: f64,
-    /// Sum of squares of the same.
+    /// Sum of their squares.
     pub delay_squared_ns: f64,
-    /// Histogram of the same: lower edges of the buckets that hold anything...
+    /// Histogram of queueing delays: lower edges of the buckets that are not empty...
     pub delay_edges_ns: Vec<u64>,
-    /// ...and how many delays fell into each (a bucket is at most 1/64 of its edge wide).
+    /// ...and their counts (a bucket is at most 1/64 of its edge wide).
     pub delay_counts: Vec<u64>,
-    /// Lengths of runs of consecutive drops (consecutive arrivals, any flow)...
+    /// Lengths of runs of drops (consecutive arrivals of any flow)...
     pub run_lengths: Vec<u64>,
-    /// ...and how many runs had each.
+    /// ...and the number of runs of each length.
     pub run_counts: Vec<u64>,
     /// The same counters for each class.
     pub classes: ClassColumns,
 }
 
-/// Per flow (of web traffic: per session), over the window; queue columns are about the measured queue.
+/// Counters of each flow (web traffic: of each session) over the window; queue columns refer to the measured
+/// queue.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "columns named by what they count")]
 pub struct FlowColumns {
@@ -107,7 +119,7 @@ pub struct FlowColumns {
     /// Number within its traffic group.
     pub index: Vec<u32>,
     pub start_ns: Vec<u64>,
-    /// 1 if its data (not only its acknowledgements) pass the measured queue.
+    /// 1 if its data (not only its acknowledgements) cross the measured queue.
     pub crosses: Vec<u8>,
     pub queue_arrivals: Vec<u64>,
     pub queue_drops: Vec<u64>,
@@ -116,32 +128,32 @@ pub struct FlowColumns {
     pub retransmitted_packets: Vec<u64>,
     pub timeouts: Vec<u64>,
     pub window_cuts: Vec<u64>,
-    /// Packets that any queue on the way dropped.
+    /// Packets that were dropped at any queue.
     pub dropped_packets: Vec<u64>,
     /// Packets that reached the receiver, duplicates included.
     pub received_packets: Vec<u64>,
-    /// Of those packets: time from sender to receiver, summed...
+    /// One-way delays of these packets: their sum...
     pub delay_ns: Vec<u64>,
-    /// ...and the longest.
+    /// ...and their maximum.
     pub delay_max_ns: Vec<u64>,
-    /// Payload bytes that reached the receiver for the first time.
+    /// Payload bytes that reached the receiver, without duplicates.
     pub goodput_bytes: Vec<u64>,
 }
 
-/// Per finite transfer that started in the run.
+/// Finite transfers that started in the run.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct ObjectColumns {
     pub traffic: Vec<u32>,
     pub index: Vec<u32>,
     pub start_ns: Vec<u64>,
-    /// When its last byte was acknowledged (an object of a page: when it reached the client, that is, the
-    /// end of the response time); `u64::MAX` if the run ended first.
+    /// When its last byte was acknowledged (web object: when its last byte reached the client, the end of the
+    /// response time); `u64::MAX` if the run ended first.
     pub end_ns: Vec<u64>,
     pub bytes: Vec<u64>,
 }
 
-/// Per page that was asked for in the run.
+/// Pages that were requested in the run.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct PageColumns {
@@ -152,14 +164,14 @@ pub struct PageColumns {
     /// When the last byte of its last object reached the client; `u64::MAX` if the run ended first.
     pub end_ns: Vec<u64>,
     pub objects: Vec<u64>,
-    /// Payload of the objects that were asked for.
+    /// Payload of the requested objects.
     pub bytes: Vec<u64>,
 }
 
-/// Samples every `interval`, from time `interval` up to the end; one column a variable.
+/// Samples every `interval`, from time `interval` to the end; one column per variable.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// Distance of samples; 0: nothing was sampled.
+    /// Time between samples; 0: no samples.
     pub interval: u64,
     /// Of each queue, in the order of [`Record::queues`].
     pub queues: Vec<QueueSeries>,
@@ -168,11 +180,11 @@ pub struct Series {
 /// Samples of one queue.
 #[derive(Clone, Debug, Default)]
 pub struct QueueSeries {
-    /// QueuedPacket packets at the sample.
+    /// Queued packets.
     pub packets: Vec<u32>,
-    /// QueuedPacket bytes at the sample.
+    /// Queued bytes.
     pub bytes: Vec<u64>,
-    /// Exact mean of waiting packets since the previous sample.
+    /// Exact mean of queued packets since the previous sample.
     pub mean_packets: Vec<f64>,
     /// Exact mean of their square.
     pub mean_square_packets: Vec<f64>,
@@ -182,7 +194,7 @@ pub struct QueueSeries {
     pub drops: Vec<u32>,
     /// Bytes handed to the transmitter since the previous sample.
     pub departed_bytes: Vec<u64>,
-    /// QueuedPacket packets at the sample of each class that has occurred; nothing if all are of class 0.
+    /// Queued packets of each class that has occurred; empty if only class 0 has.
     pub class_packets: Vec<(u8, Vec<u32>)>,
     /// The algorithm's probes: name and values.
     pub probes: Vec<(String, Vec<f64>)>,
@@ -193,15 +205,15 @@ pub struct QueueSeries {
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct DropColumns {
     pub time_ns: Vec<u64>,
-    /// Source of [`FlowColumns`].
+    /// Row of [`FlowColumns`].
     pub flow: Vec<u32>,
     /// Packet number within the flow; a SYN is number 0 where there is one.
     pub sequence: Vec<u32>,
     /// Index into [`Cause::ALL`].
     pub cause: Vec<u8>,
-    /// How many packets had been offered before this one.
+    /// Packets offered before this one.
     pub arrival: Vec<u64>,
-    /// Packets that stayed waiting.
+    /// Packets that remained in the queue.
     pub queue_packets: Vec<u32>,
 }
 
@@ -210,7 +222,7 @@ pub struct DropColumns {
 #[allow(missing_docs, reason = "columns named by what they hold")]
 pub struct CwndColumns {
     pub time_ns: Vec<u64>,
-    /// Source of [`FlowColumns`].
+    /// Row of [`FlowColumns`].
     pub flow: Vec<u32>,
     pub cwnd: Vec<f64>,
     pub ssthresh: Vec<f64>,

@@ -1,6 +1,8 @@
-//! Takes samples while a run goes on, and turns what is left of it into a [`Record`].
+//! Samples queues during a run and converts the final state into a [`Record`].
 
-use super::{Counters, CwndColumns, DropColumns, FlowColumns, PageColumns, QueueSeries, Record, Series};
+use super::{
+    Counters, CwndColumns, DropColumns, FlowColumns, PageColumns, QueueSeries, Record, Series, Window,
+};
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
     error::RunError,
@@ -12,46 +14,47 @@ use crate::{
 };
 use sojourn_aqm::Limit;
 
-/// Columns have room for so many samples at once, if there will be as many; with more they grow.
-const ROOM: u64 = 1 << 16;
+/// Samples that memory is allocated for in advance, at most.
+const MAX_RESERVED: u64 = 1 << 16;
 
-/// Samples so far, and the counters of every queue when the window opened.
+/// The samples of every queue, and its counters when the window opened.
 pub(crate) struct Recorder {
     interval: u64,
-    queues: Vec<Watched>,
+    queues: Vec<QueueRecorder>,
 }
 
 #[derive(Default)]
-struct Watched {
+struct QueueRecorder {
     at_start: Counters,
     series: QueueSeries,
+    /// The counters at the previous sample.
     integrals: (u128, u128),
     arrivals: u64,
     drops: u64,
     departed_bytes: u64,
 }
 
-/// A queue that samples are taken of.
+/// A queue that can be sampled.
 pub(crate) trait Sampled {
-    /// Account for the time up to `now`: packets and bytes that wait.
+    /// Extend the integrals to `now`; returns the queued packets and bytes.
     fn pass(&mut self, now: u64) -> (u32, u64);
-    /// What was counted.
+    /// Its counters.
     fn counters(&self) -> &Counters;
-    /// Report the state worth plotting.
+    /// Report the probes of the algorithm.
     fn probe(&self, field: impl FnMut(&str, f64));
 }
 
-impl Watched {
-    /// It is `now`, and the last sample was taken `span` ns ago.
+impl QueueRecorder {
+    /// Take a sample at `now`, `span` ns after the previous one.
     #[inline(always)]
     fn sample(&mut self, now: u64, span: f64, queue: &mut impl Sampled) {
-        let (waiting, bytes) = queue.pass(now);
+        let (packets_now, bytes) = queue.pass(now);
         let counters = queue.counters();
         let (packets, squared) = counters.integrals();
         let (arrivals, drops, departed_bytes) =
             (counters.arrivals, counters.total_drops(), counters.departed_bytes);
         let series = &mut self.series;
-        series.packets.push(waiting);
+        series.packets.push(packets_now);
         series.bytes.push(bytes);
         series.mean_packets.push(float(packets - self.integrals.0) / span);
         series.mean_square_packets.push(float(squared - self.integrals.1) / span);
@@ -59,7 +62,7 @@ impl Watched {
         series.drops.push((drops - self.drops) as u32);
         series.departed_bytes.push(departed_bytes - self.departed_bytes);
         if counters.has_classes() {
-            sample_classes(series, counters.waiting_by_class(waiting));
+            sample_classes(series, counters.queued_by_class(packets_now));
         }
         self.integrals = (packets, squared);
         (self.arrivals, self.drops, self.departed_bytes) = (arrivals, drops, departed_bytes);
@@ -67,21 +70,21 @@ impl Watched {
         queue.probe(|name, value| {
             match series.probes.get_mut(column) {
                 Some((_, values)) => values.push(value),
-                None => begin(&mut series.probes, name, value, series.packets.capacity()),
+                None => add_probe(&mut series.probes, name, value, series.packets.capacity()),
             }
             column += 1;
         });
     }
 }
 
-/// Packets that wait of each class.
+/// Sample the queued packets of each class.
 #[inline(never)]
-fn sample_classes(series: &mut QueueSeries, waiting: impl Iterator<Item = (u8, u32)>) {
-    for (class, packets) in waiting {
+fn sample_classes(series: &mut QueueSeries, queued: impl Iterator<Item = (u8, u32)>) {
+    for (class, packets) in queued {
         let column = match series.class_packets.iter().position(|(known, _)| *known == class) {
             Some(column) => column,
             None => {
-                // Until its first packet nothing of a class waited; class 0 was all there was.
+                // Before its first packet, no packet of this class was queued: all were of class 0.
                 let mut before = Vec::with_capacity(series.packets.capacity());
                 before.extend_from_slice(&series.packets[..series.packets.len() - 1]);
                 if class > 0 {
@@ -95,17 +98,17 @@ fn sample_classes(series: &mut QueueSeries, waiting: impl Iterator<Item = (u8, u
     }
 }
 
-/// A probe is seen for the first time.
+/// Start the column of a probe.
 #[cold]
 #[inline(never)]
-fn begin(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64, room: usize) {
-    let mut values = Vec::with_capacity(room);
+fn add_probe(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64, capacity: usize) {
+    let mut values = Vec::with_capacity(capacity);
     values.push(value);
     probes.push((name.to_owned(), values));
 }
 
-/// Columns with room for so many samples.
-fn columns_for(samples: usize) -> QueueSeries {
+/// Empty columns with memory for this number of samples.
+fn empty_columns(samples: usize) -> QueueSeries {
     QueueSeries {
         packets: Vec::with_capacity(samples),
         bytes: Vec::with_capacity(samples),
@@ -118,7 +121,7 @@ fn columns_for(samples: usize) -> QueueSeries {
     }
 }
 
-/// The nearest number. Most integrals over the time between two samples have 64 bits, which is quicker.
+/// The nearest number. Most differences of integrals fit into 64 bits, whose conversion is faster.
 fn float(integral: u128) -> f64 {
     #[cold]
     #[inline(never)]
@@ -132,27 +135,27 @@ fn float(integral: u128) -> f64 {
 }
 
 impl Recorder {
-    /// Samples every `interval` (0: never) of so many queues; `end`: of the run, if that is known.
+    /// Samples a number of `queues` every `interval` (0: never); `end`: the end of the run, if known.
     pub(crate) fn new(interval: u64, end: Option<u64>, queues: usize) -> Recorder {
-        let samples = end.and_then(|end| end.checked_div(interval)).unwrap_or(0).min(ROOM) as usize;
-        let watched = || Watched { series: columns_for(samples), ..Watched::default() };
-        Recorder { interval, queues: (0..queues).map(|_| watched()).collect() }
+        let samples = end.and_then(|end| end.checked_div(interval)).unwrap_or(0).min(MAX_RESERVED) as usize;
+        let recorder = || QueueRecorder { series: empty_columns(samples), ..QueueRecorder::default() };
+        Recorder { interval, queues: (0..queues).map(|_| recorder()).collect() }
     }
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
-        for (watched, port) in self.queues.iter_mut().zip(ports) {
-            watched.at_start = port.stats.counters.open_window(port.backlog().0);
+        for (queue, port) in self.queues.iter_mut().zip(ports) {
+            queue.at_start = port.stats.counters.open_window(port.backlog().0);
         }
     }
 
-    /// The run is over: events go up to its end, samples include it.
+    /// Take the sample at `end`, after the last event.
     pub(crate) fn sample_at_end(&mut self, end: u64, ports: &mut [Port]) {
         if self.interval > 0 && end.is_multiple_of(self.interval) {
             self.sample(end, ports);
         }
     }
 
-    /// A sample is due, of the only queue that there is, and then the next one.
+    /// Take a sample of the only queue, and schedule the next one.
     #[inline(never)]
     pub(crate) fn sample_one(
         &mut self,
@@ -161,11 +164,11 @@ impl Recorder {
         calendar: &mut CalendarQueue<Packet>,
     ) {
         self.queues[0].sample(now, self.interval as f64, &mut queue);
-        self.file_next(now, calendar);
+        self.schedule_next(now, calendar);
     }
 
-    /// File the next sample.
-    pub(crate) fn file_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
+    /// Schedule the next sample.
+    pub(crate) fn schedule_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
         calendar.push(Event::new(now + self.interval, 0, EventKind::Sample, 0));
     }
 
@@ -174,22 +177,22 @@ impl Recorder {
         self.queues.len() == 1
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     pub(crate) fn samples(&self) -> u64 {
-        self.queues.first().map_or(0, |watched| watched.series.packets.len() as u64)
+        self.queues.first().map_or(0, |queue| queue.series.packets.len() as u64)
     }
 
     pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {
         let span = self.interval as f64;
-        for (watched, port) in self.queues.iter_mut().zip(ports) {
-            watched.sample(now, span, port);
+        for (queue, port) in self.queues.iter_mut().zip(ports) {
+            queue.sample(now, span, port);
         }
     }
 
-    /// The columns of every queue over `window`, the `measured` one first.
+    /// The columns of every queue over `window`, with the `measured` one first.
     pub(crate) fn columns(
         &mut self,
-        window: (u64, u64),
+        window: Window,
         measured: usize,
         ports: &[Port],
         kinds: &mut [LinkKind],
@@ -200,17 +203,17 @@ impl Recorder {
         record.series.interval = self.interval;
         for i in order {
             let port = &ports[i];
-            let watched = &mut self.queues[i];
-            let mut queue = port.stats.counters.since(&watched.at_start);
+            let recorded = &mut self.queues[i];
+            let mut queue = port.stats.counters.since(&recorded.at_start);
             queue.name.clone_from(&port.name);
             queue.spec.clone_from(&port.spec);
             match port.limit() {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = kinds[port.kind as usize].bits(window.0, window.1);
+            queue.capacity_bits = kinds[port.kind as usize].bits(window.start.0, window.end.0);
             record.queues.push(queue);
-            record.series.queues.push(std::mem::take(&mut watched.series));
+            record.series.queues.push(std::mem::take(&mut recorded.series));
         }
         if record.series.interval == 0 {
             record.series = Series::default();
@@ -219,9 +222,9 @@ impl Recorder {
     }
 }
 
-/// What is left when the clock stops.
+/// The final state of a run.
 pub(crate) struct RunResult {
-    pub(crate) window: (u64, u64),
+    pub(crate) window: Window,
     pub(crate) network: Network,
     pub(crate) ports: Vec<Port>,
     pub(crate) hosts: Hosts,
@@ -269,7 +272,7 @@ fn flow_columns(result: &RunResult) -> FlowColumns {
     for row in hosts.index.all(&hosts.groups) {
         columns.traffic.push(hosts.groups[row.group as usize].traffic);
         columns.index.push(row.index);
-        columns.start_ns.push(row.start);
+        columns.start_ns.push(row.start.0);
     }
     let rows = columns.index.len();
     columns.crosses.resize(rows, 0);
@@ -315,8 +318,8 @@ fn flow_columns(result: &RunResult) -> FlowColumns {
         columns.window_cuts[row] += tally.cuts - before.tally.cuts;
         columns.dropped_packets[row] += u64::from(flow.losses.dropped - before.dropped);
         columns.received_packets[row] += u64::from(counts.received);
-        columns.delay_ns[row] += counts.delay;
-        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max);
+        columns.delay_ns[row] += counts.delay.0;
+        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max.0);
         if !group.is_requests() {
             columns.goodput_bytes[row] += flow.goodput(group);
         }
@@ -324,40 +327,40 @@ fn flow_columns(result: &RunResult) -> FlowColumns {
     columns
 }
 
-/// Whether every packet is accounted for, at every queue and for every flow.
-/// `flying`: the packets that are on a link, as far as somebody waits for them.
+/// Check that every packet is accounted for, at every queue and for every flow. `in_flight`: the packets on
+/// links whose arrival is a pending event.
 pub(crate) fn conserved<'a>(
     ports: &'a [Port],
     flows: &[Flow],
-    flying: impl Iterator<Item = &'a Packet>,
+    in_flight: impl Iterator<Item = &'a Packet>,
 ) -> Result<(), RunError> {
     ports.iter().try_for_each(port_conserves)?;
-    let mut on_the_way = vec![0u32; flows.len()];
-    for packet in flying.chain(ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward()) {
-        on_the_way[packet.flow as usize] += 1;
+    let mut in_network = vec![0u32; flows.len()];
+    for packet in in_flight.chain(ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward()) {
+        in_network[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {
         if let Endpoint::Tcp(connection) = &flow.endpoint {
-            on_the_way[number] += connection.shaped() as u32;
+            in_network[number] += connection.shaped() as u32;
         }
         let sent = flow.tally().sent;
-        let known = flow.accounted() + u64::from(on_the_way[number]);
+        let known = flow.accounted() + u64::from(in_network[number]);
         if sent != known {
             return Err(RunError::Conservation(format!(
-                "flow {number}: {sent} sent, {known} received, dropped or on the way"
+                "flow {number}: {sent} sent, {known} received, dropped or in flight"
             )));
         }
     }
     Ok(())
 }
 
-/// Whether every packet is accounted for at one queue.
+/// Check that every packet is accounted for at one queue.
 pub(crate) fn port_conserves(port: &Port) -> Result<(), RunError> {
     let c = &port.stats.counters;
     let known = c.departures + c.total_drops() + port.waiting().count() as u64;
     if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
         return Err(RunError::Conservation(format!(
-            "queue {}: {} arrived, {known} left, were dropped or wait",
+            "queue {}: {} arrived, {known} departed, dropped or queued",
             port.name, c.arrivals
         )));
     }

@@ -6,7 +6,7 @@
 
 use crate::{
     engine::{CalendarQueue, Event},
-    flow::{Connection, Flow, Group},
+    flow::{Connection, Flow, FlowRoute, Group},
     packet::{Packet, Sacks},
     path::{Hop, Links, Route},
     plan::Tcp,
@@ -14,6 +14,7 @@ use crate::{
     record::{LossContext, LossLog},
     tcp::{Segment, Sender},
 };
+use sojourn_aqm::Time;
 
 /// The flow at hand.
 pub(super) struct ActiveFlow<'a> {
@@ -102,7 +103,8 @@ pub(super) fn transmit(
     calendar.push_with(
         #[inline(always)]
         |packet| {
-            connection.write_packet(packet, (*number, *route), (&group.full, tcp), segment, at);
+            let forward = FlowRoute { flow: *number, route: *route };
+            connection.write_packet(packet, forward, &group.full, tcp, segment, Time(at));
             let tx_time = &mut hop.tx_time;
             let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)
@@ -125,7 +127,7 @@ pub(super) fn transmit_allowed(
     let Some(limit) = limit else {
         return transmit_released(calendar, links.reborrow(), hop, flow.reborrow(), released, at);
     };
-    while let Some(segment) = flow.connection.sender.emit_next(limit, at) {
+    while let Some(segment) = flow.connection.sender.emit_next(limit, Time(at)) {
         transmit(calendar, links, hop, flow, segment, at);
     }
 }

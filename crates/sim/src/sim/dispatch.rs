@@ -97,7 +97,7 @@ impl Simulation {
             EventKind::Sample => {
                 let World { clock, log, .. } = &mut self.world;
                 log.recorder.sample(now, &mut self.ports);
-                log.recorder.file_next(now, &mut clock.calendar);
+                log.recorder.schedule_next(now, &mut clock.calendar);
             }
         }
     }

@@ -7,14 +7,14 @@ use super::{
 };
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
-    flow::{Endpoint, Flow, Hosts, Task, Udp},
+    flow::{Endpoint, Flow, FlowRoute, Hosts, Task, Udp},
     packet::{Carries, Packet},
-    path::{Links, Network},
+    path::{Links, Network, Route},
     plan::{self, validate::MAX_PACKET_BYTES},
     tcp::{self, Ack, ColdStatePool, Segment},
     traffic::exponential,
 };
-use std::num::NonZero;
+use sojourn_aqm::{Span, Time};
 
 impl Simulation {
     /// A packet reaches a host, as an event.
@@ -42,9 +42,9 @@ impl Simulation {
         }
         while let Endpoint::Tcp(connection) = &self.world.hosts.flows[packet.flow as usize].endpoint
             && let Some(deadline) = connection.sender.deadline()
-            && deadline <= at
+            && deadline <= Time(at)
         {
-            self.time_out(deadline, packet.flow);
+            self.time_out(deadline.0, packet.flow);
         }
         self.acknowledge(at, packet);
     }
@@ -52,10 +52,10 @@ impl Simulation {
     /// An acknowledgement reaches its sender.
     #[inline]
     fn acknowledge(&mut self, now: u64, packet: &Packet) {
-        let (next, echo, sack) = (packet.number, packet.flag, self.world.hosts.sacks.take(packet.stamp));
-        self.with_sender(packet.flow, now, |sender, tcp, out| {
+        let (next, ece, sack) = (packet.number, packet.flag, self.world.hosts.sacks.take(packet.stamp));
+        self.with_sender(packet.flow, now, |sender, tcp, (out, pool)| {
             let window = || tcp::initial_window(&tcp.options, tcp.payload);
-            sender.on_ack(&tcp.options, window, Ack { next, echo, sack }, now, out);
+            sender.on_ack(&tcp.options, window, Ack { next, ece, sack }, Time(now), out, pool);
         });
     }
 
@@ -65,7 +65,7 @@ impl Simulation {
     pub(super) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[packet.flow as usize];
-        let in_window = flow.counts.receive(&mut flow.losses, (at, packet.stamp), clock.window);
+        let in_window = flow.counts.receive(&mut flow.losses, Time(at), Time(packet.stamp), clock.window);
         let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
             if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -73,12 +73,13 @@ impl Simulation {
             }
             return false;
         };
-        if tcp.options.delayed_ack > 0 || connection.task() != Task::Nothing {
+        if tcp.options.delayed_ack > Span::ZERO || connection.task() != Task::Nothing {
             return self.receive_and_decide(at, packet, in_window);
         }
         connection.receive::<true>(tcp, packet, in_window, &mut hosts.pools.receivers);
-        let backward = (packet.step + 1, packet.host);
-        *packet = connection.answer(packet.flow, backward, group.class, tcp, &mut hosts.sacks);
+        let route = Route { first: packet.step + 1, host: packet.host };
+        let backward = FlowRoute { flow: packet.flow, route };
+        *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
         true
     }
 
@@ -89,27 +90,28 @@ impl Simulation {
         let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return false };
         let (number, sequence, cwr) = (packet.flow, packet.number, packet.flag);
-        let backward = (packet.step + 1, packet.host);
-        let turns = connection.receiver.turns(&tcp.options, packet.is_marked());
-        let was_held = connection.receiver.held().is_some();
-        let earlier = (turns && was_held)
-            .then(|| connection.answer(number, backward, group.class, tcp, &mut hosts.sacks));
+        let route = Route { first: packet.step + 1, host: packet.host };
+        let backward = FlowRoute { flow: number, route };
+        let turns = connection.receiver.changes_dctcp_ce(&tcp.options, packet.is_marked());
+        let was_held = connection.receiver.delayed_ack().is_some();
+        let earlier =
+            (turns && was_held).then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
         let received = connection.receive_any(tcp, packet, in_window, &mut hosts.pools.receivers);
         let mut waits = false;
-        if tcp.options.delayed_ack > 0 {
+        if tcp.options.delayed_ack > Span::ZERO {
             let is_syn = tcp.options.syn && sequence == 0;
-            let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay();
+            let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay_ack();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
             waits = may_wait && !at_once && !was_held;
-            let due = tcp.options.expiry(at, tcp.options.delayed_ack);
-            connection.receiver.hold(NonZero::new(if waits { due } else { 0 }));
+            let time = tcp.options.expiry(Time(at), tcp.options.delayed_ack);
+            connection.receiver.set_delayed_ack(waits.then_some(time));
             if waits {
-                clock.calendar.push(Event::new(due, due - at, EventKind::DelayedAck, number));
+                clock.calendar.push(Event::new(time.0, time.0 - at, EventKind::DelayedAck, number));
             }
         }
         if !waits {
-            connection.receiver.acknowledges();
-            *packet = connection.answer(number, backward, group.class, tcp, &mut hosts.sacks);
+            connection.receiver.on_ack_sent();
+            *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
         }
         if connection.task() != Task::Nothing && received.is_new && connection.has_all() {
             web::delivered(hosts, &mut clock.calendar, at, number);
@@ -126,11 +128,12 @@ impl Simulation {
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
         if let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp())
-            && connection.receiver.held() == NonZero::new(now)
+            && connection.receiver.delayed_ack() == Some(Time(now))
         {
-            connection.receiver.hold(None);
-            let backward = (network.backward(flow.route), flow.route.host);
-            let ack = connection.answer(number, backward, group.class, tcp, &mut hosts.sacks);
+            connection.receiver.set_delayed_ack(None);
+            let route = Route { first: network.backward(flow.route), host: flow.route.host };
+            let backward = FlowRoute { flow: number, route };
+            let ack = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
             self.forward(now, ack);
         }
     }
@@ -170,9 +173,9 @@ impl Simulation {
             }
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), now);
-        if let Some(due) = connection.sender.take_jitter_timer() {
-            clock.calendar.push(Event::new(due, due - now, EventKind::Release, number));
+        rto_scan.arm(&mut clock.calendar, timer, before.0, connection.sender.expires().0, now);
+        if let Some(time) = connection.sender.take_jitter_timer() {
+            clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Release, number));
         }
         if !released.is_empty() {
             self.send_released(now, number);
@@ -208,7 +211,8 @@ impl Simulation {
             return cycle::transmit(calendar, &mut links, &mut step.hop, &mut active, segment, now);
         }
         let mut packet = Packet::default();
-        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
+        let forward = FlowRoute { flow: number, route: flow.route };
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
         self.forward(now, packet);
     }
 
@@ -219,16 +223,17 @@ impl Simulation {
         let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
         let Some(shaper) = connection.shaper() else { return };
-        if !shaper.is_free(now) {
-            if let Some(due) = shaper.wait(segment) {
-                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+        if !shaper.is_free(Time(now)) {
+            if let Some(time) = shaper.wait(segment) {
+                clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Paced, number));
             }
             return;
         }
         let mut packet = Packet::default();
-        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
+        let forward = FlowRoute { flow: number, route: flow.route };
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
         if let Some(shaper) = connection.shaper() {
-            shaper.leave(now, packet.bytes);
+            shaper.leave(Time(now), packet.bytes);
         }
         self.forward(now, packet);
     }
@@ -243,11 +248,12 @@ impl Simulation {
             return;
         };
         let mut packet = Packet::default();
-        connection.write_packet(&mut packet, (number, flow.route), (&group.full, tcp), segment, now);
+        let forward = FlowRoute { flow: number, route: flow.route };
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
         if let Some(shaper) = connection.shaper() {
-            let due = shaper.leave(now, packet.bytes);
+            let time = shaper.leave(Time(now), packet.bytes);
             if !shaper.waiting.is_empty() {
-                clock.calendar.push(Event::new(due, due - now, EventKind::Paced, number));
+                clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Paced, number));
             }
         }
         self.forward(now, packet);
@@ -259,23 +265,27 @@ impl Simulation {
         if !RtoScan::fires(rto_event, now) {
             return;
         }
-        if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
+        if connection.sender.deadline().is_some_and(|deadline| deadline <= Time(now)) {
             self.time_out(now, number);
         }
         let World { hosts, clock, .. } = &mut self.world;
         let Hosts { flows, rto_scan, .. } = hosts;
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[number as usize] {
             let timer = FlowTimer { flow: number, event: rto_event };
-            rto_scan.arm(&mut clock.calendar, timer, tcp::NEVER, connection.sender.expires(), now);
+            rto_scan.arm(&mut clock.calendar, timer, tcp::NEVER.0, connection.sender.expires().0, now);
         }
     }
 
     fn time_out(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.on_timeout(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| {
+            sender.on_timeout(&tcp.options, Time(now), out)
+        });
     }
 
     pub(super) fn on_release(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.end_jitter(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| {
+            sender.end_jitter(&tcp.options, Time(now), out)
+        });
     }
 
     pub(super) fn on_stop(&mut self, now: u64, number: u32) {
@@ -310,7 +320,7 @@ impl Simulation {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return;
         }
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -334,7 +344,7 @@ impl Simulation {
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
-            udp.mark(now, &mut packet);
+            udp.mark(Time(now), &mut packet);
             clock.calendar.push(Event::new(next, next - now, EventKind::Source, number));
             return self.forward(now, packet);
         }
@@ -353,12 +363,12 @@ impl Simulation {
         if is_first {
             return self.start_sender(now, number);
         }
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, now, out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, Time(now), out));
     }
 
     pub(super) fn start_sender(&mut self, now: u64, number: u32) {
         self.with_sender(number, now, |sender, tcp, (out, _)| {
-            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
+            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), Time(now), out);
         });
     }
 
@@ -367,7 +377,7 @@ impl Simulation {
         let World { hosts, clock, .. } = &mut self.world;
         let group = &hosts.groups[number as usize];
         let plan::TrafficKind::TcpShort { size, lifetime, .. } = group.kind else { return };
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return;
         }
         let index = group.count;

@@ -38,8 +38,9 @@ use crate::{
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, offered},
+    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
 };
+use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -54,7 +55,7 @@ pub struct Control {
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
-/// At least so many events lie between two adaptations of the calendar, except at the start, when the number
+/// The least number of events between two adaptations of the calendar, except at the start, when the number
 /// of pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
 
@@ -85,7 +86,7 @@ struct Clock {
     /// kept beside the others.
     service: Service,
     /// The window of statistics: warm-up and end.
-    window: (u64, u64),
+    window: Window,
     end: u64,
     /// Before this time a sender meets nothing but acknowledgements and its timer: no warm-up ends, no
     /// traffic stops.
@@ -145,7 +146,7 @@ impl Simulation {
         let mut clock = Clock {
             calendar: CalendarQueue::new(),
             service: Service::NONE,
-            window: (plan.warmup, plan.duration),
+            window: Window { start: Time(plan.warmup), end: Time(plan.duration) },
             end: plan.duration,
             horizon: 0,
             horizons,
@@ -174,7 +175,7 @@ impl Simulation {
     /// Run to the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets were lost count of.
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets appeared or vanished.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {
@@ -214,11 +215,11 @@ impl Simulation {
         let in_flight = least.map_or(0, |bytes| network.bdp_packets(port, bytes));
         calendar.expect(count, 2 * count + in_flight);
         calendar.push_timer(Event::new(*end, u64::MAX, EventKind::End, 0));
-        if window.0 > 0 {
-            calendar.push_timer(Event::new(window.0, u64::MAX, EventKind::Warmup, 0));
+        if window.start > Time::ZERO {
+            calendar.push_timer(Event::new(window.start.0, u64::MAX, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.file_next(0, calendar);
+            log.recorder.schedule_next(0, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {
@@ -249,7 +250,8 @@ impl Simulation {
                     }
                     calendar.push_timer(Event::new(first, first, EventKind::Source, flow));
                 }
-                hosts.groups[number as usize].routes = Vec::new(); // no other flow comes, and there may be very many
+                // No other flow will need them, and there may be very many.
+                hosts.groups[number as usize].routes = Vec::new();
             }
             if let Some(stop) = traffic.stop {
                 calendar.push_timer(Event::new(stop, u64::MAX, EventKind::Stop, OF_GROUP | number));

@@ -1,16 +1,17 @@
-//! Web traffic: sessions request pages, a page has objects, and each object is sent over a connection of its
-//! own (HTTP/1.0), as in ns-2's WebTraf.
+//! Web traffic: sessions request pages, a page consists of objects, and each object is fetched over a
+//! connection of its own (HTTP/1.0), as in ns-2's WebTraf.
 //!
 //! ```text
-//! page:    the first object is requested at once, each other one object_gap after the one before it
-//! object:  a request of one packet, client to server; then the object, server to client, over the same
-//!          opened connection: here a second one without SYN, since each direction has a window of its own
-//! end:     of an object when its last byte is at the client (or it was given up), of a page with its last object
-//! next:    page_gap after the end of the page (or after its start)
+//! page:    requests its first object at once, every other object one object_gap after the previous one
+//! object:  a request of one packet from client to server, then the response from server to client; the
+//!          response is a second connection without SYN, as each direction has a congestion window of its own
+//! end:     of an object when its last byte reaches the client or the client aborts it; of a page with its
+//!          last object
+//! next:    the next page starts page_gap after the end of the page, or after its start
 //! ```
 //!
-//! The demand of a session (servers, numbers and sizes of objects, gaps) is drawn by the numbers of session,
-//! page and object. Only the time of the next page depends on how fast the last one arrived.
+//! All demand (times, servers, numbers of objects, sizes) is drawn by the numbers of session, page and
+//! object. Only the start of the next page depends on how fast the previous one was transferred.
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},
@@ -20,15 +21,15 @@ use crate::{
     record::PageColumns,
     traffic::Demand,
 };
-use sojourn_aqm::{Random, Stream};
+use sojourn_aqm::{Random, Stream, Time};
 
-/// A user.
+/// A web client and its pages.
 struct Session {
     group: u32,
     index: u32,
     /// The row of its flows in the record.
     row: u32,
-    /// Index of its client node.
+    /// Its client node.
     client: u32,
     pages: u64,
     objects: u64,
@@ -38,22 +39,24 @@ struct Session {
 struct Page {
     session: u32,
     number: u64,
-    /// Index of its server node.
+    /// Its server node.
     server: u32,
-    /// The number of its first object in the session, the number of its objects, of those requested...
+    /// The number of its first object within the session.
     first: u64,
+    /// Its objects, those requested so far, and those being transferred.
     objects: u64,
-    asked: u64,
-    /// ...and of those requested that have not ended.
-    open: u64,
-    /// Some were given up.
-    is_short: bool,
+    requested: u64,
+    in_transfer: u64,
+    /// Whether an object was aborted.
+    is_incomplete: bool,
 }
 
-/// An object: its page, its row in the record, and the flow that carries it.
+/// An object of a page.
 struct Object {
     page: u32,
+    /// Its row in the record.
     row: u32,
+    /// The flow that carries it.
     response: u32,
 }
 
@@ -64,22 +67,22 @@ pub(super) struct WebSessions {
     pages: Vec<Page>,
     objects: Vec<Object>,
     pub(super) columns: PageColumns,
-    /// Connections were refused because there were too many.
+    /// Whether the limit of connections was reached.
     pub(super) is_full: bool,
 }
 
-/// The stream of `purpose` for the `number`-th page or object of a session.
-fn drawn(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
+/// The stream of `purpose` for page or object `number` of a session.
+fn stream_of(demand: &Demand, purpose: &str, session: u32, number: u64) -> Stream {
     demand.stream(purpose).indexed(u64::from(session)).indexed(number)
 }
 
-/// One of `among`, each as likely.
-fn one_of(among: u32, mut stream: Stream) -> u32 {
-    ((stream.uniform() * f64::from(among)) as u32).min(among - 1)
+/// A uniform index below `count`.
+fn pick(count: u32, mut stream: Stream) -> u32 {
+    ((stream.uniform() * f64::from(count)) as u32).min(count - 1)
 }
 
 impl WebSessions {
-    /// Add a session of web group `group`, which requests its first page at `start`.
+    /// Add a session of web group `group`, whose first page starts at `start`.
     pub(super) fn add_session(
         &mut self,
         hosts: &Hosts,
@@ -90,15 +93,15 @@ impl WebSessions {
     ) {
         let of = &hosts.groups[group as usize];
         let clients = of.routes.len() as u32 / of.senders;
-        let client = one_of(clients, of.demand.stream("client").indexed(u64::from(index)));
+        let client = pick(clients, of.demand.stream("client").indexed(u64::from(index)));
         let row = of.first_row + index;
         let number = self.sessions.len() as u32;
         self.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
         calendar.push(Event::new(start, start, EventKind::Page, number));
     }
 
-    /// The time of a session's next page, or (`OF_GROUP`) of a page's next object: the flow that starts with
-    /// the request.
+    /// A session starts a page, or (`OF_GROUP`) a page requests its next object; returns the flow of the
+    /// request.
     pub(super) fn on_page(
         &mut self,
         hosts: &mut Hosts,
@@ -107,13 +110,13 @@ impl WebSessions {
         number: u32,
     ) -> Option<u32> {
         if number & OF_GROUP != 0 {
-            self.request(hosts, calendar, now, number & !OF_GROUP)
+            self.request_object(hosts, calendar, now, number & !OF_GROUP)
         } else {
-            self.begin(hosts, calendar, now, number)
+            self.start_page(hosts, calendar, now, number)
         }
     }
 
-    fn begin(
+    fn start_page(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -123,12 +126,12 @@ impl WebSessions {
         let session = &mut self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return None };
-        if now >= group.stop || web.pages.is_some_and(|most| session.pages >= u64::from(most)) {
+        if Time(now) >= group.stop || web.pages.is_some_and(|max| session.pages >= u64::from(max)) {
             return None;
         }
         let page = session.pages;
-        let objects = web.objects.count(&mut drawn(&group.demand, "objects", session.index, page));
-        let server = one_of(group.senders, drawn(&group.demand, "server", session.index, page));
+        let objects = web.objects.count(&mut stream_of(&group.demand, "objects", session.index, page));
+        let server = pick(group.senders, stream_of(&group.demand, "server", session.index, page));
         let row = self.pages.len() as u32;
         let first = session.objects;
         self.pages.push(Page {
@@ -137,9 +140,9 @@ impl WebSessions {
             server,
             first,
             objects,
-            asked: 0,
-            open: 0,
-            is_short: false,
+            requested: 0,
+            in_transfer: 0,
+            is_incomplete: false,
         });
         session.pages += 1;
         session.objects += objects;
@@ -153,10 +156,10 @@ impl WebSessions {
         if web.from_start {
             self.schedule_next_page(hosts, calendar, number, page, now);
         }
-        self.request(hosts, calendar, now, row)
+        self.request_object(hosts, calendar, now, row)
     }
 
-    /// Schedule the next page of a session, `page_gap` after `from`; its last one was `page`.
+    /// Schedule the page after `page` of a session, one `page_gap` after `from`.
     fn schedule_next_page(
         &self,
         hosts: &Hosts,
@@ -168,13 +171,13 @@ impl WebSessions {
         let session = &self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return };
-        let gap = web.page_gap.span(&mut drawn(&group.demand, "page_gap", session.index, page));
+        let gap = web.page_gap.span(&mut stream_of(&group.demand, "page_gap", session.index, page));
         calendar.push(Event::new(from + gap, gap, EventKind::Page, number));
     }
 
-    /// Request the next object of a page: add the connections of request and response. Returns the flow of
+    /// Request the next object of a page: add the connections of request and response, and return the flow of
     /// the request.
-    fn request(
+    fn request_object(
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -185,7 +188,7 @@ impl WebSessions {
         let session = &self.sessions[page.session as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return None };
-        if now >= group.stop {
+        if Time(now) >= group.stop {
             return None;
         }
         if hosts.flows.len() as u64 > MAX_FLOWS {
@@ -193,17 +196,18 @@ impl WebSessions {
             return None;
         }
         let (owner, row, index) = (session.group, session.row, session.index);
-        let object = page.first + page.asked;
-        let bytes = web.size.count(&mut drawn(&group.demand, "size", index, object));
-        page.asked += 1;
-        page.open += 1;
-        if page.asked < page.objects {
-            let gap = web.object_gap.span(&mut drawn(&group.demand, "object_gap", index, object));
+        let object = page.first + page.requested;
+        let bytes = web.size.count(&mut stream_of(&group.demand, "size", index, object));
+        page.requested += 1;
+        page.in_transfer += 1;
+        if page.requested < page.objects {
+            let gap = web.object_gap.span(&mut stream_of(&group.demand, "object_gap", index, object));
             calendar.push(Event::new(now + gap, gap, EventKind::Page, OF_GROUP | number));
         }
         self.columns.bytes[number as usize] += bytes;
-        let patience =
-            web.patience.map(|patience| patience.span(&mut drawn(&group.demand, "patience", index, object)));
+        let patience = web
+            .patience
+            .map(|patience| patience.span(&mut stream_of(&group.demand, "patience", index, object)));
         let (size, requests) = (u64::from(web.request), group.requests);
         let route = (session.client * group.senders + page.server) as usize;
         let own = u64::from(index) << 32 | object & 0xffff_ffff;
@@ -219,7 +223,7 @@ impl WebSessions {
         Some(request)
     }
 
-    /// An object has arrived.
+    /// An object has arrived at its client.
     pub(super) fn on_object(
         &mut self,
         hosts: &mut Hosts,
@@ -230,12 +234,12 @@ impl WebSessions {
         let Object { response, row, .. } = self.objects[object as usize];
         if hosts.take_task(response) {
             hosts.objects.end_ns[row as usize] = now;
-            self.finish(hosts, calendar, now, object, true);
+            self.finish_object(hosts, calendar, now, object, true);
         }
     }
 
-    /// The session gives up the object of `request`: whether it still waited for it. Then both ends must
-    /// stop.
+    /// The client aborts the object of `request`, unless it has arrived; whether it did. Both ends then stop
+    /// sending.
     pub(super) fn give_up(
         &mut self,
         hosts: &mut Hosts,
@@ -247,12 +251,12 @@ impl WebSessions {
         let Task::Response(object) = response.task() else { return false };
         hosts.take_task(request);
         hosts.take_task(request + 1);
-        self.finish(hosts, calendar, now, object, false);
+        self.finish_object(hosts, calendar, now, object, false);
         true
     }
 
-    /// An object has ended: it arrived or was given up.
-    fn finish(
+    /// An object has arrived, or (`arrived` is false) was aborted.
+    fn finish_object(
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
@@ -262,13 +266,13 @@ impl WebSessions {
     ) {
         let number = self.objects[object as usize].page;
         let page = &mut self.pages[number as usize];
-        page.open -= 1;
-        page.is_short |= !arrived;
-        if page.open > 0 || page.asked < page.objects {
+        page.in_transfer -= 1;
+        page.is_incomplete |= !arrived;
+        if page.in_transfer > 0 || page.requested < page.objects {
             return;
         }
         let (session, last) = (page.session, page.number);
-        if !page.is_short {
+        if !page.is_incomplete {
             self.columns.end_ns[number as usize] = now;
         }
         let group = &hosts.groups[self.sessions[session as usize].group as usize];
@@ -280,20 +284,20 @@ impl WebSessions {
     }
 }
 
-/// All that one end of an object's connection had to send has arrived at `at`, perhaps ahead of the clock:
-/// the server has the request, or the client the object.
+/// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the
+/// server has the request, or the client has the object.
 pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
     match connection.task() {
         Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
-        // As an event at that time: the object may be given up before.
+        // An event, since the client may abort the object before.
         Task::Response(object) => calendar.push(Event::new(at, 0, EventKind::Object, object)),
         Task::Request(_) | Task::Nothing | Task::Transfer(_) => {}
     }
 }
 
-/// The server starts the response to `request` at `at`.
+/// The server starts its response to `request` at `at`.
 pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
     calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
 }

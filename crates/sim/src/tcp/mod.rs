@@ -1,4 +1,4 @@
-//! TCP end systems: a sender that asks [`TcpOptions`], a receiver, and the schema of the options.
+//! TCP endpoints: a sender and a receiver that follow [`TcpOptions`], and the schema of these options.
 
 mod congestion;
 mod options;
@@ -11,13 +11,14 @@ mod scoreboard;
 mod sender;
 
 pub use options::{Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant};
-pub(crate) use receiver::{ReassemblyPool, Received, Receiver};
+pub(crate) use receiver::{EcnBits, ReassemblyPool, Received, Receiver};
 pub(crate) use sender::{Ack, AckView, ColdStatePool, NEVER, Segment, Sender, Tally};
 
-/// So many boxes at most are spare: enough for a few dozen flows to take turns, and nothing where there are thousands.
+/// The most boxes in a pool: enough where a few dozen flows recover in turn, and little memory where
+/// thousands do.
 const POOL_SIZE: usize = 64;
 
-/// The initial window in packets: as set, or by the payload of a full packet (RFC 5681, 3.1).
+/// The initial window in packets: as configured, or by the payload of a full packet (RFC 5681, section 3.1).
 pub(crate) fn initial_window(options: &TcpOptions, payload: u32) -> u32 {
     match options.initial_window {
         0 if payload > 2190 => 2,

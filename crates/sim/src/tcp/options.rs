@@ -1,20 +1,20 @@
-//! How the end systems behave: one struct, one schema, presets that set many at once.
+//! The options of TCP endpoints, as both ends read them; [`super::schema`] has the defaults and the presets.
 //!
-//! The default of each option is what the RFCs say; the presets are what ns-2 did at three times. A rule
-//! stands here if it moves a shared metric by more than one per cent; the sender asks these fields and
-//! nothing else.
+//! A rule in which the RFCs, ns-2 and Linux differ is an option if it changes a metric by more than one per
+//! cent.
 
 use serde::{Deserialize, Serialize};
+use sojourn_aqm::{Span, Time};
 
-/// Congestion control; for the first three the kind of loss recovery too, unless `sack` says otherwise.
+/// Congestion control; the first three also select the loss recovery, unless `sack` overrides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// RFC 5681: one hole per fast recovery.
+    /// RFC 5681: a fast recovery retransmits one packet.
     Reno,
-    /// RFC 6582: partial acknowledgements repair one hole a round trip.
+    /// RFC 6582: partial ACKs retransmit one packet per round trip.
     Newreno,
-    /// RFC 6675: selective acknowledgements.
+    /// RFC 6675: recovery by selective acknowledgements.
     Sack,
     /// RFC 9438.
     Cubic,
@@ -22,47 +22,48 @@ pub enum Variant {
     Dctcp,
 }
 
-/// What a loss halves.
+/// What a congestion event takes a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Halve {
-    /// Half of the data in flight, whole packets (RFC 5681).
+    /// FlightSize, in whole packets (RFC 5681, section 3.1, equation 4).
     Flight,
-    /// Half of the window, not rounded (ns-2).
+    /// The window, not rounded (ns-2).
     Window,
 }
 
-/// Whose retransmission timer.
+/// How the retransmission timeout is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Timer {
     /// RFC 6298 in exact time.
     Rfc6298,
-    /// Samples counted in clock ticks, integer averages (ns-2, BSD).
+    /// Samples in clock ticks, integer averages (ns-2, BSD).
     Ticks,
-    /// Linux: the floor holds for the deviation, and timers expire at clock ticks.
+    /// Linux: min_rto is a floor of the deviation, and timers expire at clock ticks.
     Linux,
 }
 
-/// Whose selective-acknowledgement bookkeeping.
+/// Which SACK-based loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scoreboard {
     /// RFC 6675: SetPipe and NextSeg.
     Rfc6675,
-    /// ns-2 Sack1: a pipe counter, each hole repaired once.
+    /// ns-2 Sack1: a pipe counter; each hole is retransmitted once.
     Sack1,
 }
 
-/// How marks are answered.
+/// The response to ECN echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Marks {
-    /// At most one cut a window of data, whatever for; below one packet the timer paces (RFC 3168).
+    /// At most one reduction per window of data; at a window of one packet the sender waits for the
+    /// retransmission timer (RFC 3168, section 6.1.2).
     Rfc3168,
-    /// ns-2: a mark after a time-out cuts again; marks that go on at a window of one packet or less
-    /// double the time-out and keep it doubled; a loss or time-out after a mark's cut is repaired without
-    /// another, and that time-out is not counted; CWR rides on retransmissions too.
+    /// ns-2: a mark after a timeout reduces the window again; repeated marks at a window of one packet or
+    /// less double the timeout and keep it doubled; a loss or timeout after the reduction for a mark causes
+    /// no second one, and that timeout is not counted; retransmissions carry CWR too.
     Ns2,
 }
 
@@ -70,58 +71,58 @@ pub enum Marks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Exit {
-    /// The window becomes `ssthresh`, or flight + 1 if that is less, so that no burst leaves (RFC 5681,
-    /// RFC 6582).
+    /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582, section
+    /// 3.2, step 3).
     Deflate,
-    /// The halved window stays, and the acknowledgement that ends recovery grows it (ns-2).
+    /// The window stays at its reduced size, and the ACK that ends recovery increases it (ns-2).
     Grow,
 }
 
-/// How a loss is noticed.
+/// How a loss is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LossDetection {
-    /// Three duplicates (RFC 5681, RFC 6675).
+    /// Three duplicate ACKs (RFC 5681, section 3.2; RFC 6675, section 5).
     Dupack,
-    /// A packet sent later has arrived, and time; a probe for a lost tail (RFC 8985).
+    /// RACK-TLP: a packet sent later was delivered, and time; a probe for a lost tail (RFC 8985).
     Rack,
 }
 
-/// How the window comes down in recovery.
+/// How the window is reduced in recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
-    /// At once.
+    /// At its start.
     Window,
-    /// In proportion to what arrives (RFC 6937).
+    /// In proportion to what is delivered (RFC 6937).
     Prr,
 }
 
-/// Which ECN field data packets carry.
+/// The ECN codepoint of data packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ect {
     /// ECT(0).
     Ect0,
-    /// ECT(1): this sender answers marks as L4S does.
+    /// ECT(1), the identifier of L4S (RFC 9331).
     Ect1,
 }
 
-/// How holes are repaired.
+/// How lost packets are retransmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// One hole a fast recovery (RFC 5681).
+    /// One packet per fast recovery (RFC 5681, section 3.2).
     OneHole,
-    /// One hole a round trip, by partial acknowledgements (RFC 6582).
+    /// One packet per round trip, on partial ACKs (RFC 6582).
     Partial,
-    /// All holes, by selective acknowledgements.
+    /// By the SACK scoreboard (RFC 6675).
     Sack,
 }
 
-/// What both ends of a connection do; [`super::schema`] has meaning, default and source of each.
+/// The options of a connection; [`super::schema`] has meaning, default and source of each.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "described in the schema, the one place")]
+#[allow(missing_docs, reason = "described in the schema")]
 pub struct TcpOptions {
     pub variant: Variant,
     pub sack: bool,
@@ -131,30 +132,37 @@ pub struct TcpOptions {
     pub ecn: bool,
     pub ect: Ect,
     pub syn: bool,
-    /// 0: by the packet size, as RFC 5681 says.
+    /// In packets; 0: by the packet size (RFC 5681, section 3.1).
     pub initial_window: u32,
+    /// In packets.
     pub receiver_window: u32,
     pub limited_transmit: bool,
     pub limited_retransmit: bool,
-    /// 0: never delayed.
-    pub delayed_ack: u64,
+    /// Zero: ACKs are not delayed.
+    #[serde(with = "nanoseconds")]
+    pub delayed_ack: Span,
     pub quick_acks: u32,
-    pub initial_rto: u64,
-    pub min_rto: u64,
-    pub max_rto: u64,
-    pub granularity: u64,
+    #[serde(with = "nanoseconds")]
+    pub initial_rto: Span,
+    #[serde(with = "nanoseconds")]
+    pub min_rto: Span,
+    #[serde(with = "nanoseconds")]
+    pub max_rto: Span,
+    #[serde(with = "nanoseconds")]
+    pub granularity: Span,
     pub timer: Timer,
     pub halve: Halve,
     pub recovery_exit: Exit,
-    /// 0: no limit.
+    /// In packets; 0: no limit.
     pub recovery_burst: u32,
     pub repeat_fast_retransmit: bool,
     pub scoreboard: Scoreboard,
     pub ect_on_retransmissions: bool,
     pub marks: Marks,
     pub sack_bytes: u32,
-    /// 0: no wait.
-    pub overhead: u64,
+    /// Zero: packets are sent without jitter.
+    #[serde(with = "nanoseconds")]
+    pub overhead: Span,
 }
 
 impl TcpOptions {
@@ -166,13 +174,35 @@ impl TcpOptions {
         }
     }
 
-    /// When a timer set at `now` for `delay` expires: then, or under Linux at a tick of its clock.
+    /// The granularity of the retransmission clock, at least one nanosecond.
     #[inline]
-    pub(crate) fn expiry(&self, now: u64, delay: u64) -> u64 {
+    pub(crate) fn tick(&self) -> Span {
+        self.granularity.max(Span(1))
+    }
+
+    /// When a timer that is set at `now` for `delay` expires; under Linux at the tick after.
+    #[inline]
+    pub(crate) fn expiry(&self, now: Time, delay: Span) -> Time {
         if self.timer != Timer::Linux {
-            return now + delay;
+            return Time(now.0 + delay.0); // on the fast path; a plan's times are too small to overflow
         }
-        let tick = self.granularity.max(1);
-        (now / tick).saturating_add(delay.div_ceil(tick)).saturating_mul(tick).max(now + 1)
+        let tick = self.tick().0;
+        let ticks = (now.0 / tick).saturating_add(delay.0.div_ceil(tick));
+        Time(ticks.saturating_mul(tick)).max(now + Span(1))
+    }
+}
+
+/// A plan has times as integer nanoseconds.
+mod nanoseconds {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use sojourn_aqm::Span;
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
+    pub(super) fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(span.0)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+        u64::deserialize(deserializer).map(Span)
     }
 }

@@ -1,49 +1,50 @@
-//! Proportional rate reduction (RFC 6937, with the growth of RFC 9937 as Linux has it since 6.0): in recovery a
-//! sender lets go a share of what the receiver gets, so that by its end the flight is `ssthresh`, instead of
-//! falling silent for half a round trip or bursting at once.
+//! Proportional rate reduction (RFC 6937): during recovery the sender transmits in proportion to what is
+//! delivered, so that pipe reaches ssthresh by the end of recovery without a pause or a burst.
+//!
+//! Below ssthresh it is PRR-SSRB with the SafeACK condition of RFC 9937, as in Linux since 6.0.
 
-/// Counters of one recovery.
+/// The variables of RFC 6937, section 2, in packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
-    /// The flight or window when it began (RecoverFS).
-    prior: f64,
-    /// Packets that the receiver got since, and packets sent since.
-    delivered: u32,
-    out: u32,
+    /// FlightSize or window at the start of recovery (RecoverFS).
+    recover_fs: f64,
+    prr_delivered: u32,
+    prr_out: u32,
 }
 
 impl Prr {
-    /// Recovery begins with `prior` packets in flight.
-    pub(crate) fn start(&mut self, prior: f64) {
-        *self = Prr { prior, ..Prr::default() };
+    /// Start a recovery with `recover_fs` packets in flight.
+    pub(crate) fn start(&mut self, recover_fs: f64) {
+        *self = Prr { recover_fs, ..Prr::default() };
     }
 
-    /// A packet leaves.
+    /// Count a transmission.
     #[inline]
-    pub(crate) fn sent(&mut self) {
-        self.out = self.out.saturating_add(1);
+    pub(crate) fn on_send(&mut self) {
+        self.prr_out = self.prr_out.saturating_add(1);
     }
 
-    /// Whether nothing was sent since it began.
-    pub(crate) fn is_silent(&self) -> bool {
-        self.out == 0
+    /// Whether a packet was sent in this recovery.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.prr_out > 0
     }
 
-    /// The window after an acknowledgement that says that `delivered` packets more have arrived while `pipe`
-    /// are still out; `is_safe`: it acknowledges something new and shows no new loss.
-    pub(crate) fn window(&mut self, pipe: u32, ssthresh: f64, delivered: u32, is_safe: bool) -> f64 {
-        self.delivered += delivered;
+    /// The window after an ACK that delivers `delivered` packets and leaves `pipe` in flight (section 3.1).
+    /// `is_safe_ack`: it advances the cumulative ACK and detects no further loss (RFC 9937).
+    pub(crate) fn cwnd(&mut self, pipe: u32, ssthresh: f64, delivered: u32, is_safe_ack: bool) -> f64 {
+        self.prr_delivered += delivered;
         let pipe = f64::from(pipe);
-        let (out, all) = (f64::from(self.out), f64::from(self.delivered));
-        let budget = if pipe > ssthresh {
-            libm::ceil(all * ssthresh / self.prior.max(1.0)) - out
+        let (prr_out, prr_delivered) = (f64::from(self.prr_out), f64::from(self.prr_delivered));
+        let sndcnt = if pipe > ssthresh {
+            libm::ceil(prr_delivered * ssthresh / self.recover_fs.max(1.0)) - prr_out
         } else {
-            let bound = (all - out).max(f64::from(delivered)) + f64::from(u8::from(is_safe));
-            bound.min(ssthresh - pipe)
+            let limit =
+                (prr_delivered - prr_out).max(f64::from(delivered)) + f64::from(u8::from(is_safe_ack));
+            limit.min(ssthresh - pipe)
         };
-        // The first retransmission goes whatever the sums say.
-        let least = f64::from(u8::from(self.out == 0));
-        pipe + budget.max(least).max(0.0)
+        // RFC 9937: the fast retransmit is sent whatever sndcnt is.
+        let least = f64::from(u8::from(self.prr_out == 0));
+        pipe + sndcnt.max(least).max(0.0)
     }
 }
 
@@ -51,47 +52,46 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// A flight of 20, ssthresh 10, one packet lost, each acknowledgement delivers one: every other one sends.
+    /// FlightSize 20, ssthresh 10, one packet lost, one packet delivered per ACK: every second ACK sends.
     #[test]
-    fn every_second_acknowledgement_sends_while_the_flight_is_too_large() {
+    fn every_second_ack_sends_while_pipe_is_above_ssthresh() {
         let mut prr = Prr::default();
         prr.start(20.0);
         let mut pipe = 16; // three arrived, one was lost
         let mut sent = Vec::new();
         for _ in 0..8 {
-            let budget = prr.window(pipe, 10.0, 1, false) as u32 - pipe;
-            for _ in 0..budget {
-                prr.sent();
+            let sndcnt = prr.cwnd(pipe, 10.0, 1, false) as u32 - pipe;
+            for _ in 0..sndcnt {
+                prr.on_send();
             }
-            sent.push(budget);
-            pipe = pipe + budget - 1;
+            sent.push(sndcnt);
+            pipe = pipe + sndcnt - 1;
         }
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
     }
 
-    /// Half of the flight was lost: below ssthresh it sends what was delivered, one more where that is safe,
-    /// and never beyond ssthresh.
+    /// Below ssthresh it sends what was delivered, one more after a SafeACK, and never beyond ssthresh.
     #[test]
     fn below_ssthresh_packets_are_conserved_and_then_grow() {
         let mut prr = Prr::default();
         prr.start(20.0);
-        assert_eq!(prr.window(5, 10.0, 1, false), 6.0);
-        prr.sent();
-        assert_eq!(prr.window(5, 10.0, 1, false), 6.0);
-        prr.sent();
-        assert_eq!(prr.window(5, 10.0, 1, true), 7.0, "slow start");
-        prr.sent();
-        prr.sent();
-        assert_eq!(prr.window(6, 10.0, 3, false), 9.0);
-        assert_eq!(prr.window(9, 10.0, 3, true), 10.0, "ssthresh is the bound");
+        assert_eq!(prr.cwnd(5, 10.0, 1, false), 6.0);
+        prr.on_send();
+        assert_eq!(prr.cwnd(5, 10.0, 1, false), 6.0);
+        prr.on_send();
+        assert_eq!(prr.cwnd(5, 10.0, 1, true), 7.0, "slow start");
+        prr.on_send();
+        prr.on_send();
+        assert_eq!(prr.cwnd(6, 10.0, 3, false), 9.0);
+        assert_eq!(prr.cwnd(9, 10.0, 3, true), 10.0, "ssthresh is the bound");
     }
 
     #[test]
-    fn the_first_retransmission_goes_at_once() {
+    fn the_first_retransmission_is_sent_at_once() {
         let mut prr = Prr::default();
         prr.start(100.0);
-        assert_eq!(prr.window(90, 50.0, 0, false), 91.0);
-        prr.sent();
-        assert_eq!(prr.window(90, 50.0, 0, false), 90.0);
+        assert_eq!(prr.cwnd(90, 50.0, 0, false), 91.0);
+        prr.on_send();
+        assert_eq!(prr.cwnd(90, 50.0, 0, false), 90.0);
     }
 }

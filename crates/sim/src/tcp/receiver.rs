@@ -1,55 +1,64 @@
-//! The receiving end: what has arrived, what to acknowledge, whether congestion was experienced.
+//! The TCP receiver: reassembly, SACK blocks, ECN echo, and which ACKs may be delayed.
 //!
-//! There may be very many, so what it needs only while something is missing, marked or held back is set reassembly; the
-//! connection keeps there what only some connections have, `K`.
+//! There may be very many receivers. What one needs only while packets are missing, a mark must be echoed or
+//! ACKs are delayed is in a box, [`Reassembly`]; while all packets arrive in order, there is none. The box
+//! also holds the connection's application state `K`, which saves every connection a second pointer.
 
 use super::{
     POOL_SIZE,
     options::{TcpOptions, Variant},
 };
-use crate::packet::Sack;
-use std::num::NonZero;
+use crate::packet::{Block, Sack};
+use sojourn_aqm::{Span, Time};
 
 /// A TCP receiver.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Receiver<K = ()> {
-    /// First packet still missing.
+    /// The first packet still missing (RCV.NXT).
     next: u32,
-    /// Of the packets that count, those that brought no payload: copies of earlier ones, the SYN.
-    pub(crate) empty: u32,
+    /// Packets received in the measurement window that carried no new payload: copies, the SYN.
+    pub(crate) without_payload: u32,
     reassembly: Option<Box<Reassembly<K>>>,
 }
 
-/// Blocks of packets that arrived above `next`, as `first..end`, of which no two touch; that of the last arrival first
-/// (RFC 2018, 4). Mostly there is one, and nothing else.
+/// The blocks received above `next`, no two of which touch, the most recently changed first (RFC 2018,
+/// section 4). Usually there is one.
 #[derive(Clone, Debug)]
 struct Reassembly<K> {
-    /// The first three, which are reported; behind the last one, 0..0.
+    /// The first three, which ACKs report; unused places are [`NO_BLOCK`].
     recent: Sack,
-    /// Acknowledgements that are not delayed (Linux).
-    quick: u32,
-    /// Congestion was experienced and the sender has not answered with CWR yet (RFC 3168); or, where marks
-    /// are echoed one by one, by the packet that came last (RFC 8257, DCTCP.CE).
-    echo: bool,
+    /// ACKs that will not be delayed (Linux: quickack mode).
+    quick_acks: u32,
+    /// ECE: a mark was received and no CWR since (RFC 3168, section 6.1.3). With DCTCP: the last packet was
+    /// marked (DCTCP.CE; RFC 8257, section 3.2).
+    ece: bool,
     cold: Option<Box<ColdState<K>>>,
 }
 
-/// What few have.
+/// What few receivers have.
 #[derive(Clone, Debug)]
 struct ColdState<K> {
-    /// The blocks behind the first three.
-    older: Vec<(u32, u32)>,
-    /// When an acknowledgement that was held back must go.
-    held: Option<NonZero<u64>>,
+    /// The blocks after the first three.
+    older: Vec<Block>,
+    /// When the delayed ACK must be sent; zero: none is delayed.
+    delayed_ack: Time,
     app: Option<K>,
 }
 
-/// A block that is not there.
-const NONE: (u32, u32) = (0, 0);
+const NO_BLOCK: Block = (0, 0);
 
-/// What receivers have set reassembly once and need no cold: the next that does takes it.
-#[allow(clippy::vec_box, reason = "the boxes are what is saved")]
+/// The ECN bits of a data packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EcnBits {
+    /// Congestion experienced: the packet was marked.
+    pub(crate) ce: bool,
+    /// The sender has reduced its window.
+    pub(crate) cwr: bool,
+}
+
+/// Boxes that receivers have returned, for the next one that needs one.
+#[allow(clippy::vec_box, reason = "the allocations are what is reused")]
 pub(crate) struct ReassemblyPool<K>(Vec<Box<Reassembly<K>>>);
 
 impl<K> Default for ReassemblyPool<K> {
@@ -58,33 +67,33 @@ impl<K> Default for ReassemblyPool<K> {
     }
 }
 
-/// What an arrival meant.
+/// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// It had not been here before.
+    /// It was received for the first time.
     pub(crate) is_new: bool,
-    /// It was the next one and nothing is missing: its acknowledgement may be delayed.
+    /// It was the next one and nothing is missing: its ACK may be delayed (RFC 5681, section 4.2).
     pub(crate) in_order: bool,
 }
 
-/// What [`Reassembly::quick`] is refilled to.
+/// Linux enters quickack mode with this number of ACKs.
 fn quick_acks(o: &TcpOptions) -> u32 {
-    if o.delayed_ack > 0 { o.quick_acks } else { 0 }
+    if o.delayed_ack > Span::ZERO { o.quick_acks } else { 0 }
 }
 
 impl<K> Default for Receiver<K> {
     fn default() -> Receiver<K> {
-        Receiver { next: 0, empty: 0, reassembly: None }
+        Receiver { next: 0, without_payload: 0, reassembly: None }
     }
 }
 
 impl<K> Receiver<K> {
     pub(crate) fn new(o: &TcpOptions, app: Option<K>) -> Receiver<K> {
         let mut receiver = Receiver::default();
-        let quick = quick_acks(o);
-        if quick > 0 || app.is_some() {
+        let quick_acks = quick_acks(o);
+        if quick_acks > 0 || app.is_some() {
             let reassembly = receiver.reassembly();
-            reassembly.quick = quick;
+            reassembly.quick_acks = quick_acks;
             if app.is_some() {
                 reassembly.cold().app = app;
             }
@@ -96,19 +105,17 @@ impl<K> Receiver<K> {
         self.reassembly.get_or_insert_with(Reassembly::new)
     }
 
-    /// What the connection keeps.
+    /// The application state.
     #[inline]
     pub(crate) fn app(&self) -> Option<&K> {
         self.reassembly.as_ref()?.app()
     }
 
-    /// The same, to be changed.
     #[inline]
     pub(crate) fn app_mut(&mut self) -> Option<&mut K> {
         self.reassembly.as_mut()?.cold.as_mut()?.app.as_mut()
     }
 
-    /// The same, made if there was nothing.
     pub(crate) fn app_or_default(&mut self) -> &mut K
     where
         K: Default,
@@ -116,47 +123,47 @@ impl<K> Receiver<K> {
         self.reassembly().cold().app.get_or_insert_default()
     }
 
-    /// Whether a packet with or without a mark must be told from those before it: acknowledge these first,
-    /// and then it, at once (RFC 8257, 3.2).
+    /// With DCTCP: whether a packet with this CE bit changes DCTCP.CE. Then the packets before it are
+    /// acknowledged first, and it at once (RFC 8257, section 3.2).
     #[inline]
-    pub(crate) fn turns(&self, o: &TcpOptions, ce: bool) -> bool {
-        o.variant == Variant::Dctcp && self.echo() != ce
+    pub(crate) fn changes_dctcp_ce(&self, o: &TcpOptions, ce: bool) -> bool {
+        o.variant == Variant::Dctcp && self.ece() != ce
     }
 
-    /// Whether the next acknowledgement of a packet in order may wait for a second.
-    pub(crate) fn may_delay(&self) -> bool {
-        self.reassembly.as_ref().is_none_or(|reassembly| reassembly.quick == 0)
+    /// Whether the ACK of a packet in order may be delayed.
+    pub(crate) fn may_delay_ack(&self) -> bool {
+        self.reassembly.as_ref().is_none_or(|reassembly| reassembly.quick_acks == 0)
     }
 
-    /// When an acknowledgement that was held back must go.
+    /// When the delayed ACK must be sent, if there is one.
     #[inline]
-    pub(crate) fn held(&self) -> Option<NonZero<u64>> {
-        self.reassembly.as_ref()?.cold.as_ref()?.held
+    pub(crate) fn delayed_ack(&self) -> Option<Time> {
+        let delayed_ack = self.reassembly.as_ref()?.cold.as_ref()?.delayed_ack;
+        (delayed_ack > Time::ZERO).then_some(delayed_ack)
     }
 
-    /// Hold an acknowledgement back until then, or none any cold.
-    pub(crate) fn hold(&mut self, until: Option<NonZero<u64>>) {
-        if until.is_some() {
-            self.reassembly().cold().held = until;
+    /// Delay an ACK until then, or delay none any more.
+    pub(crate) fn set_delayed_ack(&mut self, until: Option<Time>) {
+        if let Some(until) = until {
+            self.reassembly().cold().delayed_ack = until;
         } else if let Some(cold) = self.reassembly.as_mut().and_then(|reassembly| reassembly.cold.as_mut()) {
-            cold.held = None;
+            cold.delayed_ack = Time::ZERO;
         }
     }
 
-    /// An acknowledgement leaves.
+    /// Count an ACK that is sent.
     #[inline]
-    pub(crate) fn acknowledges(&mut self) {
+    pub(crate) fn on_ack_sent(&mut self) {
         if let Some(reassembly) = &mut self.reassembly {
-            reassembly.quick = reassembly.quick.saturating_sub(1);
+            reassembly.quick_acks = reassembly.quick_acks.saturating_sub(1);
         }
     }
 
-    /// Packet `sequence` arrives, marked or not, at a receiver that holds nothing back. If it is as nearly every one, the
-    /// next one while nothing is missing, or the next one above what is missing (not with `SACK`, which that may be
-    /// reported by): up to where all have arrived, and the acknowledgement says just that. If not, it is for
-    /// [`Receiver::lengthen`] or [`Receiver::receive`].
+    /// Receive packet `sequence` at a receiver that delays no ACKs, if it is the next one and nothing is
+    /// missing, or, unless `SACK`, the first or the next one above a hole. Returns the cumulative ACK, the
+    /// only content of the ACK to send. For other packets: `None`, and nothing has changed.
     #[inline(always)]
-    pub(crate) fn receive_usual<const SACK: bool>(
+    pub(crate) fn receive_fast_path<const SACK: bool>(
         &mut self,
         sequence: u32,
         ce: bool,
@@ -173,20 +180,23 @@ impl<K> Receiver<K> {
                 self.open_hole(sequence, pool);
                 Some(next)
             }
-            Some(reassembly) if !SACK && !reassembly.echo && reassembly.app().is_none() => {
-                reassembly.grows_by(sequence).then_some(next)
+            Some(reassembly) if !SACK && !reassembly.ece && reassembly.app().is_none() => {
+                reassembly.extend_latest(sequence).then_some(next)
             }
             _ => None,
         }
     }
 
-    /// The same where it is to be reported, if all that it does is to make the latest block longer; whether it does.
+    /// Receive packet `sequence` if all that it does is to extend the latest block; returns whether it does.
     #[inline(always)]
-    pub(crate) fn lengthen(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
-        let is_usual = |reassembly: &&mut Box<Reassembly<K>>| {
-            o.sack && !ce && !reassembly.echo && reassembly.app().is_none()
+    pub(crate) fn extend_latest_block(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
+        let is_simple = |reassembly: &&mut Box<Reassembly<K>>| {
+            o.sack && !ce && !reassembly.ece && reassembly.app().is_none()
         };
-        self.reassembly.as_mut().filter(is_usual).is_some_and(|reassembly| reassembly.grows_by(sequence))
+        self.reassembly
+            .as_mut()
+            .filter(is_simple)
+            .is_some_and(|reassembly| reassembly.extend_latest(sequence))
     }
 
     #[inline(never)]
@@ -195,38 +205,41 @@ impl<K> Receiver<K> {
         reassembly.recent[0] = (sequence, sequence + 1);
     }
 
-    /// Packet `sequence` arrives; `ce`: marked, `cwr`: the sender has reduced its window.
+    /// Receive packet `sequence`.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         o: &TcpOptions,
         sequence: u32,
-        (ce, cwr): (bool, bool),
+        EcnBits { ce, cwr }: EcnBits,
         pool: &mut ReassemblyPool<K>,
     ) -> Received {
         let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
         if o.variant == Variant::Dctcp {
-            reassembly.echo = ce;
+            reassembly.ece = ce;
         } else {
-            reassembly.echo &= !cwr;
-            if ce && !reassembly.echo {
-                reassembly.echo = true;
-                reassembly.quick = reassembly.quick.max(quick_acks(o).min(2)); // the window may become very small
+            reassembly.ece &= !cwr;
+            if ce && !reassembly.ece {
+                reassembly.ece = true;
+                // Linux: two quick ACKs after a mark, as the window may become very small.
+                reassembly.quick_acks = reassembly.quick_acks.max(quick_acks(o).min(2));
             }
         }
-        let (next, quick) = (self.next, quick_acks(o));
+        let (next, quick_acks) = (self.next, quick_acks(o));
         let reassembly = self.reassembly();
-        let in_order = sequence == next && reassembly.has_none();
+        let in_order = sequence == next && reassembly.is_empty();
         let is_new = if sequence == next {
             self.next = self.reassembly().take_from(next + 1).unwrap_or(next + 1);
             true
         } else if sequence < next {
-            reassembly.quick = quick; // a copy is acknowledged without delay, and so are some after it
+            reassembly.quick_acks = quick_acks; // a duplicate packet: Linux re-enters quickack mode
             false
         } else {
             reassembly.add(sequence)
         };
-        if o.delayed_ack == 0 && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.is_blank()) {
+        if o.delayed_ack == Span::ZERO
+            && self.reassembly.as_ref().is_some_and(|reassembly| reassembly.is_unused())
+        {
             let reassembly = self.reassembly.take();
             if pool.0.len() < POOL_SIZE {
                 pool.0.extend(reassembly);
@@ -235,38 +248,40 @@ impl<K> Receiver<K> {
         Received { is_new, in_order }
     }
 
-    /// First packet still missing.
+    /// The first packet still missing.
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next
     }
 
-    /// Whether acknowledgements carry an echo of congestion.
+    /// Whether ACKs carry ECE.
     #[inline]
-    pub(crate) fn echo(&self) -> bool {
-        self.reassembly.as_ref().is_some_and(|reassembly| reassembly.echo)
+    pub(crate) fn ece(&self) -> bool {
+        self.reassembly.as_ref().is_some_and(|reassembly| reassembly.ece)
     }
 
-    /// What is reported, if anything is: the latest block first.
+    /// The SACK blocks of an ACK, if there are any.
     #[inline]
-    pub(crate) fn reported(&self) -> Option<&Sack> {
-        Some(&self.reassembly.as_deref().filter(|reassembly| !reassembly.has_none())?.recent)
+    pub(crate) fn sack_blocks(&self) -> Option<&Sack> {
+        Some(&self.reassembly.as_deref().filter(|reassembly| !reassembly.is_empty())?.recent)
     }
 }
 
 impl<K> Reassembly<K> {
     #[inline(never)]
     fn new() -> Box<Reassembly<K>> {
-        Box::new(Reassembly { recent: Sack::default(), quick: 0, echo: false, cold: None })
+        Box::new(Reassembly { recent: Sack::default(), quick_acks: 0, ece: false, cold: None })
     }
 
-    /// Whether it need not be there.
-    fn is_blank(&self) -> bool {
-        self.has_none() && !self.echo && self.app().is_none()
+    /// Whether the box holds nothing.
+    fn is_unused(&self) -> bool {
+        self.is_empty() && !self.ece && self.app().is_none()
     }
 
     fn cold(&mut self) -> &mut ColdState<K> {
-        self.cold.get_or_insert_with(|| Box::new(ColdState { older: Vec::new(), held: None, app: None }))
+        self.cold.get_or_insert_with(|| {
+            Box::new(ColdState { older: Vec::new(), delayed_ack: Time::ZERO, app: None })
+        })
     }
 
     #[inline]
@@ -276,95 +291,94 @@ impl<K> Reassembly<K> {
 
     /// Whether there is no block.
     #[inline]
-    fn has_none(&self) -> bool {
-        self.recent[0] == NONE
+    fn is_empty(&self) -> bool {
+        self.recent[0] == NO_BLOCK
     }
 
-    /// The first block that is as wanted. No block that is not there is.
+    /// The index of the first block that satisfies `predicate`, which [`NO_BLOCK`] does not.
     #[inline(always)]
-    fn find(&self, is_wanted: impl Fn(&(u32, u32)) -> bool) -> Option<usize> {
-        let among_older =
-            |cold: &ColdState<K>| Some(self.recent.len() + cold.older.iter().position(&is_wanted)?);
-        let found = self.recent.iter().position(&is_wanted);
-        found.or_else(|| self.cold.as_deref().and_then(among_older))
+    fn find(&self, predicate: impl Fn(&Block) -> bool) -> Option<usize> {
+        let in_older =
+            |cold: &ColdState<K>| Some(self.recent.len() + cold.older.iter().position(&predicate)?);
+        let found = self.recent.iter().position(&predicate);
+        found.or_else(|| self.cold.as_deref().and_then(in_older))
     }
 
-    /// Whether `sequence` lengthens the latest block up to no other one; then it does.
+    /// Extend the latest block by `sequence`, if it is the next packet and does not close the gap to another
+    /// block; returns whether it did.
     #[inline]
-    fn grows_by(&mut self, sequence: u32) -> bool {
+    fn extend_latest(&mut self, sequence: u32) -> bool {
         let [latest, second, third] = self.recent;
         let is_next = latest.1 == sequence && sequence > 0;
-        let behind = sequence + 1;
-        let meets = second.0 == behind || third.0 == behind || self.older_begins(behind);
-        if is_next && !meets {
-            self.recent[0].1 = behind;
+        let end = sequence + 1;
+        let closes_gap = second.0 == end || third.0 == end || self.older_begins(end);
+        if is_next && !closes_gap {
+            self.recent[0].1 = end;
         }
-        is_next && !meets
+        is_next && !closes_gap
     }
 
-    /// Whether one behind the first three begins with `first`.
+    /// Whether a block after the first three begins with `first`.
     #[inline]
     fn older_begins(&self, first: u32) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.older.iter().any(|block| block.0 == first))
     }
 
-    /// `block` becomes the latest.
-    fn put(&mut self, block: (u32, u32)) {
+    fn push_front(&mut self, block: Block) {
         let [latest, second, third] = self.recent;
-        if third != NONE {
+        if third != NO_BLOCK {
             self.cold().older.insert(0, third);
         }
         self.recent = [block, latest, second];
     }
 
-    /// Remove the `i`-th block.
-    fn take(&mut self, i: usize) -> (u32, u32) {
-        let behind = i.checked_sub(self.recent.len());
-        if let Some(i) = behind {
+    fn remove(&mut self, i: usize) -> Block {
+        let in_older = i.checked_sub(self.recent.len());
+        if let Some(i) = in_older {
             return self.cold().older.remove(i);
         }
         let older = self.cold.as_mut().map(|cold| &mut cold.older).filter(|older| !older.is_empty());
-        let next = older.map_or(NONE, |older| older.remove(0));
+        let fourth = older.map_or(NO_BLOCK, |older| older.remove(0));
         let [first, second, third] = self.recent;
-        let (left, taken) = match i {
+        let (left, removed) = match i {
             0 => ([second, third], first),
             1 => ([first, third], second),
             _ => ([first, second], third),
         };
-        self.recent = [left[0], left[1], next];
-        taken
+        self.recent = [left[0], left[1], fourth];
+        removed
     }
 
-    /// Remove the block that begins with packet `first`, which is not packet 0; its end.
+    /// Remove the block that begins with packet `first`, which is not packet 0; returns its end.
     fn take_from(&mut self, first: u32) -> Option<u32> {
         let i = self.find(|block| block.0 == first)?;
-        Some(self.take(i).1)
+        Some(self.remove(i).1)
     }
 
-    /// Packet `sequence` arrives, which is not packet 0; whether it is in no block yet.
+    /// Add packet `sequence`, which is not packet 0; returns whether no block had it.
     #[inline]
     fn add(&mut self, sequence: u32) -> bool {
-        self.grows_by(sequence) || self.add_other(sequence)
+        self.extend_latest(sequence) || self.add_any(sequence)
     }
 
     #[inline(never)]
-    fn add_other(&mut self, sequence: u32) -> bool {
+    fn add_any(&mut self, sequence: u32) -> bool {
         if self.find(|block| block.1 >= sequence).is_none() {
-            self.put((sequence, sequence + 1));
+            self.push_front((sequence, sequence + 1));
             return true;
         }
         if let Some(i) = self.find(|block| (block.0..block.1).contains(&sequence)) {
-            let block = self.take(i);
-            self.put(block);
+            let block = self.remove(i);
+            self.push_front(block);
             return false;
         }
         let end = self.take_from(sequence + 1).unwrap_or(sequence + 1);
         match self.find(|block| block.1 == sequence) {
             Some(i) => {
-                let (first, _) = self.take(i);
-                self.put((first, end));
+                let (first, _) = self.remove(i);
+                self.push_front((first, end));
             }
-            None => self.put((sequence, end)),
+            None => self.push_front((sequence, end)),
         }
         true
     }
@@ -377,11 +391,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn receive(r: &mut Receiver, o: &TcpOptions, sequence: u32, ce: bool, cwr: bool) -> Received {
-        r.receive(o, sequence, (ce, cwr), &mut ReassemblyPool::default())
+        r.receive(o, sequence, EcnBits { ce, cwr }, &mut ReassemblyPool::default())
     }
 
-    fn reports(r: &Receiver) -> Sack {
-        r.reported().copied().unwrap_or_default()
+    fn sack_blocks(r: &Receiver) -> Sack {
+        r.sack_blocks().copied().unwrap_or_default()
     }
 
     fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
@@ -389,9 +403,9 @@ mod tests {
         schema::resolve(preset, &set).unwrap()
     }
 
-    /// Where losses are many, most receivers have one.
+    /// Where losses are frequent, most receivers have one.
     #[test]
-    fn what_is_set_aside_is_small() {
+    fn reassembly_state_is_small() {
         assert!(size_of::<Reassembly<Box<()>>>() <= 40, "{} bytes", size_of::<Reassembly<Box<()>>>());
     }
 
@@ -402,47 +416,47 @@ mod tests {
             receive(&mut r, &o, sequence, false, false);
         }
         assert_eq!(r.next(), 1);
-        assert_eq!(reports(&r), [(2, 5), (6, 7), (0, 0)]);
+        assert_eq!(sack_blocks(&r), [(2, 5), (6, 7), (0, 0)]);
         receive(&mut r, &o, 6, false, false);
-        assert_eq!(reports(&r), [(6, 7), (2, 5), (0, 0)], "a duplicate brings its block to the front too");
+        assert_eq!(sack_blocks(&r), [(6, 7), (2, 5), (0, 0)], "a duplicate moves its block to the front too");
         assert_eq!(receive(&mut r, &o, 1, false, false), Received { is_new: true, in_order: false });
         assert_eq!(r.next(), 5);
         for sequence in [8, 10, 12, 6] {
             receive(&mut r, &o, sequence, false, false);
         }
-        assert_eq!(reports(&r), [(6, 7), (12, 13), (10, 11)]);
+        assert_eq!(sack_blocks(&r), [(6, 7), (12, 13), (10, 11)]);
         receive(&mut r, &o, 11, false, false);
-        assert_eq!(reports(&r), [(10, 13), (6, 7), (8, 9)]);
+        assert_eq!(sack_blocks(&r), [(10, 13), (6, 7), (8, 9)]);
         receive(&mut r, &o, 5, false, false);
         receive(&mut r, &o, 7, false, false);
-        assert_eq!((r.next(), reports(&r)), (9, [(10, 13), (0, 0), (0, 0)]));
+        assert_eq!((r.next(), sack_blocks(&r)), (9, [(10, 13), (0, 0), (0, 0)]));
     }
 
     #[test]
-    fn congestion_is_echoed_until_the_sender_has_answered() {
+    fn ece_is_sent_until_cwr_is_received() {
         let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
         receive(&mut r, &o, 0, true, false);
         receive(&mut r, &o, 1, false, false);
-        assert!(r.echo());
+        assert!(r.ece());
         receive(&mut r, &o, 2, false, true);
-        assert!(!r.echo());
+        assert!(!r.ece());
         receive(&mut r, &o, 3, true, true);
-        assert!(r.echo(), "a mark on the packet that carries CWR is news");
+        assert!(r.ece(), "a mark on the packet that carries CWR is a new one");
     }
 
-    /// RFC 8257, 3.2: the echo is that of the last packet, and a change is told at once.
+    /// RFC 8257, section 3.2: ECE is the CE bit of the last packet, and a change is acknowledged at once.
     #[test]
-    fn marks_are_echoed_one_by_one_for_dctcp() {
+    fn dctcp_echoes_each_mark() {
         let o = options("default", &[("variant", "dctcp")]);
         let mut r = Receiver::<()>::new(&o, None);
         let mut seen = Vec::new();
         for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
-            let turns = r.turns(&o, ce);
+            let changes = r.changes_dctcp_ce(&o, ce);
             receive(&mut r, &o, sequence as u32, ce, false);
-            seen.push((turns, r.echo()));
+            seen.push((changes, r.ece()));
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
-        assert!(!Receiver::<()>::default().turns(&options("default", &[]), true), "only there");
+        assert!(!Receiver::<()>::default().changes_dctcp_ce(&options("default", &[]), true));
     }
 
     #[test]
@@ -450,17 +464,17 @@ mod tests {
         let o = options("linux", &[]);
         let mut r = Receiver::<()>::new(&o, None);
         for _ in 0..16 {
-            assert!(!r.may_delay());
-            r.acknowledges();
+            assert!(!r.may_delay_ack());
+            r.on_ack_sent();
         }
-        assert!(r.may_delay());
+        assert!(r.may_delay_ack());
         receive(&mut r, &o, 0, true, false);
-        assert!(!r.may_delay(), "two after a mark");
+        assert!(!r.may_delay_ack(), "two after a mark");
     }
 
     proptest! {
-        /// Beside a list of all blocks, however many. (Mutants: the third block is forgotten when there is a fourth; the
-        /// fourth does not move up; a block is found among the older ones, but another is taken.)
+        /// Against a list of all blocks. (Mutants: the third block is lost when there is a fourth; the fourth
+        /// does not move up; a block is found among the older ones, but another is removed.)
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
                                                  again in proptest::collection::vec(0u32..60, 0..60)) {
@@ -481,8 +495,8 @@ mod tests {
                         blocks.insert(0, joined);
                     }
                 }
-                let first: Vec<_> = blocks.iter().copied().chain([NONE; 3]).take(3).collect();
-                prop_assert_eq!(reports(&r).to_vec(), first);
+                let first: Vec<_> = blocks.iter().copied().chain([NO_BLOCK; 3]).take(3).collect();
+                prop_assert_eq!(sack_blocks(&r).to_vec(), first);
             }
             prop_assert_eq!(r.next(), 60);
             prop_assert!(r.reassembly.is_none());

@@ -1,35 +1,38 @@
-//! The retransmission timer's value: RFC 6298 in exact time, counted in clock ticks as in BSD and ns-2, or
-//! as in Linux. One packet is timed at a time, or with [`Rto::measured`] any; what is retransmitted is
-//! never timed (Karn).
+//! The retransmission timeout: RFC 6298 in exact time, in clock ticks as in BSD and ns-2, or as in Linux.
+//!
+//! One packet is timed at a time, which RFC 6298, section 3, permits; RACK passes its own samples
+//! ([`Rto::on_rtt_sample`]). Retransmitted packets give no sample (Karn's algorithm).
 
 use super::options::{TcpOptions, Timer};
+use sojourn_aqm::{Span, Time};
 use std::num::NonZero;
 
-/// Round-trip estimate and time-out of one flow. What every acknowledgement touches comes last.
+/// RTT estimate and timeout of one flow. The fields that every ACK reads come last, beside those of the
+/// sender.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Rto {
     estimate: Estimate,
-    /// How often the time-out has been doubled.
-    doubled: u8,
+    /// How often the timeout has been doubled (Linux: icsk_backoff).
+    backoff: u8,
     /// One beyond the packet that is timed; 0: none is.
-    timed: u32,
-    /// When that packet was sent.
-    sent: u64,
-    /// The time-out that follows from the rest.
-    timeout: u64,
+    timed_end: u32,
+    /// When the timed packet was sent.
+    timed_at: Time,
+    /// The current timeout, back-off and bounds included.
+    timeout: Span,
 }
 
-/// There may be very many, so the two small ones are packed into words; which of them it is, the options know.
+/// Packed to two words, because there is one per flow; the options say which of the two packed forms it is.
 #[derive(Clone, Debug)]
 enum Estimate {
     /// [`Exact`] or [`Ticks`].
     Packed(NonZero<u64>, u64),
-    /// As Linux does it.
     Linux(Box<Linux>),
 }
 
-/// Nanoseconds; before the first sample `srtt` is below 0, and `rttvar` the least time-out.
+/// RFC 6298, section 2, in nanoseconds. Before the first sample `srtt` is negative and `rttvar` is a lower
+/// bound of the timeout.
 struct Exact {
     srtt: f64,
     rttvar: f64,
@@ -44,14 +47,14 @@ impl Exact {
         Exact { srtt: f64::from_bits(first.get() - 1), rttvar: f64::from_bits(second) }
     }
 
-    /// The time-out before back-off, after the first sample.
-    fn base(&self, tick: u64) -> u64 {
-        (self.srtt + (4.0 * self.rttvar).max(tick as f64) + 0.5) as u64
+    /// RFC 6298, section 2.3: SRTT + max(G, 4 RTTVAR), for use after the first sample.
+    fn base(&self, tick: Span) -> Span {
+        Span((self.srtt + (4.0 * self.rttvar).max(tick.0 as f64) + 0.5) as u64)
     }
 }
 
-/// In ticks: srtt times 8, rttvar times 4 (0 before the first sample); and the clock's phase at the start, less than
-/// a tick.
+/// BSD's integer estimate, in ticks: 8 srtt and 4 rttvar, 0 before the first sample; and the phase of the
+/// flow's clock at the start of the run, less than a tick, in nanoseconds.
 struct Ticks {
     srtt: u64,
     rttvar: u64,
@@ -59,75 +62,76 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Both words; the first holds `srtt` above as many bits as a tick has.
-    fn pack(&self, tick: u64) -> Estimate {
-        let first = self.srtt << Ticks::bits(tick) | self.phase;
+    /// The first word holds `srtt` above the bits that a phase takes.
+    fn pack(&self, tick: Span) -> Estimate {
+        let first = self.srtt << Ticks::phase_bits(tick) | self.phase;
         Estimate::Packed(NonZero::<u64>::MIN.saturating_add(first), self.rttvar)
     }
 
-    fn unpack(first: NonZero<u64>, rttvar: u64, tick: u64) -> Ticks {
-        let (first, bits) = (first.get() - 1, Ticks::bits(tick));
+    fn unpack(first: NonZero<u64>, rttvar: u64, tick: Span) -> Ticks {
+        let (first, bits) = (first.get() - 1, Ticks::phase_bits(tick));
         Ticks { srtt: first >> bits, rttvar, phase: first & ((1 << bits) - 1) }
     }
 
-    fn bits(tick: u64) -> u32 {
-        u64::BITS - tick.leading_zeros()
+    fn phase_bits(tick: Span) -> u32 {
+        u64::BITS - tick.0.leading_zeros()
     }
 
-    /// The time-out before back-off.
-    fn base(&self, tick: u64) -> u64 {
-        (self.rttvar + (self.srtt >> 3)) * tick
+    fn base(&self, tick: Span) -> Span {
+        Span((self.rttvar + (self.srtt >> 3)) * tick.0)
     }
 }
 
-/// Nanoseconds: the deviation used is the largest of a round trip, sinks by a quarter of the difference a round
-/// trip, and has the floor; `srtt` is 0 before the first sample.
+/// Linux (`tcp_rtt_estimator`), in nanoseconds: rttvar is the largest mdev of a round trip, at least min_rto,
+/// and decays by a quarter of the difference per round trip. `srtt` is 0 before the first sample.
 #[derive(Clone, Debug, Default)]
 struct Linux {
     srtt: f64,
     mdev: f64,
-    most: f64,
+    mdev_max: f64,
     rttvar: f64,
-    until: u32,
-    /// The time-out since the last sample, before back-off.
-    base: u64,
+    /// The round trip that `mdev_max` belongs to ends when this packet is acknowledged.
+    rtt_seq: u32,
+    /// Timeout before back-off.
+    base: Span,
 }
 
 impl Rto {
-    /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (asked for by ticks only).
+    /// `phase`: where in a tick the flow's clock starts, 0 <= phase < 1 (called for [`Timer::Ticks`] only).
     pub(crate) fn new(o: &TcpOptions, phase: impl FnOnce() -> f64) -> Rto {
-        let tick = o.granularity.max(1);
+        let tick = o.tick();
         let estimate = match o.timer {
             Timer::Rfc6298 => Exact { srtt: -1.0, rttvar: 0.0 }.pack(),
             Timer::Ticks => {
-                Ticks { srtt: 0, rttvar: 0, phase: (phase() * o.granularity as f64) as u64 }.pack(tick)
+                Ticks { srtt: 0, rttvar: 0, phase: (phase() * o.granularity.0 as f64) as u64 }.pack(tick)
             }
             Timer::Linux => Estimate::Linux(Box::new(Linux { base: o.initial_rto, ..Linux::default() })),
         };
-        let mut rto = Rto { timeout: 0, sent: 0, timed: 0, doubled: 0, estimate };
+        let mut rto = Rto { timeout: Span::ZERO, timed_at: Time::ZERO, timed_end: 0, backoff: 0, estimate };
         rto.set_timeout(o, o.initial_rto);
         rto
     }
 
-    /// How long to wait from now.
+    /// The current timeout.
     #[inline]
-    pub(crate) fn timeout(&self) -> u64 {
+    pub(crate) fn timeout(&self) -> Span {
         self.timeout
     }
 
-    fn set_timeout(&mut self, o: &TcpOptions, base: u64) {
-        let floor = if o.timer == Timer::Ticks { 2 * o.granularity.max(1) } else { 0 };
+    /// ns-2 has a floor of two ticks, which holds above max_rto too.
+    fn set_timeout(&mut self, o: &TcpOptions, base: Span) {
+        let floor = if o.timer == Timer::Ticks { o.tick() * 2 } else { Span::ZERO };
         self.timeout = self.backed_off(o, base).min(o.max_rto).max(floor);
     }
 
-    fn backed_off(&self, o: &TcpOptions, base: u64) -> u64 {
+    fn backed_off(&self, o: &TcpOptions, base: Span) -> Span {
         let base = base.max(o.min_rto);
-        if self.doubled == 0 { base } else { base.saturating_mul(1 << self.doubled) }
+        if self.backoff == 0 { base } else { base * (1 << self.backoff) }
     }
 
-    /// The time-out before back-off.
-    fn base(&self, o: &TcpOptions) -> u64 {
-        let tick = o.granularity.max(1);
+    /// The timeout before back-off and bounds.
+    fn base(&self, o: &TcpOptions) -> Span {
+        let tick = o.tick();
         match (&self.estimate, o.timer) {
             (Estimate::Linux(linux), _) => linux.base,
             (Estimate::Packed(first, second), Timer::Ticks) => {
@@ -135,125 +139,127 @@ impl Rto {
                 if ticks.rttvar == 0 { o.initial_rto } else { ticks.base(tick) }
             }
             (Estimate::Packed(first, second), _) => match Exact::unpack(*first, *second) {
-                Exact { srtt, rttvar } if srtt < 0.0 => o.initial_rto.max(rttvar as u64),
+                Exact { srtt, rttvar } if srtt < 0.0 => o.initial_rto.max(Span(rttvar as u64)),
                 exact => exact.base(tick),
             },
         }
     }
 
-    /// A packet never sent before goes out.
+    /// Packet `sequence` is sent for the first time.
     #[inline]
-    pub(crate) fn sent(&mut self, sequence: u32, now: u64) {
-        if self.timed == 0 {
-            (self.timed, self.sent) = (sequence + 1, now);
+    pub(crate) fn on_send(&mut self, sequence: u32, now: Time) {
+        if self.timed_end == 0 {
+            (self.timed_end, self.timed_at) = (sequence + 1, now);
         }
     }
 
-    /// Stop timing: a retransmission makes the answer ambiguous.
-    pub(crate) fn forget(&mut self) {
-        self.timed = 0;
+    /// Stop timing a packet, because a retransmission makes the sample ambiguous (Karn's algorithm).
+    pub(crate) fn cancel_timing(&mut self) {
+        self.timed_end = 0;
     }
 
-    /// Everything below `next` is acknowledged; takes the sample if the timed packet is among it, and
-    /// ends back-off unless it is `held`.
+    /// All packets below `una` are acknowledged. If the timed packet is among them, take the sample and end
+    /// back-off (RFC 6298, section 5), unless `keep_backoff`.
     #[inline]
-    pub(crate) fn acknowledged(&mut self, o: &TcpOptions, next: u32, now: u64, held: bool) {
-        if self.timed > 0 && self.timed <= next {
-            self.take(o, next, now, held);
+    pub(crate) fn on_ack(&mut self, o: &TcpOptions, una: u32, now: Time, keep_backoff: bool) {
+        if self.timed_end > 0 && self.timed_end <= una {
+            self.take_sample(o, una, now, keep_backoff);
         }
     }
 
     #[inline(never)]
-    fn take(&mut self, o: &TcpOptions, next: u32, now: u64, held: bool) {
-        self.timed = 0;
-        if !held {
-            self.doubled = 0;
+    fn take_sample(&mut self, o: &TcpOptions, una: u32, now: Time, keep_backoff: bool) {
+        self.timed_end = 0;
+        if !keep_backoff {
+            self.backoff = 0;
         }
-        let base = self.sample(o, self.sent, now);
-        self.end_round(o, next, 0);
+        let base = self.update_estimate(o, self.timed_at, now);
+        self.end_round(o, una, 0);
         self.set_timeout(o, base);
     }
 
-    /// A packet sent at `sent` was acknowledged now; everything below `una` is, up to `nxt` is sent.
-    pub(crate) fn measured(&mut self, o: &TcpOptions, sent: u64, now: u64, una: u32, nxt: u32) {
-        self.doubled = 0;
-        self.timed = 0;
-        let base = self.sample(o, sent, now);
+    /// A packet sent at `sent` was acknowledged at `now`.
+    pub(crate) fn on_rtt_sample(&mut self, o: &TcpOptions, sent: Time, now: Time, una: u32, nxt: u32) {
+        self.backoff = 0;
+        self.timed_end = 0;
+        let base = self.update_estimate(o, sent, now);
         self.end_round(o, una, nxt);
         self.set_timeout(o, base);
     }
 
-    /// Whether a timer has expired since the last valid sample.
+    /// Whether the timer has expired since the last sample.
     pub(crate) fn is_backed_off(&self) -> bool {
-        self.doubled > 0
+        self.backoff > 0
     }
 
     /// Smoothed round-trip time in nanoseconds; 0 before the first sample.
-    pub(crate) fn srtt(&self, o: &TcpOptions) -> f64 {
-        let tick = o.granularity.max(1);
+    pub(crate) fn srtt_ns(&self, o: &TcpOptions) -> f64 {
+        let tick = o.tick();
         match (&self.estimate, o.timer) {
             (Estimate::Linux(linux), _) => linux.srtt,
             (Estimate::Packed(first, second), Timer::Ticks) => {
-                (Ticks::unpack(*first, *second, tick).srtt as f64 / 8.0) * tick as f64
+                (Ticks::unpack(*first, *second, tick).srtt as f64 / 8.0) * tick.0 as f64
             }
             (Estimate::Packed(first, second), _) => Exact::unpack(*first, *second).srtt.max(0.0),
         }
     }
 
-    /// The next time-out is the plain one again.
-    pub(crate) fn end_back_off(&mut self, o: &TcpOptions) {
-        self.doubled = 0;
+    /// End back-off without a sample.
+    pub(crate) fn reset_backoff(&mut self, o: &TcpOptions) {
+        self.backoff = 0;
         self.set_timeout(o, self.base(o));
     }
 
-    /// Data begin after a SYN that timed out: wait at least three seconds (RFC 6298, 5.7).
+    /// RFC 6298, section 5.7: after a SYN that timed out, the timeout for data starts at 3 s if it was less.
     pub(crate) fn after_lost_syn(&mut self, o: &TcpOptions) {
         if let Estimate::Packed(first, second) = self.estimate
             && o.timer == Timer::Rfc6298
             && Exact::unpack(first, second).srtt < 0.0
-            && self.base(o) < 3_000_000_000
+            && self.base(o) < Span::from_millis(3000)
         {
             self.estimate = Exact { srtt: -1.0, rttvar: 3e9 }.pack();
-            self.doubled = 0;
+            self.backoff = 0;
             self.set_timeout(o, self.base(o));
         }
     }
 
-    /// Wait twice as long the next time.
+    /// Double the timeout (RFC 6298, section 5.5).
     pub(crate) fn back_off(&mut self, o: &TcpOptions) {
         if self.backed_off(o, self.base(o)) < o.max_rto {
-            self.doubled += 1;
+            self.backoff += 1;
             self.set_timeout(o, self.base(o));
         }
         if let Estimate::Packed(first, second) = self.estimate
             && o.timer == Timer::Ticks
-            && self.doubled > 3
+            && self.backoff > 3
         {
-            // BSD: the estimate may be far off; keep its size in the deviation and start anew.
-            let tick = o.granularity.max(1);
+            // BSD discards srtt, which may be far off by now; rttvar keeps the size of the timeout until a
+            // sample.
+            let tick = o.tick();
             let Ticks { srtt, rttvar, phase } = Ticks::unpack(first, second, tick);
             self.estimate = Ticks { srtt: 0, rttvar: rttvar + (srtt >> 3), phase }.pack(tick);
         }
     }
 
-    /// Linux: once a round trip the deviation sinks towards the largest of that round trip.
+    /// Linux: once per round trip rttvar decays towards mdev_max.
     fn end_round(&mut self, o: &TcpOptions, una: u32, nxt: u32) {
         if let Estimate::Linux(linux) = &mut self.estimate
-            && una > linux.until
+            && una > linux.rtt_seq
         {
-            linux.rttvar -= (linux.rttvar - linux.most).max(0.0) / 4.0;
-            (linux.until, linux.most) = (nxt, o.min_rto as f64);
+            linux.rttvar -= (linux.rttvar - linux.mdev_max).max(0.0) / 4.0;
+            (linux.rtt_seq, linux.mdev_max) = (nxt, o.min_rto.0 as f64);
         }
     }
 
-    /// Take a sample; the time-out before back-off that follows from it.
+    /// Update the estimate with a sample; returns the timeout before back-off.
     #[inline(always)]
-    fn sample(&mut self, o: &TcpOptions, sent: u64, now: u64) -> u64 {
-        let tick = o.granularity.max(1);
+    fn update_estimate(&mut self, o: &TcpOptions, sent: Time, now: Time) -> Span {
+        let tick = o.tick();
         match (&mut self.estimate, o.timer) {
             (Estimate::Packed(first, second), Timer::Ticks) => {
                 let Ticks { mut srtt, mut rttvar, phase } = Ticks::unpack(*first, *second, tick);
-                let sample = (((now - sent) + (sent + phase) % tick) / tick).max(1);
+                // The number of ticks of the flow's clock between sending and acknowledgement.
+                let sample = (((now - sent).0 + (sent.0 + phase) % tick.0) / tick.0).max(1);
                 if srtt != 0 {
                     let before = srtt >> 3;
                     srtt = (srtt + sample - before).max(1);
@@ -267,7 +273,8 @@ impl Rto {
                 ticks.base(tick)
             }
             (Estimate::Packed(first, second), _) => {
-                let sample = (now - sent) as f64;
+                // RFC 6298, sections 2.2 and 2.3.
+                let sample = (now - sent).0 as f64;
                 let Exact { srtt, rttvar } = Exact::unpack(*first, *second);
                 let (srtt, rttvar) = if srtt < 0.0 {
                     (sample, sample / 2.0)
@@ -279,24 +286,24 @@ impl Rto {
                 exact.base(tick)
             }
             (Estimate::Linux(linux), _) => {
-                let Linux { srtt, mdev, most, rttvar, base, .. } = &mut **linux;
-                let sample = ((now - sent) as f64).max(1000.0);
-                let floor = o.min_rto as f64;
+                let Linux { srtt, mdev, mdev_max, rttvar, base, .. } = &mut **linux;
+                let sample = ((now - sent).0 as f64).max(1000.0); // at least a microsecond
+                let floor = o.min_rto.0 as f64;
                 if *srtt == 0.0 {
                     *srtt = sample;
-                    *mdev = 2.0 * sample; // four times the deviation of half a sample
+                    *mdev = 2.0 * sample; // mdev is scaled by 4: half of the sample
                     *rttvar = mdev.max(floor);
-                    *most = *rttvar;
+                    *mdev_max = *rttvar;
                 } else {
                     let error = sample - *srtt;
                     *srtt += error / 8.0;
                     let change = error.abs() - *mdev / 4.0;
-                    // A sample far below the average says little about the deviation.
+                    // A sample below srtt raises mdev by an eighth of the usual amount only.
                     *mdev += if error < 0.0 && change > 0.0 { change / 8.0 } else { change };
-                    *most = most.max(*mdev);
-                    *rttvar = rttvar.max(*most);
+                    *mdev_max = mdev_max.max(*mdev);
+                    *rttvar = rttvar.max(*mdev_max);
                 }
-                *base = (*srtt + *rttvar + 0.5) as u64;
+                *base = Span((*srtt + *rttvar + 0.5) as u64);
                 *base
             }
         }
@@ -308,26 +315,26 @@ mod tests {
     use super::*;
     use crate::tcp::schema;
 
-    const S: u64 = 1_000_000_000;
+    const S: Span = Span(1_000_000_000);
 
-    /// Vector TV1: samples 0.5, 0.7, 0.4, 1.0 s with a clock of 0.1 s, without and with the 1 s floor.
+    /// Vector TV1: samples of 0.5, 0.7, 0.4 and 1.0 s, G = 0.1 s, without and with the floor of 1 s.
     #[test]
     fn the_estimate_follows_rfc_6298() {
         let mut options = schema::resolve("default", &[]).unwrap();
         options.granularity = S / 10;
         let rows =
             [(0.5, 1.5, 3.0), (0.7, 1.475, 2.95), (0.4, 1.346875, 2.69375), (1.0, 1.68945312, 3.37890625)];
-        for floor in [0, S] {
+        for floor in [Span::ZERO, S] {
             options.min_rto = floor;
             let mut rto = Rto::new(&options, || 0.0);
             assert_eq!(rto.timeout(), S.max(floor), "1 s before the first sample");
-            let mut now = 0;
+            let mut now = Time::ZERO;
             for (i, (sample, timeout, backed_off)) in rows.into_iter().enumerate() {
-                rto.sent(i as u32, now);
-                now += (sample * S as f64) as u64;
-                rto.acknowledged(&options, i as u32 + 1, now, false);
-                let near = |ns: u64, s: f64| (ns as f64 / S as f64 - s).abs() < 1e-8;
-                assert!(near(rto.timeout(), timeout), "{} {timeout}", rto.timeout());
+                rto.on_send(i as u32, now);
+                now += Span((sample * S.0 as f64) as u64);
+                rto.on_ack(&options, i as u32 + 1, now, false);
+                let near = |timeout: Span, s: f64| (timeout.as_secs_f64() - s).abs() < 1e-8;
+                assert!(near(rto.timeout(), timeout), "{:?} {timeout}", rto.timeout());
                 let mut later = rto.clone();
                 later.back_off(&options);
                 assert!(near(later.timeout(), backed_off));
@@ -336,31 +343,35 @@ mod tests {
     }
 
     #[test]
-    fn back_off_stays_until_a_valid_sample_and_below_the_ceiling() {
+    fn back_off_lasts_until_a_valid_sample_and_is_bounded_by_max_rto() {
         let options = schema::resolve("default", &[]).unwrap();
         let mut rto = Rto::new(&options, || 0.0);
         for _ in 0..20 {
             rto.back_off(&options);
         }
         assert_eq!(rto.timeout(), options.max_rto);
-        rto.sent(0, 0);
-        rto.forget(); // retransmitted: no sample, no reset
-        rto.acknowledged(&options, 1, 5, false);
+        rto.on_send(0, Time::ZERO);
+        rto.cancel_timing(); // retransmitted: no sample, back-off stays
+        rto.on_ack(&options, 1, Time(5), false);
         assert_eq!(rto.timeout(), options.max_rto);
-        rto.sent(1, 0);
-        rto.acknowledged(&options, 2, S / 10, false);
+        rto.on_send(1, Time::ZERO);
+        rto.on_ack(&options, 2, Time::ZERO + S / 10, false);
         assert_eq!(rto.timeout(), options.min_rto);
     }
 
     #[test]
-    fn ticks_count_the_boundaries_that_were_crossed() {
+    fn ticks_count_clock_boundaries() {
         let options = schema::resolve("ns2", &[("min_rto".into(), "0s".into())]).unwrap();
         let mut rto = Rto::new(&options, || 0.0);
-        rto.sent(0, 9_000_000); // 9 ms into a 10 ms tick
-        rto.acknowledged(&options, 1, 60_000_000, false); // 51 ms later: 6 boundaries; rttvar 3: 6 + 4 * 3 = 18 ticks
-        assert_eq!(rto.timeout(), 180_000_000);
-        rto.sent(1, 60_000_000);
-        rto.acknowledged(&options, 2, 111_000_000, false); // 5: srtt8 47, rttvar4 10 = 12 + |5 - 6| - 3; (80 + 47) >> 3 = 15
-        assert_eq!(rto.timeout(), 150_000_000);
+        let at = |ms| Time::ZERO + Span::from_millis(ms);
+        // Sent 9 ms into a tick of 10 ms, acknowledged 51 ms later: 6 ticks; srtt 6, rttvar 3: 6 + 4 * 3 =
+        // 18.
+        rto.on_send(0, at(9));
+        rto.on_ack(&options, 1, at(60), false);
+        assert_eq!(rto.timeout(), Span::from_millis(180));
+        // 5 ticks: 8 srtt = 48 + 5 - 6 = 47, 4 rttvar = 12 + |5 - 6| - 3 = 10; 10 + (47 >> 3) = 15.
+        rto.on_send(1, at(60));
+        rto.on_ack(&options, 2, at(111), false);
+        assert_eq!(rto.timeout(), Span::from_millis(150));
     }
 }

@@ -1,24 +1,24 @@
-//! The one list of what can be set about TCP: name, meaning, what the RFCs say, what ns-2 did at three
-//! times, what Linux does. Scenario validation, documentation tables and presets are made from it.
+//! The schema of the TCP options: name, meaning, default by the RFCs, and values under the presets. Scenario
+//! validation, documentation tables and presets are generated from it.
 //!
-//! `ns2` is version 2.35; `ns2-2004` its state from 2002 to 2007; `ns2-2001` what it did by default until
-//! late 2001; `linux` is Linux 6.1.
+//! `ns2` is ns-2.35; `ns2-2004` has its defaults from 2002 to 2007; `ns2-2001` those until late 2001; `linux`
+//! is Linux 6.1.
 
 use super::options::{
     Ect, Exit, Halve, LossDetection, Marks, Recovery, Scoreboard, TcpOptions, Timer, Variant,
 };
-use sojourn_aqm::{Conventions, DefaultValue, Kind, Param, Range, SpecError, Value, allowed, units};
+use sojourn_aqm::{Conventions, DefaultValue, Kind, Param, Range, Span, SpecError, Value, allowed, units};
 
-/// An option with its value under each preset.
+/// An option with its values under the presets.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpParam {
     /// Name, meaning, default; `param.ns2` is the value under `ns2`.
     pub param: Param,
-    /// The value under `ns2-2004`, where it is not that of `ns2`.
+    /// The value under `ns2-2004`, if not that of `ns2`.
     pub ns2_2004: Option<&'static str>,
-    /// The value under `ns2-2001`, where it is not that of `ns2`.
+    /// The value under `ns2-2001`, if not that of `ns2`.
     pub ns2_2001: Option<&'static str>,
-    /// The value under `linux`, where it is not the default.
+    /// The value under `linux`, if not the default.
     pub linux: Option<&'static str>,
 }
 
@@ -81,7 +81,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["reno", "newreno", "sack", "cubic", "dctcp"]),
         "newreno",
         None,
-        "congestion control and, for the first three, loss recovery; the others recover as sack",
+        "congestion control and, for the first three, loss recovery; the others use that of sack",
         "RFC 5681, 6582, 6675, 9438, 8257",
     )
     .linux("cubic"),
@@ -99,7 +99,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["dupack", "rack"]),
         "dupack",
         None,
-        "three duplicates, or RACK-TLP: a packet sent later has arrived, and a probe for a lost tail",
+        "three duplicate ACKs, or RACK-TLP: a packet sent later was delivered, and a probe for a lost tail",
         "RFC 5681, 6675; 8985",
     )
     .linux("rack"),
@@ -108,7 +108,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["window", "prr"]),
         "window",
         None,
-        "the window comes down at once, or in proportion to what arrives (with rack for a mark, too)",
+        "the window is reduced at once, or in proportion to delivered data (with rack also for a mark)",
         "RFC 5681, 6675; 6937",
     )
     .linux("prr"),
@@ -117,7 +117,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Flag,
         "off",
         None,
-        "the window grows by what an ACK acknowledges (without a bound in slow start), not by one an ACK",
+        "the window grows by the packets an ACK acknowledges (without the limit L in slow start), not per ACK",
         "RFC 3465; off as in RFC 5681",
     )
     .linux("on"),
@@ -134,7 +134,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["auto", "ect0", "ect1"]),
         "auto",
         None,
-        "what ECN-capable packets carry; auto: ECT(1), the mark of L4S, for dctcp, else ECT(0)",
+        "codepoint of ECN-capable packets; auto: ECT(1), the identifier of L4S, for dctcp, else ECT(0)",
         "RFC 3168; 9331",
     ),
     option("syn", Kind::Flag, "on", None, "a SYN of the size of an ACK opens the connection", "RFC 9293"),
@@ -144,7 +144,7 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Integer,
             "0",
             Some("2"),
-            "first window; 0: 4, 3 or 2 packets by their size",
+            "initial window; 0: 4, 3 or 2 packets by their size",
             "RFC 5681, 3.1",
         ),
         "packets",
@@ -158,8 +158,8 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Integer,
             "10000",
             None,
-            "the receiver's window, and the first ssthresh",
-            "never limits",
+            "the receiver's window, and the initial ssthresh",
+            "large enough not to limit",
         ),
         "packets",
         AT_LEAST_ONE,
@@ -179,7 +179,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Flag,
         "off",
         Some("on"),
-        "where a time-out has gone back, limited transmit sends old packets again too",
+        "after a timeout limited transmit may send old packets too",
         "RFC 3042: new data only",
     ),
     with(
@@ -201,7 +201,7 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Integer,
             "0",
             None,
-            "so many ACKs are not delayed at the start and after a duplicate, two after a mark",
+            "number of ACKs not delayed at the start and after a duplicate packet; two after a mark",
             "Linux; RFC 5681 has none",
         ),
         "",
@@ -214,14 +214,14 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Span,
             "1s",
             Some("3s"),
-            "time-out before the first sample",
+            "timeout before the first sample",
             "RFC 6298, 2.1",
         ),
         "s",
         Range::POSITIVE,
     ),
     with(
-        option("min_rto", Kind::Span, "1s", Some("200ms"), "least time-out before back-off", "RFC 6298, 2.4"),
+        option("min_rto", Kind::Span, "1s", Some("200ms"), "minimum timeout before back-off", "RFC 6298, 2.4"),
         "s",
         Range::NOT_NEGATIVE,
     )
@@ -229,7 +229,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .ns2_2001("0s")
     .linux("200ms"),
     with(
-        option("max_rto", Kind::Span, "60s", None, "largest time-out", "RFC 6298, 2.5"),
+        option("max_rto", Kind::Span, "60s", None, "maximum timeout", "RFC 6298, 2.5"),
         "s",
         Range::POSITIVE,
     )
@@ -263,7 +263,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["flight", "window"]),
         "flight",
         Some("window"),
-        "what a loss halves: the data in flight in whole packets, or the window unrounded",
+        "what a loss halves: FlightSize in whole packets, or the window unrounded",
         "RFC 5681, 3.2",
     )
     .linux("window"),
@@ -281,7 +281,7 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Integer,
             "0",
             Some("2"),
-            "most packets that one ACK may release during NewReno's recovery; 0: no limit",
+            "maximum packets per ACK in NewReno's recovery; 0: no limit",
             "RFC 6582",
         ),
         "packets",
@@ -292,7 +292,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Flag,
         "on",
         Some("off"),
-        "Reno may retransmit fast again for a loss of the same window",
+        "Reno may fast retransmit again for another loss in the same window",
         "RFC 5681, 3.2",
     ),
     option(
@@ -300,7 +300,7 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["rfc6675", "sack1"]),
         "rfc6675",
         Some("sack1"),
-        "SACK recovery: SetPipe and NextSeg, or ns-2's counter that repairs each hole once",
+        "SACK recovery: SetPipe and NextSeg, or ns-2's Sack1, which retransmits each hole once",
         "RFC 6675",
     ),
     option(
@@ -316,12 +316,12 @@ pub static OPTIONS: [TcpParam; 28] = [
         Kind::Choice(&["rfc3168", "ns2"]),
         "rfc3168",
         Some("ns2"),
-        "one cut a window of data whatever for, or as ns-2: again after a time-out, time-outs doubled while \
-         marks go on at one packet, those after a mark's cut not counted",
+        "one reduction per window of data, or as ns-2: again after a timeout, timeouts doubled while marks \
+         continue at one packet, those after the reduction for a mark not counted",
         "RFC 3168, 6.1.2",
     ),
     with(
-        option("sack_bytes", Kind::Integer, "8", None, "what each SACK block adds to an ACK", "RFC 2018"),
+        option("sack_bytes", Kind::Integer, "8", None, "bytes that each SACK block adds to an ACK", "RFC 2018"),
         "B",
         COUNT,
     ),
@@ -331,8 +331,8 @@ pub static OPTIONS: [TcpParam; 28] = [
             Kind::Span,
             "0s",
             None,
-            "wait a random moment up to this before sending what the window allows: breaks phase effects",
-            "ns-2's overhead_, off there too",
+            "maximum random delay before the window is used: breaks phase effects",
+            "ns-2's overhead_, also off by default",
         ),
         "s",
         Range::NOT_NEGATIVE,
@@ -384,8 +384,8 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         _ => Ok(0),
     };
     let span = |name| match value(name)? {
-        Value::Span(s) => Ok(s.0),
-        _ => Ok(0),
+        Value::Span(span) => Ok(span),
+        _ => Ok(Span::ZERO),
     };
     let wrong = |name: &str, problem: &str, allowed: &str| SpecError {
         key: format!("tcp.{name}"),
@@ -471,15 +471,15 @@ mod tests {
         for preset in Conventions::ALL.map(Conventions::name) {
             resolve(preset, &[]).unwrap();
         }
-        assert_eq!(resolve("ns2-2001", &[]).unwrap().granularity, 100_000_000);
-        assert_eq!(resolve("ns2-2004", &[]).unwrap().min_rto, 1_000_000_000);
-        assert_eq!(resolve("ns2", &[]).unwrap().min_rto, 200_000_000);
+        assert_eq!(resolve("ns2-2001", &[]).unwrap().granularity, Span::from_millis(100));
+        assert_eq!(resolve("ns2-2004", &[]).unwrap().min_rto, Span::from_millis(1000));
+        assert_eq!(resolve("ns2", &[]).unwrap().min_rto, Span::from_millis(200));
     }
 
     #[test]
     fn what_is_set_wins_over_the_preset() {
         let set = [("min_rto".to_owned(), "2s".to_owned())];
-        assert_eq!(resolve("ns2", &set).unwrap().min_rto, 2_000_000_000);
+        assert_eq!(resolve("ns2", &set).unwrap().min_rto, Span::from_millis(2000));
     }
 
     #[test]

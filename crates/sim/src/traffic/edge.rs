@@ -1,14 +1,15 @@
-//! The edge of the network at a source: a marker measures what the source sends and gives each packet its class.
+//! Markers at the network edge: a marker meters the packets of one source and sets their classes.
 //!
-//! A class number holds a class and one of three drop precedences (AF: RFC 2597): of traffic with class 3 n + d,
-//! packets arrive at the marker with precedence d and leave it with class 3 n + whatever it says.
+//! A class number encodes an AF class and one of three drop precedences (RFC 2597): packets of class 3 n + d
+//! arrive at the marker with precedence d and leave it with class 3 n plus the precedence that the marker
+//! chooses.
 
 use crate::{error::PlanError, plan::Traffic, traffic::Demand};
 use sojourn_aqm::{Class, Context, Limit, Random, Spec, Stream, Time, marker::Marker};
 
 const PRECEDENCES: u8 = 3;
 
-/// How the sources of a group are marked.
+/// The marker specification of a group of sources.
 pub(crate) struct Edge {
     spec: Spec,
     rng: Stream,
@@ -21,10 +22,10 @@ pub(crate) struct EdgeMarker {
 }
 
 impl Edge {
-    /// As `plan` says, if it does.
+    /// The marker of `plan`, if it has one.
     ///
     /// # Errors
-    /// A spec that is none, or whose values are missing or do not fit together.
+    /// An invalid spec, or one whose values are missing or inconsistent.
     pub(crate) fn new(plan: &Traffic, demand: &Demand) -> Result<Option<Edge>, PlanError> {
         let Some(text) = &plan.marker else { return Ok(None) };
         let refused = |error| PlanError::spec(&format!("traffic.{}.marker", plan.name), error);
@@ -41,13 +42,13 @@ impl Edge {
 
     /// The marker of source `index`.
     pub(crate) fn marker(&self, index: u64) -> EdgeMarker {
-        let marker = self.spec.marker(CONTEXT).expect("it was built once before");
+        let marker = self.spec.marker(CONTEXT).expect("built in Edge::new");
         EdgeMarker { marker, rng: Box::new(self.rng.indexed(index)) }
     }
 }
 
 impl EdgeMarker {
-    /// The class of a packet of `bytes` of a source whose class is `class`.
+    /// The class of a packet of `bytes` from a source of class `class`.
     pub(crate) fn mark(&mut self, now: u64, bytes: u32, class: Class) -> Class {
         let precedence = class.0 % PRECEDENCES;
         let marked = self.marker.mark(Time(now), bytes, Class(precedence), &mut *self.rng);
@@ -55,5 +56,5 @@ impl EdgeMarker {
     }
 }
 
-/// A marker stands at no link; it is built from its own words alone.
+/// A marker does not depend on a link.
 const CONTEXT: Context = Context::new(1, Limit::Packets(1));

@@ -1,5 +1,5 @@
-//! What sources want to send, drawn from (seed, name of the traffic, purpose, index) and from nothing
-//! else: two algorithms under one seed meet the same demand.
+//! The demand of sources. It is drawn from (seed, name of the traffic, purpose, index) only, so two
+//! algorithms under one seed meet the same demand.
 
 mod edge;
 
@@ -12,7 +12,7 @@ use crate::{
 use sojourn_aqm::{Random, Stream};
 use std::ops::Range;
 
-/// The next random numbers of a traffic group, by purpose.
+/// The random streams of a traffic group.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     seed: u64,
@@ -24,14 +24,14 @@ impl Demand {
         Demand { seed, name: name.to_owned() }
     }
 
-    /// The stream for `purpose`; take `.indexed(i)` for the i-th source or event.
+    /// The stream of `purpose`; `.indexed(i)` is that of source or event i.
     pub(crate) fn stream(&self, purpose: &str) -> Stream {
         Stream::new(self.seed, &format!("traffic/{}/{purpose}", self.name))
     }
 }
 
 impl Draw {
-    /// One value, at least 0.
+    /// Draw a value, at least 0.
     pub(crate) fn value(self, stream: &mut Stream) -> f64 {
         match self {
             Draw::Constant(x) => x,
@@ -46,31 +46,31 @@ impl Draw {
         .max(0.0)
     }
 
-    /// One time in nanoseconds: what a heavy tail gives is cut off where the longest run ends.
+    /// Draw a time in nanoseconds, at most the length of the longest run.
     pub(crate) fn span(self, stream: &mut Stream) -> u64 {
         self.value(stream).min(MAX_TIME as f64) as u64
     }
 
-    /// One whole number, rounded up, at least 1.
+    /// Draw an integer, rounded up, at least 1.
     pub(crate) fn count(self, stream: &mut Stream) -> u64 {
         self.value(stream).ceil().max(1.0) as u64
     }
 }
 
-/// When those sources of a group start that are there from the beginning, one after the other: each at a time drawn
-/// for it, put off by the step of the ramp that it is in.
+/// The start times of the sources of a group, except those that arrive during the run. Each is drawn, plus
+/// the start of the step of the ramp.
 #[derive(Clone, Debug)]
 pub(crate) struct Starts {
     start: Draw,
     starts: Stream,
-    /// The ramp; without one all sources are of the first step.
+    /// The ramp; without one all sources belong to the first step.
     every: Draw,
     by: u32,
     gaps: Stream,
-    /// The step reached, and when it begins.
+    /// The current step, and when it starts.
     step: u32,
     at: u64,
-    /// Sources that are left.
+    /// The remaining sources.
     left: Range<u32>,
 }
 
@@ -78,13 +78,13 @@ impl Starts {
     pub(crate) fn new(traffic: &Traffic, demand: &Demand) -> Starts {
         let ramp = traffic.stagger.as_ref();
         let (every, by) = ramp.map_or((Draw::Constant(0.0), u32::MAX), |ramp| (ramp.every, ramp.by));
-        let is_short = matches!(traffic.kind, TrafficKind::TcpShort { .. }); // its flows come later
+        let is_short = matches!(traffic.kind, TrafficKind::TcpShort { .. }); // flows arrive during the run
         let left = if is_short { 0..0 } else { 0..traffic.count };
         let [starts, gaps] = ["start", "stagger"].map(|purpose| demand.stream(purpose));
         Starts { start: traffic.start, starts, every, by, gaps, step: 0, at: 0, left }
     }
 
-    /// How many there are.
+    /// The number of sources.
     pub(crate) fn sources(&self) -> u32 {
         self.left.len() as u32
     }
@@ -103,40 +103,40 @@ impl Iterator for Starts {
     }
 }
 
-/// Exponential with the given mean.
+/// An exponential draw with this mean.
 pub(crate) fn exponential(mean: f64, stream: &mut Stream) -> f64 {
     -mean * libm::log(1.0 - stream.uniform())
 }
 
-/// Pareto: `scale` at least, above x with probability (scale / x)^shape.
+/// A Pareto draw: P(X > x) = (scale / x)^shape for x >= `scale`.
 fn pareto(scale: f64, shape: f64, stream: &mut Stream) -> f64 {
     scale * libm::pow(1.0 - stream.uniform(), -1.0 / shape)
 }
 
-/// A source of datagrams: when the next one leaves.
+/// A source of datagrams, or of packets that an application writes: the times of its packets.
 #[derive(Clone, Debug)]
 pub(crate) enum Datagrams {
-    /// Constant rate, with optional jitter of the gaps.
+    /// A constant rate, with optional jitter of the gaps.
     Cbr {
         rate: u64,
         jitter: f64,
-        /// Time of the packet before, times `rate`: rounding errors do not add up.
+        /// Time of the previous packet times `rate`, so that rounding errors do not accumulate.
         last: u128,
         gaps: Stream,
     },
-    /// Bursts of packets one interval apart: their lengths and the idle times between them are exponential
-    /// (ns-2's EXPOO) or Pareto (its POO).
+    /// Bursts of packets one interval apart, with exponential (ns-2's EXPOO) or Pareto (its POO) lengths and
+    /// idle times.
     OnOff {
         rate: u64,
-        /// The size that bursts are counted in, and how long it takes.
+        /// The packet size that bursts are counted in, and its transmission time.
         size: u32,
         interval: u64,
-        /// Packets a burst, idle time.
+        /// Packets per burst, and idle time.
         length: Draw,
         idle: Draw,
         bursts: Stream,
         idles: Stream,
-        /// Number of the burst; packets left in it.
+        /// The number of the burst, and the packets left in it.
         burst: u64,
         left: u64,
     },
@@ -144,7 +144,7 @@ pub(crate) enum Datagrams {
 
 impl Datagrams {
     /// Source `index` of a group, which starts at `start`, and the size of its packets; `None` for TCP that
-    /// has its data at once.
+    /// is not limited by its application.
     pub(crate) fn new(
         kind: &TrafficKind,
         demand: &Demand,
@@ -175,7 +175,7 @@ impl Datagrams {
         Datagrams::OnOff { rate, size, interval, length, idle, bursts, idles, burst: 0, left: 0 }
     }
 
-    /// The same with Pareto on and off times of this shape.
+    /// Change on and off times to Pareto with this shape.
     pub(crate) fn with_pareto(mut self, shape: f64) -> Datagrams {
         if let Datagrams::OnOff { length, idle, .. } = &mut self {
             for draw in [length, idle] {
@@ -187,8 +187,8 @@ impl Datagrams {
         self
     }
 
-    /// When the first packet leaves, if the source starts at `start`: a constant source at once, an
-    /// on/off source after its first idle time.
+    /// The time of the first packet: `start` for a constant rate, after the first idle time for an on/off
+    /// source.
     pub(crate) fn first(&mut self, start: u64) -> u64 {
         match self {
             Datagrams::Cbr { .. } => start,
@@ -196,7 +196,7 @@ impl Datagrams {
         }
     }
 
-    /// When the packet after the one of `bytes` at `now` leaves; `count` packets have left.
+    /// The time of the packet after the one of `bytes` at `now`, which was number `count`, counted from 1.
     pub(crate) fn next(&mut self, now: u64, count: u64, bytes: u32) -> u64 {
         let work = u128::from(bytes) * 8_000_000_000;
         match self {
@@ -210,8 +210,8 @@ impl Datagrams {
                 (*last / u128::from(*rate)) as u64
             }
             Datagrams::OnOff { rate, size, interval, left, .. } => {
-                let lasts = if bytes == *size { *interval } else { (work / u128::from(*rate)) as u64 };
-                let next = now + lasts;
+                let duration = if bytes == *size { *interval } else { (work / u128::from(*rate)) as u64 };
+                let next = now + duration;
                 if *left > 0 {
                     *left -= 1;
                     return next;
@@ -237,7 +237,7 @@ impl Datagrams {
 mod tests {
     use super::*;
 
-    /// 573 bytes at 250 kbit/s are 18.336 ms apart, for ever.
+    /// Packets of 573 bytes at 250 kbit/s are 18.336 ms apart.
     #[test]
     fn a_constant_source_keeps_its_rate_exactly() {
         let kind = TrafficKind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };
@@ -270,7 +270,7 @@ mod tests {
     /// By inversion: with u = 0.5 a Pareto of mean 50 and shape 2 is 35.355, a Lomax of mean 12 and shape 1.2
     /// is 1.876.
     #[test]
-    fn heavy_tails_have_their_median() {
+    fn heavy_tailed_draws_have_the_exact_median() {
         let median = |draw: Draw| {
             let mut values: Vec<f64> =
                 (0..20_001).map(|i| draw.value(&mut Stream::new(1, "median").indexed(i))).collect();
@@ -284,17 +284,17 @@ mod tests {
         ] {
             assert!((median(draw) / expected - 1.0).abs() < 0.03, "{draw:?} {}", median(draw));
         }
-        let least =
+        let minimum =
             (0..20_000).map(|i| Draw::Pareto(50.0, 2.0).value(&mut Stream::new(1, "least").indexed(i)));
-        assert!(least.fold(f64::MAX, f64::min) >= 25.0);
+        assert!(minimum.fold(f64::MAX, f64::min) >= 25.0);
     }
 
-    /// The idle times of a Pareto source: the same mean, never below a third of it for a shape of 1.5.
+    /// The idle times of a Pareto source have the same mean, and with shape 1.5 a minimum of a third of it.
     #[test]
-    fn pareto_on_and_off_times_have_the_same_means_and_a_least() {
+    fn pareto_on_and_off_times_have_the_same_means_and_a_minimum() {
         let second = 1_000_000_000;
         let kind = TrafficKind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
-        let (mut shares, mut least) = (0.0, u64::MAX);
+        let (mut shares, mut minimum) = (0.0, u64::MAX);
         for index in 0..300 {
             let demand = Demand::new(1, "poo");
             let mut source = Datagrams::new(&kind, &demand, index, 0).unwrap().0.with_pareto(1.5);
@@ -303,18 +303,18 @@ mod tests {
                 packets += 1;
                 let next = source.next(at, packets, 500);
                 if next - at > 10_000_000 {
-                    least = least.min(next - at - 10_000_000);
+                    minimum = minimum.min(next - at - 10_000_000);
                 }
                 at = next;
             }
             shares += packets as f64 / 10_000.0 / 300.0;
         }
         assert!((shares - 0.5).abs() < 0.05, "{shares}");
-        assert!((333_333_333..340_000_000).contains(&least), "{least}");
+        assert!((333_333_333..340_000_000).contains(&minimum), "{minimum}");
     }
 
     #[test]
-    fn what_a_source_wants_depends_on_its_name_and_number_only() {
+    fn demand_depends_on_name_and_number_only() {
         let draw = Draw::Uniform(0.0, 1e9);
         let at = |name: &str, i| draw.value(&mut Demand::new(3, name).stream("start").indexed(i));
         assert_eq!(at("a", 5), at("a", 5));

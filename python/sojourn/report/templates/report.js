@@ -1,5 +1,5 @@
 "use strict";
-// Comfort only: everything can be read without it.
+// Convenience only: the page is complete without scripts.
 for (const button of document.querySelectorAll("button.copy")) {
   const text = button.parentElement.querySelector("code").textContent;
   button.hidden = false;
@@ -68,7 +68,7 @@ for (const table of document.querySelectorAll("figure.claims")) {
   });
 }
 
-// A claim that is linked to must be seen, whatever is filtered; printing shows everything.
+// The target of a link is shown whatever the filter; printing shows every claim.
 addEventListener("beforeprint", () => {
   document.querySelectorAll("figure.claims tr[hidden]").forEach((row) => { row.hidden = false; row.dataset.back = "1"; });
 });

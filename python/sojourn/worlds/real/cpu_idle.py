@@ -23,7 +23,7 @@ OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 def prevent_cpu_idle() -> Iterator[None]:
     """Keep the processors that this process may use busy, if they are virtual and have no quota."""
     is_wanted = is_virtual() and not has_quota()
-    kept = _core.Awake(sorted(os.sched_getaffinity(0)) if is_wanted else [])
+    kept = _core.IdleGuard(sorted(os.sched_getaffinity(0)) if is_wanted else [])
     try:
         yield
     finally:

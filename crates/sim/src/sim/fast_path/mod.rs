@@ -12,13 +12,13 @@ use super::{
 };
 use crate::{
     engine::{Event, EventKind, FlowTimer, Service},
-    flow::{Connection, Endpoint, Group},
+    flow::{Connection, Endpoint, FlowRoute, Group},
     packet::{Packet, block_count},
     path::{AckSize, Links, Network, Route},
     queue::{Port, QueueOps, QueueStats},
     tcp::{self, AckView, Sender},
 };
-use sojourn_aqm::{IgnoresContents, codel::CoDel, droptail::DropTail, red::Red};
+use sojourn_aqm::{IgnoresContents, Time, codel::CoDel, droptail::DropTail, red::Red};
 
 /// Why the loop ends: what is left to the general engine.
 enum SlowPathExit {
@@ -168,14 +168,15 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
 
         let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
-        let in_window = flow.counts.receive(&mut flow.losses, (data.arrival, packet.stamp), clock.window);
+        let in_window =
+            flow.counts.receive(&mut flow.losses, Time(data.arrival), Time(packet.stamp), clock.window);
         let plain = connection.receive::<SACK>(tcp, packet, in_window, &mut pools.receivers);
 
         let Connection { sender, receiver } = &mut *connection;
-        let expires = sender.expires();
+        let expires = sender.expires().0;
         let reacts = |sender: &Sender, at: u64| !must_wait(sender, at, clock.horizon) && at < expires;
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
-        let out = (&mut *released, &mut pools.senders);
+        let (out, pool) = (&mut *released, &mut pools.senders);
         let (at, reaction) = if let Some(next) = plain {
             let at = round_trip.cross_to_sender(
                 &mut links,
@@ -183,21 +184,22 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
                 data,
                 AckSize { plain: tcp.ack, bytes: tcp.ack, blocks: 0 },
             );
-            let ack = AckView { next, echo: false, sack: None };
-            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out)))
+            let ack = AckView { next, ece: false, sack: None };
+            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, Time(at), out, pool)))
         } else {
-            let reported = if SACK && tcp.options.sack { receiver.reported() } else { None };
+            let reported = if SACK && tcp.options.sack { receiver.sack_blocks() } else { None };
             let blocks = reported.map_or(0, block_count);
             let bytes = tcp.ack + blocks * tcp.options.sack_bytes;
             let at =
                 round_trip.cross_to_sender(&mut links, host, data, AckSize { plain: tcp.ack, bytes, blocks });
-            let (next, echo) = (receiver.next(), receiver.echo() && tcp.options.ecn);
-            let ack = AckView { next, echo, sack: reported };
-            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out)))
+            let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
+            let ack = AckView { next, ece, sack: reported };
+            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, Time(at), out, pool)))
         };
         let Some(limit) = reaction else {
-            let last_step = round_trip.last_step(steps, connection.report(tcp).0 > tcp.ack);
-            let ack = connection.answer(number, (last_step, host), group.class, tcp, sacks);
+            let last_step = round_trip.last_step(steps, connection.ack_bytes_and_sack(tcp).0 > tcp.ack);
+            let backward = FlowRoute { flow: number, route: Route { first: last_step, host } };
+            let ack = connection.ack(backward, group.class, tcp, sacks);
             return SlowPathExit::Ack(at, ack);
         };
         let (hop, first) = round_trip.first_hop();
@@ -205,7 +207,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let mut active = ActiveFlow { number, route, connection, group, tcp };
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), at);
+        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires().0, at);
     }
 }
 

@@ -1,38 +1,39 @@
-//! DCTCP (RFC 8257): the window is cut by half of the share of packets that were marked, so a few marks
-//! cost little and a steady trickle of them holds a shallow queue. With ECT(1) it is the scalable sender of
-//! L4S (RFC 9331). Growth and losses are Reno's.
+//! DCTCP (RFC 8257): a mark reduces the window by half of the estimated share of marked packets. With ECT(1)
+//! it is a scalable congestion control in the sense of L4S (RFC 9331). Growth (section 3.4) and the response
+//! to loss (section 3.5) are Reno's.
 
-use super::{Signal, reno};
+use super::{CongestionControl, CongestionEvent, reno::ByteCounting};
+use sojourn_aqm::Time;
 
-/// Weight of the newest window in alpha.
+/// The RFC's g: weight of the latest window in DCTCP.Alpha.
 const G: f64 = 1.0 / 16.0;
 
-/// The state of DCTCP, with the RFC's names.
+/// The variables of RFC 8257, section 3.3, in packets instead of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Dctcp {
-    /// Estimate of the share of packets that are marked.
+    /// Estimated share of marked packets.
     alpha: f64,
-    /// Packets acknowledged in this observation window, and those of them that were marked.
+    /// Packets acknowledged in this observation window...
     acked: f64,
+    /// ... and those among them that were marked.
     marked: f64,
-    /// The window ends when this packet is acknowledged.
+    /// The observation window ends when this packet is acknowledged.
     window_end: u32,
-    /// Whole windows towards the next packet.
-    counted: reno::Counted,
+    growth: ByteCounting,
 }
 
 impl Default for Dctcp {
-    /// Alpha starts at 1: the first mark is answered as a loss (3.3).
+    /// Section 3.3 starts Alpha at 1: the first mark halves the window.
     fn default() -> Dctcp {
-        Dctcp { alpha: 1.0, acked: 0.0, marked: 0.0, window_end: 0, counted: reno::Counted::default() }
+        Dctcp { alpha: 1.0, acked: 0.0, marked: 0.0, window_end: 0, growth: ByteCounting::default() }
     }
 }
 
-impl Dctcp {
-    /// Count, and estimate alpha anew once a window of data is acknowledged (3.3).
-    pub(super) fn acknowledged(&mut self, packets: u32, echo: bool, una: u32, nxt: u32) {
+impl CongestionControl for Dctcp {
+    /// Section 3.3: Alpha is updated once per window of data.
+    fn on_ack(&mut self, packets: u32, ece: bool, una: u32, nxt: u32) {
         self.acked += f64::from(packets);
-        if echo {
+        if ece {
             self.marked += f64::from(packets);
         }
         if una > self.window_end && self.acked > 0.0 {
@@ -42,20 +43,20 @@ impl Dctcp {
         }
     }
 
-    pub(super) fn avoid(&mut self, cwnd: f64, packets: f64) -> f64 {
-        self.counted.avoid(cwnd, packets)
+    fn cong_avoid(&mut self, cwnd: f64, packets: f64, now: Time, srtt_ns: f64) -> f64 {
+        self.growth.cong_avoid(cwnd, packets, now, srtt_ns)
     }
 
-    pub(super) fn share(&self, window: f64) -> f64 {
-        window * (1.0 - self.alpha / 2.0)
-    }
-
-    /// A mark costs alpha / 2 of the window (3.4), a loss half of it (3.5).
-    pub(super) fn cut(&mut self, signal: Signal, cwnd: f64, amount: f64) -> f64 {
-        match signal {
-            Signal::Mark => self.share(cwnd).max(2.0),
-            Signal::Loss | Signal::Timeout => self.counted.cut(amount),
+    /// A mark costs Alpha / 2 of the window (section 3.3), a loss half of it (section 3.5).
+    fn ssthresh(&mut self, event: CongestionEvent, cwnd: f64, base: f64) -> f64 {
+        match event {
+            CongestionEvent::Mark => self.reduced(cwnd).max(2.0),
+            CongestionEvent::Loss | CongestionEvent::Timeout => self.growth.ssthresh(event, cwnd, base),
         }
+    }
+
+    fn reduced(&self, window: f64) -> f64 {
+        window * (1.0 - self.alpha / 2.0)
     }
 }
 
@@ -67,14 +68,14 @@ mod tests {
     #[test]
     fn alpha_is_a_moving_average_of_the_share_of_marks() {
         let mut dctcp = Dctcp::default();
-        dctcp.acknowledged(1, true, 1, 10); // ends the empty first window: 15/16 + 1/16
+        dctcp.on_ack(1, true, 1, 10); // ends the first window, which is empty: 15/16 + 1/16
         assert_eq!(dctcp.alpha, 1.0);
         let mut una = 1;
         let mut alphas = Vec::new();
         for marked in [0, 5, 10] {
             for i in 0..5 {
                 una += 2;
-                dctcp.acknowledged(2, 2 * i < marked, una, una + 9);
+                dctcp.on_ack(2, 2 * i < marked, una, una + 9);
             }
             alphas.push(dctcp.alpha);
         }
@@ -87,18 +88,22 @@ mod tests {
     #[test]
     fn a_mark_costs_half_of_alpha_and_a_loss_half() {
         let mut dctcp = Dctcp { alpha: 0.25, ..Dctcp::default() };
-        assert_eq!(dctcp.cut(Signal::Mark, 20.0, 19.0), 17.5);
-        assert_eq!(dctcp.cut(Signal::Loss, 20.0, 19.0), 9.0);
-        assert_eq!(dctcp.cut(Signal::Mark, 2.0, 2.0), 2.0);
-        assert_eq!(Dctcp::default().cut(Signal::Mark, 20.0, 19.0), 10.0, "the first mark halves");
+        assert_eq!(dctcp.ssthresh(CongestionEvent::Mark, 20.0, 19.0), 17.5);
+        assert_eq!(dctcp.ssthresh(CongestionEvent::Loss, 20.0, 19.0), 9.0);
+        assert_eq!(dctcp.ssthresh(CongestionEvent::Mark, 2.0, 2.0), 2.0);
+        assert_eq!(
+            Dctcp::default().ssthresh(CongestionEvent::Mark, 20.0, 19.0),
+            10.0,
+            "the first mark halves"
+        );
     }
 
     #[test]
-    fn a_window_ends_once_all_that_was_out_at_its_start_is_acknowledged() {
+    fn an_observation_window_ends_when_its_data_are_acknowledged() {
         let mut dctcp = Dctcp { alpha: 0.0, window_end: 10, ..Dctcp::default() };
-        dctcp.acknowledged(10, true, 10, 30);
+        dctcp.on_ack(10, true, 10, 30);
         assert_eq!(dctcp.alpha, 0.0);
-        dctcp.acknowledged(1, true, 11, 31);
+        dctcp.on_ack(1, true, 11, 31);
         assert_eq!((dctcp.alpha, dctcp.window_end), (0.0625, 31));
     }
 }

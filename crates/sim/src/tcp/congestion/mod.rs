@@ -1,8 +1,9 @@
-//! Congestion control: how the window opens, and how much of it a loss or a mark leaves. What is lost and
-//! how it is repaired is no concern of these files.
+//! Congestion control: how the window grows, and what a congestion event leaves of it. Loss detection and
+//! retransmission are the sender's ([`super::sender`]).
 //!
-//! Windows count packets and may have fractions. Slow start is the same for all: one packet more for each
-//! acknowledgement, or with `byte_counting` for each packet that it acknowledges.
+//! An algorithm implements [`CongestionControl`]; [`Algorithm`] dispatches to that of a flow. Windows are in
+//! packets and may have fractions. Slow start is the same for all: one packet per ACK (RFC 5681, section
+//! 3.1), or with `byte_counting` one per packet acknowledged (RFC 3465, without its limit L).
 
 mod cubic;
 mod dctcp;
@@ -13,65 +14,93 @@ pub(crate) use reno::half;
 use super::options::{TcpOptions, Variant};
 use cubic::Cubic;
 use dctcp::Dctcp;
+use reno::{ByteCounting, Reno};
+use sojourn_aqm::Time;
 
-/// What the window is cut for.
+/// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Signal {
+pub(crate) enum CongestionEvent {
+    /// Loss detected by ACKs.
     Loss,
+    /// An ECN echo.
     Mark,
+    /// The retransmission timer expired.
     Timeout,
 }
 
-/// What an acknowledgement says about growth.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    /// Packets that it counts for.
-    pub(crate) packets: u32,
-    pub(crate) now: u64,
-    /// Smoothed round-trip time in nanoseconds; 0 if unknown.
-    pub(crate) srtt: f64,
+/// The hooks of a congestion control algorithm.
+trait CongestionControl {
+    /// The window after an ACK in congestion avoidance. `packets`: those acknowledged, less what slow start
+    /// used; `srtt_ns`: smoothed round-trip time, 0 if there is no sample yet.
+    fn cong_avoid(&mut self, cwnd: f64, packets: f64, now: Time, srtt_ns: f64) -> f64;
+
+    /// ssthresh after `event`, at least two packets. `base`: what a loss takes a share of, FlightSize or the
+    /// window ([`super::options::Halve`]).
+    fn ssthresh(&mut self, event: CongestionEvent, cwnd: f64, base: f64) -> f64;
+
+    /// What a loss or a mark leaves of `window`, not rounded.
+    fn reduced(&self, window: f64) -> f64 {
+        window / 2.0
+    }
+
+    /// Called for every ACK, before the window grows or is reduced. `ece`: the ACK echoes a mark.
+    fn on_ack(&mut self, _packets: u32, _ece: bool, _una: u32, _nxt: u32) {}
+
+    /// Called instead of growth when the congestion window does not limit the sender.
+    fn on_app_limited(&mut self) {}
 }
 
-/// The control of one flow.
+/// The congestion control of a flow.
 #[derive(Clone, Debug)]
-pub(crate) enum Control {
-    /// RFC 5681, an acknowledgement at a time; it has no state.
-    Reno,
-    /// RFC 5681 with RFC 3465's counting: what the present window still lacks is kept.
-    Counted(reno::Counted),
+pub(crate) enum Algorithm {
+    Reno(Reno),
+    ByteCounting(ByteCounting),
     Cubic(Cubic),
     Dctcp(Dctcp),
 }
 
-/// Reno's window after an acknowledgement of something new.
+/// Call a hook of the algorithm in use.
+macro_rules! dispatch {
+    ($control:expr, $algorithm:ident => $call:expr) => {
+        match $control {
+            Algorithm::Reno($algorithm) => $call,
+            Algorithm::ByteCounting($algorithm) => $call,
+            Algorithm::Cubic($algorithm) => $call,
+            Algorithm::Dctcp($algorithm) => $call,
+        }
+    };
+}
+
+/// Reno's window after an ACK of new data.
 #[inline]
 pub(crate) fn reno(cwnd: f64, ssthresh: f64) -> f64 {
     cwnd + if cwnd < ssthresh { 1.0 } else { 1.0 / cwnd }
 }
 
-impl Control {
-    pub(crate) fn new(o: &TcpOptions) -> Control {
+impl Algorithm {
+    pub(crate) fn new(o: &TcpOptions) -> Algorithm {
         match o.variant {
-            Variant::Cubic => Control::Cubic(Cubic::default()),
-            Variant::Dctcp => Control::Dctcp(Dctcp::default()),
+            Variant::Cubic => Algorithm::Cubic(Cubic::default()),
+            Variant::Dctcp => Algorithm::Dctcp(Dctcp::default()),
             Variant::Reno | Variant::Newreno | Variant::Sack if o.byte_counting => {
-                Control::Counted(reno::Counted::default())
+                Algorithm::ByteCounting(ByteCounting::default())
             }
-            Variant::Reno | Variant::Newreno | Variant::Sack => Control::Reno,
+            Variant::Reno | Variant::Newreno | Variant::Sack => Algorithm::Reno(Reno),
         }
     }
 
-    /// Whether [`reno`] and [`half`] say it all.
+    /// Whether [`reno`] and [`half`] are the whole algorithm.
     pub(crate) fn is_reno(&self) -> bool {
-        matches!(self, Control::Reno)
+        matches!(self, Algorithm::Reno(_))
     }
 
-    /// The window after an acknowledgement of something new.
-    pub(crate) fn grow(&mut self, cwnd: f64, ssthresh: f64, progress: Progress) -> f64 {
+    /// The window after an ACK of `packets` of new data: slow start up to `ssthresh`, then congestion
+    /// avoidance.
+    pub(crate) fn grow(&mut self, cwnd: f64, ssthresh: f64, packets: u32, now: Time, srtt_ns: f64) -> f64 {
         if self.is_reno() {
             return reno(cwnd, ssthresh);
         }
-        let mut packets = f64::from(progress.packets);
+        let mut packets = f64::from(packets);
         let mut cwnd = cwnd;
         if cwnd < ssthresh {
             let step = packets.min(ssthresh - cwnd);
@@ -81,46 +110,26 @@ impl Control {
                 return cwnd;
             }
         }
-        match self {
-            Control::Reno => reno(cwnd, ssthresh),
-            Control::Counted(counted) => counted.avoid(cwnd, packets),
-            Control::Cubic(cubic) => cubic.avoid(cwnd, packets, progress.now, progress.srtt),
-            Control::Dctcp(dctcp) => dctcp.avoid(cwnd, packets),
-        }
+        dispatch!(self, algorithm => algorithm.cong_avoid(cwnd, packets, now, srtt_ns))
     }
 
-    /// The threshold after `signal`, at least two packets; `amount` is what a loss is a share of, the data
-    /// in flight or the window.
-    pub(crate) fn cut(&mut self, signal: Signal, cwnd: f64, amount: f64) -> f64 {
-        match self {
-            Control::Reno => half(amount),
-            Control::Counted(counted) => counted.cut(amount),
-            Control::Cubic(cubic) => cubic.cut(signal, cwnd, amount),
-            Control::Dctcp(dctcp) => dctcp.cut(signal, cwnd, amount),
-        }
+    /// See [`CongestionControl::ssthresh`].
+    pub(crate) fn ssthresh(&mut self, event: CongestionEvent, cwnd: f64, base: f64) -> f64 {
+        dispatch!(self, algorithm => algorithm.ssthresh(event, cwnd, base))
     }
 
-    /// What a loss or a mark leaves of `window`, not rounded.
-    pub(crate) fn share(&self, window: f64) -> f64 {
-        match self {
-            Control::Cubic(_) => cubic::BETA * window,
-            Control::Dctcp(dctcp) => dctcp.share(window),
-            Control::Reno | Control::Counted(_) => window / 2.0,
-        }
+    /// See [`CongestionControl::reduced`].
+    pub(crate) fn reduced(&self, window: f64) -> f64 {
+        dispatch!(self, algorithm => algorithm.reduced(window))
     }
 
-    /// An acknowledgement of `packets`, echoing marks or not; everything below `una` is acknowledged, `nxt`
-    /// is sent next. Asked before the window grows or is cut.
-    pub(crate) fn acknowledged(&mut self, packets: u32, echo: bool, una: u32, nxt: u32) {
-        if let Control::Dctcp(dctcp) = self {
-            dctcp.acknowledged(packets, echo, una, nxt);
-        }
+    /// See [`CongestionControl::on_ack`].
+    pub(crate) fn on_ack(&mut self, packets: u32, ece: bool, una: u32, nxt: u32) {
+        dispatch!(self, algorithm => algorithm.on_ack(packets, ece, una, nxt));
     }
 
-    /// The window did not limit the sender: this time does not count for growth.
-    pub(crate) fn idle(&mut self) {
-        if let Control::Cubic(cubic) = self {
-            cubic.pause();
-        }
+    /// See [`CongestionControl::on_app_limited`].
+    pub(crate) fn on_app_limited(&mut self) {
+        dispatch!(self, algorithm => algorithm.on_app_limited());
     }
 }

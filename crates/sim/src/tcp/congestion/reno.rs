@@ -1,38 +1,56 @@
-//! Half for a loss, one packet more a round trip (RFC 5681).
+//! Reno (RFC 5681): a congestion event halves the window; congestion avoidance adds one packet per round
+//! trip.
 
-/// Half of `amount` in whole packets, at least two.
-pub(crate) fn half(amount: f64) -> f64 {
-    f64::from(((amount / 2.0) as u32).max(2))
+use super::{CongestionControl, CongestionEvent};
+use sojourn_aqm::Time;
+
+/// ssthresh after a loss: half of `base` in whole packets, at least two (RFC 5681, section 3.1, equation 4).
+pub(crate) fn half(base: f64) -> f64 {
+    f64::from(((base / 2.0) as u32).max(2))
 }
 
-/// Growth by acknowledged packets (RFC 3465, without its bound on slow start, as Linux): a packet more
-/// once a whole window has been acknowledged.
+/// RFC 5681 without state: each ACK adds 1 / cwnd (section 3.1, equation 3).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reno;
+
+impl CongestionControl for Reno {
+    fn cong_avoid(&mut self, cwnd: f64, _packets: f64, _now: Time, _srtt_ns: f64) -> f64 {
+        cwnd + 1.0 / cwnd
+    }
+
+    fn ssthresh(&mut self, _event: CongestionEvent, _cwnd: f64, base: f64) -> f64 {
+        half(base)
+    }
+}
+
+/// RFC 3465: the window grows by one packet when a whole window has been acknowledged. As in Linux
+/// (`tcp_cong_avoid_ai`), the count is in packets and slow start has no limit L.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
-    /// Packets acknowledged since the window grew last.
-    count: f64,
+pub(crate) struct ByteCounting {
+    /// Packets acknowledged since the window grew last (Linux: snd_cwnd_cnt).
+    cwnd_cnt: f64,
 }
 
-impl Counted {
-    pub(super) fn avoid(&mut self, cwnd: f64, packets: f64) -> f64 {
+impl CongestionControl for ByteCounting {
+    fn cong_avoid(&mut self, cwnd: f64, packets: f64, _now: Time, _srtt_ns: f64) -> f64 {
         let whole = libm::floor(cwnd).max(1.0);
         let mut cwnd = cwnd;
-        if self.count >= whole {
-            self.count = 0.0;
+        if self.cwnd_cnt >= whole {
+            self.cwnd_cnt = 0.0;
             cwnd += 1.0;
         }
-        self.count += packets;
-        if self.count >= whole {
-            let more = libm::floor(self.count / whole);
-            self.count -= more * whole;
-            cwnd += more;
+        self.cwnd_cnt += packets;
+        if self.cwnd_cnt >= whole {
+            let windows = libm::floor(self.cwnd_cnt / whole);
+            self.cwnd_cnt -= windows * whole;
+            cwnd += windows;
         }
         cwnd
     }
 
-    pub(super) fn cut(&mut self, amount: f64) -> f64 {
-        self.count = 0.0;
-        half(amount)
+    fn ssthresh(&mut self, _event: CongestionEvent, _cwnd: f64, base: f64) -> f64 {
+        self.cwnd_cnt = 0.0;
+        half(base)
     }
 }
 
@@ -42,16 +60,17 @@ mod tests {
 
     #[test]
     fn a_window_grows_by_one_packet_a_window_acknowledged() {
-        let mut counted = Counted::default();
+        let mut counting = ByteCounting::default();
+        let mut avoid = |cwnd, packets| counting.cong_avoid(cwnd, packets, Time::ZERO, 0.0);
         let mut windows = Vec::new();
         let mut cwnd = 4.0;
         for _ in 0..6 {
-            cwnd = counted.avoid(cwnd, 2.0);
+            cwnd = avoid(cwnd, 2.0);
             windows.push(cwnd);
         }
-        // 2, 4: one more; 2, 4, 6: five and one to spare; 3.
+        // 2, 4: +1; 2, 4, 6: +1 and one left over; 3, 5: +1.
         assert_eq!(windows, [4.0, 5.0, 5.0, 5.0, 6.0, 6.0]);
-        assert_eq!(counted.avoid(6.0, 15.0), 9.0, "18 are three windows");
-        assert_eq!((counted.cut(9.0), half(1.0)), (4.0, 2.0));
+        assert_eq!(avoid(6.0, 15.0), 9.0, "18 are three windows");
+        assert_eq!((counting.ssthresh(CongestionEvent::Loss, 9.0, 9.0), half(1.0)), (4.0, 2.0));
     }
 }

@@ -1,86 +1,97 @@
-//! What an acknowledgement and the timer do to a sender.
+//! Processing of ACKs and of the retransmission timer.
+//!
+//! Most ACKs need little: [`Sender::ack_fast_path`] and [`Sender::sack_fast_path`] handle them up to the
+//! transmission of new data, and change nothing if an ACK is not of these kinds. [`Sender::on_ack`] handles
+//! any.
 
-use super::{Ack, AckView, ColdStatePool, Cut, Flags, NEVER, Segment, Sender, Signal};
+use super::{Ack, AckView, ColdStatePool, CongestionEvent, Flags, NEVER, Segment, Sender};
 use crate::tcp::{
-    congestion::{self, Progress},
+    congestion,
     options::{Exit, Halve, Marks, Recovery, Repair, Scoreboard, TcpOptions},
 };
+use sojourn_aqm::Time;
 
 impl Sender {
-    /// An acknowledgement arrives; what it releases is appended to `out`.
+    /// Process an ACK; what it allows to send is appended to `out`. `initial_window` is called if the ACK may
+    /// open the connection.
     #[inline(always)]
     pub(crate) fn on_ack(
         &mut self,
         o: &TcpOptions,
-        window: impl FnOnce() -> u32,
+        initial_window: impl FnOnce() -> u32,
         ack: Ack,
-        now: u64,
-        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
     ) {
-        let view = AckView { next: ack.next, echo: ack.echo, sack: (ack.sack[0].1 > 0).then_some(&ack.sack) };
-        if let Some(limit) = self.react(o, window, view, now, (out, pool)) {
+        let sack = (ack.sack[0].1 > 0).then_some(&ack.sack);
+        let view = AckView { next: ack.next, ece: ack.ece, sack };
+        if let Some(limit) = self.react(o, initial_window, view, now, out, pool) {
             while let Some(segment) = self.emit_next(limit, now) {
                 out.push(segment);
             }
         }
     }
 
-    /// An acknowledgement arrives. If it releases nothing but packets never sent before: the limit below which
-    /// [`Sender::emit_next`] gives them. Else they are appended to `out`.
+    /// Process an ACK. If it allows nothing but new data: the limit up to which [`Sender::emit_next`] sends
+    /// them. Otherwise the segments are appended to `out`.
     #[inline(always)]
     pub(crate) fn react(
         &mut self,
         o: &TcpOptions,
-        window: impl FnOnce() -> u32,
+        initial_window: impl FnOnce() -> u32,
         ack: AckView,
-        now: u64,
-        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
     ) -> Option<u32> {
         let limit = match ack.sack {
-            _ if ack.echo => None,
-            None => self.on_usual_ack(o, ack.next, now),
-            Some(sack) => self.on_one_more(o, ack.next, sack, pool),
+            _ if ack.ece => None,
+            None => self.ack_fast_path(o, ack.next, now),
+            Some(sack) => self.sack_fast_path(o, ack.next, sack, pool),
         };
         if limit.is_none() {
             let sack = ack.sack.copied().unwrap_or_default();
-            self.on_rare_ack(o, window(), Ack { next: ack.next, echo: ack.echo, sack }, now, (out, pool));
+            let ack = Ack { next: ack.next, ece: ack.ece, sack };
+            self.ack_general(o, initial_window(), ack, now, out, pool);
         }
         limit
     }
 
+    /// Process an ACK that no fast path has handled.
     #[inline(never)]
-    fn on_rare_ack(
+    fn ack_general(
         &mut self,
         o: &TcpOptions,
-        window: u32,
+        initial_window: u32,
         ack: Ack,
-        now: u64,
-        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
     ) {
-        if self.is_usual_report(&ack) {
-            self.on_usual_report(o, &ack, now, (out, pool));
+        if self.is_sack_dupack(&ack) {
+            self.on_sack_dupack(o, &ack, now, out, pool);
         } else {
-            self.on_other_ack(o, window, ack, now, (out, pool));
+            self.ack_slow_path(o, initial_window, ack, now, out, pool);
         }
     }
 
-    /// An acknowledgement of all below `next`, which neither echoes a mark nor reports blocks. If it is what nearly
-    /// every one is, of something new while nothing is missing, or a duplicate that releases nothing but new packets,
-    /// it is dealt with, up to the sending: what [`Sender::emit_next`] gives until there is no more below the limit
-    /// returned. If not, it is for [`Sender::on_other_ack`].
+    /// Process an ACK without ECE and without SACK blocks if it is one of new data in the open state, or a
+    /// duplicate that causes no retransmission. Then [`Sender::emit_next`] sends what it allows, up to the
+    /// limit returned. If it is another ACK: `None`, and nothing has changed.
     #[inline(always)]
-    pub(crate) fn on_usual_ack(&mut self, o: &TcpOptions, next: u32, now: u64) -> Option<u32> {
+    pub(crate) fn ack_fast_path(&mut self, o: &TcpOptions, next: u32, now: Time) -> Option<u32> {
         if next == self.una {
-            return self.on_usual_duplicate(o);
+            return self.dupack_fast_path(o);
         }
-        (self.is_open() && next > self.una && self.una > 0).then(|| self.on_plain(o, next, now))
+        (self.is_open() && next > self.una && self.una > 0).then(|| self.on_new_ack_open(o, next, now))
     }
 
-    /// Of something new, while nothing is missing.
+    /// An ACK of new data in the open state.
     #[inline(always)]
-    fn on_plain(&mut self, o: &TcpOptions, next: u32, now: u64) -> u32 {
+    fn on_new_ack_open(&mut self, o: &TcpOptions, next: u32, now: Time) -> u32 {
         self.una = next;
-        self.rto.acknowledged(o, next, now, false);
+        self.rto.on_ack(o, next, now, false);
         self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
         let is_done = next == self.end;
         self.deadline = if is_done { NEVER } else { o.expiry(now, self.rto.timeout()) };
@@ -88,49 +99,50 @@ impl Sender {
         (u64::from(next) + u64::from(window)).min(u64::from(self.end)) as u32
     }
 
-    /// Any acknowledgement; `window`: the initial window for this packet size.
     #[inline(never)]
-    fn on_other_ack(
+    fn ack_slow_path(
         &mut self,
         o: &TcpOptions,
-        window: u32,
+        initial_window: u32,
         mut ack: Ack,
-        now: u64,
-        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
     ) {
         if ack.next < self.una || self.is_done() {
-            return; // old, overtaken by a later one
+            return; // an old ACK
         }
-        // ns-2's answer to a SYN looks like an echo; it is heard only where the SYN had to be repeated.
+        // In ns-2 the ACK of a SYN has ECE set to negotiate ECN, and the sender takes it for an echo if the
+        // SYN was retransmitted.
         let negotiates = o.marks == Marks::Ns2 && self.una == 0 && self.is(Flags::LOST_SYN);
-        ack.echo = o.ecn && (ack.echo || negotiates);
+        ack.ece = o.ecn && (ack.ece || negotiates);
         if self.uses_rack() {
-            return self.on_ack_rack(o, window, ack, now, out);
+            return self.on_ack_rack(o, initial_window, ack, now, out);
         }
-        self.recovery_state(); // until it is settled
+        self.recovery_state(); // leaves the open state until `reopen`
         let (una, nxt) = (self.una, self.nxt);
         if let Some(extensions) = self.try_extensions_mut() {
-            extensions.control.acknowledged(ack.next - una, ack.echo, ack.next, nxt);
+            extensions.control.on_ack(ack.next - una, ack.ece, ack.next, nxt);
         }
-        if ack.echo {
-            self.on_echo(o, ack.next);
+        if ack.ece {
+            self.on_ece(o, ack.next);
         }
-        let news = !o.sack || self.takes_blocks(o, &ack, pool);
+        let is_news = !o.sack || self.update_scoreboard(o, &ack, pool);
         if ack.next > self.una {
-            self.on_new(o, window, (ack.next, ack.echo), now, out);
+            self.on_new_ack(o, initial_window, &ack, now, out);
             self.reopen(pool);
         } else if self.snd_max() > self.una && !self.is(Flags::IGNORE_DUPACKS) {
-            self.on_duplicate(o, news, now, out);
+            self.on_dupack(o, is_news, now, out);
         }
     }
 
+    /// Take the SACK blocks into the scoreboard; returns whether they report a packet for the first time.
     #[inline(never)]
-    /// Selective acknowledgement: look at the blocks; whether they say something new.
-    fn takes_blocks(&mut self, o: &TcpOptions, ack: &Ack, pool: &mut ColdStatePool) -> bool {
+    fn update_scoreboard(&mut self, o: &TcpOptions, ack: &Ack, pool: &mut ColdStatePool) -> bool {
         let in_order = ack.next > self.una && !self.is(Flags::RECOVERY);
         let sacked = self.sacked();
-        let news = if in_order && o.scoreboard == Scoreboard::Sack1 {
-            self.forget_blocks();
+        let is_news = if in_order && o.scoreboard == Scoreboard::Sack1 {
+            self.clear_scoreboard();
             true
         } else {
             !self.is(Flags::IGNORE_DUPACKS)
@@ -138,39 +150,42 @@ impl Sender {
                 && self.scoreboard_from(pool).on_sack(&ack.sack)
         };
         if o.recovery == Recovery::Prr {
-            let below = self.known().map_or(0, |scoreboard| scoreboard.sacked_below(ack.next));
+            // RFC 6937, section 3.1: DeliveredData is the advance of SND.UNA and the change of SACKed data.
+            let below = self.try_scoreboard().map_or(0, |scoreboard| scoreboard.sacked_below(ack.next));
             let delivered = (ack.next - self.una + self.sacked()).saturating_sub(sacked + below);
             self.extensions().delivered = delivered;
         }
-        news
+        is_news
     }
 
-    /// The retransmission timer is due.
-    pub(crate) fn on_timeout(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    /// The retransmission timer expired (RFC 5681, section 3.1; RFC 6298, sections 5.4 to 5.6).
+    pub(crate) fn on_timeout(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         if self.uses_rack() {
-            return self.on_timeout_rack(o, now, out);
+            return self.on_timer_rack(o, now, out);
         }
-        let nothing_lost = self.una == self.snd_max(); // the window was below one packet: only waiting was left
+        // Nothing is outstanding if the sender was waiting with a window below one packet.
+        let nothing_lost = self.una == self.snd_max();
         self.cwnd = self.cwnd.max(1.0);
         self.inflation = 0;
         if !nothing_lost {
-            // RFC 5681: ssthresh is jitter_until while the same packet times out again; RFC 3168: a window that
-            // was cut for a mark is not cut again.
+            // RFC 5681, section 3.1: ssthresh is kept if the same packet times out again. RFC 3168, section
+            // 6.1.2: a window that was reduced for a mark is not reduced again.
             let again = o.halve == Halve::Flight && self.is(Flags::TIMED_OUT);
-            let already_cut = self.recovery_state.last_cut == Cut::Mark
+            let already_reduced = self.recovery_state.last_reduction == Some(CongestionEvent::Mark)
                 && (o.marks == Marks::Ns2 || self.una < self.cwr_end);
-            self.timeouts += u32::from(!already_cut || o.marks == Marks::Rfc3168);
+            self.timeouts += u32::from(!already_reduced || o.marks == Marks::Rfc3168);
             self.recovery_state().flags.insert(Flags::TIMED_OUT);
-            if !already_cut && !again {
-                self.cut_ssthresh(o, Signal::Timeout);
+            if !already_reduced && !again {
+                self.set_ssthresh(o, CongestionEvent::Timeout);
                 self.cuts += 1;
             }
             if o.syn && self.una == 0 {
                 self.recovery_state().flags.insert(Flags::LOST_SYN);
             }
-            self.rto.forget();
+            self.rto.cancel_timing();
             self.rto.back_off(o);
         }
+        // Go back N in slow start.
         self.cwnd = 1.0;
         self.nxt = self.una;
         let recovery_state = self.recovery_state();
@@ -178,38 +193,39 @@ impl Sender {
         recovery_state.flags.insert(Flags::CWR);
         recovery_state.flags.remove(Flags::RECOVERY);
         recovery_state.flags.set(Flags::IGNORE_DUPACKS, o.sack && o.scoreboard == Scoreboard::Sack1);
-        self.note_cut(Cut::Timeout);
-        self.recover = self.cwr_end;
-        self.forget_blocks();
+        self.note_reduction(CongestionEvent::Timeout);
+        self.recover = self.cwr_end; // RFC 6582, section 3.2, step 4
+        self.clear_scoreboard(); // RFC 2018, section 8: the receiver may have discarded SACKed data
         self.restart_timer(o, now);
         self.send(o, 0, now, out);
     }
 
-    fn on_new(
+    /// An ACK of new data, in any state.
+    fn on_new_ack(
         &mut self,
         o: &TcpOptions,
-        window: u32,
-        (next, echo): (u32, bool),
-        now: u64,
+        initial_window: u32,
+        ack: &Ack,
+        now: Time,
         out: &mut Vec<Segment>,
     ) {
-        let acked = next - self.una;
+        let acked = ack.next - self.una;
         let was_syn = o.syn && self.una == 0;
-        self.una = next;
-        self.nxt = self.nxt.max(next);
+        self.una = ack.next;
+        self.nxt = self.nxt.max(ack.next);
         self.advance_scoreboard();
         let una = self.una;
         self.recovery_state().flags.remove(Flags::IGNORE_DUPACKS.union(Flags::TIMED_OUT));
         let mut burst = 0;
         let in_recovery = self.is(Flags::RECOVERY);
         if in_recovery && una < self.recover && o.repair() != Repair::OneHole {
-            self.on_partial(o, acked, now, out);
+            self.on_partial_ack(o, acked, now, out);
             burst = if o.repair() == Repair::Partial { o.recovery_burst } else { 0 };
         } else {
-            if !echo {
+            if !ack.ece {
                 self.recovery_state.flags.remove(Flags::MARKED_AT_ONE);
             }
-            self.rto.acknowledged(o, una, now, self.is(Flags::MARKED_AT_ONE));
+            self.rto.on_ack(o, una, now, self.is(Flags::MARKED_AT_ONE));
             if in_recovery {
                 self.leave_recovery(o);
             }
@@ -217,11 +233,11 @@ impl Sender {
             self.inflation = 0;
             (self.recovery_state.dupacks, self.recovery_state.limited) = (0, 0);
             if was_syn && self.is(Flags::LOST_SYN) {
-                self.cwnd = 1.0;
+                self.cwnd = 1.0; // RFC 5681, section 3.1
                 self.rto.after_lost_syn(o);
             } else if was_syn {
-                self.cwnd = f64::from(window);
-            } else if grows && !echo {
+                self.cwnd = f64::from(initial_window);
+            } else if grows && !ack.ece {
                 self.grow(o, acked, now);
             }
             self.restart_timer(o, now);
@@ -232,18 +248,18 @@ impl Sender {
         self.send_allowed(o, burst, now, out);
     }
 
-    /// Something new was acknowledged, and nothing speaks against a larger window.
+    /// Increase the window for an ACK of `packets` of new data.
     #[inline]
-    pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: u64) {
+    pub(super) fn grow(&mut self, o: &TcpOptions, packets: u32, now: Time) {
         let Some(extensions) = self.cold.as_mut().and_then(|cold| cold.extensions.as_mut()) else {
             self.cwnd = congestion::reno(self.cwnd, self.ssthresh);
             return;
         };
         if self.cwnd >= f64::from(o.receiver_window) && !extensions.control.is_reno() {
-            return extensions.control.idle(); // RFC 9438, 5.8: the window is not what limits
+            return extensions.control.on_app_limited(); // the receiver's window is the limit
         }
         let packets = if o.byte_counting { packets } else { 1 };
-        let progress = Progress { packets, now, srtt: self.rto.srtt(o) };
-        self.cwnd = extensions.control.grow(self.cwnd, self.ssthresh, progress);
+        let srtt_ns = self.rto.srtt_ns(o);
+        self.cwnd = extensions.control.grow(self.cwnd, self.ssthresh, packets, now, srtt_ns);
     }
 }

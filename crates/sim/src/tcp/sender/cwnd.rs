@@ -1,55 +1,59 @@
-//! What a mark or a loss does to the window: how much is left, and not twice for one window of data.
+//! Reductions of the congestion window: by how much, and at most once per window of data.
 
-use super::{Cut, Flags, Halve, Marks, Scoreboard, Sender, Signal};
+use super::{CongestionEvent, Flags, Halve, Marks, Scoreboard, Sender};
 use crate::tcp::{congestion, options::TcpOptions};
 
 impl Sender {
+    /// An ACK with ECE: reduce the window, at most once per window of data (RFC 3168, section 6.1.2).
     #[inline(never)]
-    /// The receiver saw a mark: one cut a window of data.
-    pub(super) fn on_echo(&mut self, o: &TcpOptions, next: u32) {
-        let by_ns2 = o.marks == Marks::Ns2;
-        let after_timeout = by_ns2 && self.recovery_state.last_cut == Cut::Timeout;
+    pub(super) fn on_ece(&mut self, o: &TcpOptions, next: u32) {
+        let is_ns2 = o.marks == Marks::Ns2;
+        let after_timeout = is_ns2 && self.recovery_state.last_reduction == Some(CongestionEvent::Timeout);
         if next <= self.cwr_end && !after_timeout {
             return;
         }
         let at_one = self.cwnd <= 1.0;
-        if at_one && (self.is(Flags::MARKED_AT_ONE) || !by_ns2 && self.cwnd < 1.0) {
+        if at_one && (self.is(Flags::MARKED_AT_ONE) || !is_ns2 && self.cwnd < 1.0) {
             self.rto.back_off(o);
         }
-        if by_ns2 {
+        if is_ns2 {
             self.recovery_state().flags.set(Flags::MARKED_AT_ONE, at_one);
         }
-        if by_ns2 || !at_one {
-            self.reduce(o, Signal::Mark);
+        if is_ns2 || !at_one {
+            self.reduce(o, CongestionEvent::Mark);
         } else {
-            // No window left to halve: wait for the timer before the next packet (RFC 3168, 6.1.2).
+            // RFC 3168, section 6.1.2: at a window of one packet, the next packet is sent when the timer
+            // expires.
             self.cwnd = 0.5;
             self.ssthresh = 2.0;
             self.recovery_state().flags.insert(Flags::CWR);
             self.cuts += 1;
         }
-        self.note_cut(Cut::Mark);
+        self.note_reduction(CongestionEvent::Mark);
         if o.sack && o.scoreboard == Scoreboard::Sack1 && self.is(Flags::RECOVERY) {
             self.recover = self.cwr_end;
         }
     }
 
-    /// Cut the window: to a half, or whatever the control leaves.
-    pub(super) fn reduce(&mut self, o: &TcpOptions, signal: Signal) {
+    /// Set ssthresh and the window as the congestion control answers `event`.
+    pub(super) fn reduce(&mut self, o: &TcpOptions, event: CongestionEvent) {
         let window = self.effective_window(o);
-        let share = self.try_extensions().map_or(window / 2.0, |extensions| extensions.control.share(window));
-        self.cut_ssthresh(o, signal);
+        let reduced =
+            self.try_extensions().map_or(window / 2.0, |extensions| extensions.control.reduced(window));
+        self.set_ssthresh(o, event);
         self.cwnd = match o.halve {
             Halve::Flight => self.ssthresh,
-            Halve::Window => share,
+            Halve::Window => reduced,
         };
         self.inflation = 0;
         self.recovery_state().flags.insert(Flags::CWR);
         self.cuts += 1;
     }
 
-    pub(super) fn cut_ssthresh(&mut self, o: &TcpOptions, signal: Signal) {
-        let amount = match o.halve {
+    /// RFC 5681, section 3.1, equation 4. Packets sent by limited transmit do not count (RFC 3042; RFC 5681,
+    /// section 3.2, step 2).
+    pub(super) fn set_ssthresh(&mut self, o: &TcpOptions, event: CongestionEvent) {
+        let base = match o.halve {
             Halve::Flight => {
                 f64::from((self.nxt - self.una).saturating_sub(u32::from(self.recovery_state.limited)))
             }
@@ -57,10 +61,10 @@ impl Sender {
         };
         let cwnd = self.cwnd;
         self.ssthresh = match self.try_extensions_mut() {
-            None => congestion::half(amount),
+            None => congestion::half(base),
             Some(extensions) => {
-                extensions.prr.start(amount);
-                extensions.control.cut(signal, cwnd, amount)
+                extensions.prr.start(base);
+                extensions.control.ssthresh(event, cwnd, base)
             }
         };
     }
@@ -69,8 +73,8 @@ impl Sender {
         (self.cwnd + f64::from(self.inflation)).min(f64::from(o.receiver_window))
     }
 
-    pub(super) fn note_cut(&mut self, cut: Cut) {
-        self.recovery_state.last_cut = cut;
+    pub(super) fn note_reduction(&mut self, event: CongestionEvent) {
+        self.recovery_state.last_reduction = Some(event);
         self.cwr_end = self.snd_max();
     }
 }

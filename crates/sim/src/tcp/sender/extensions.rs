@@ -1,79 +1,84 @@
-//! What few senders need: windows that grow otherwise than Reno's, loss detection by time, proportional rate
-//! reduction, waits before sending.
+//! State that only some options need: a congestion control other than Reno, RACK-TLP, PRR, send jitter.
 
 use super::{Segment, Sender, rack_tlp::RackTlp};
 use crate::tcp::{
-    congestion::Control,
+    congestion::Algorithm,
     options::{LossDetection, Recovery, TcpOptions},
     prr::Prr,
 };
-use sojourn_aqm::{Random, Stream};
+use sojourn_aqm::{Random, Span, Stream, Time};
 
-/// The state of it.
 #[derive(Clone, Debug)]
 pub(super) struct Extensions {
-    pub(super) control: Control,
-    /// Loss detection by time (`loss_detection rack`).
+    pub(super) control: Algorithm,
+    /// `loss_detection rack`
     pub(super) rack_tlp: Option<RackTlp>,
-    /// How the window is brought down in recovery (`recovery prr`), and what this acknowledgement delivered.
+    /// `recovery prr`
     pub(super) prr: Prr,
+    /// Packets that the current ACK delivered (DeliveredData of RFC 6937).
     pub(super) delivered: u32,
-    /// Until when nothing is sent (`overhead`), whether that is news, how long the waits are.
-    jitter_until: Option<u64>,
-    is_jitter_new: bool,
-    jitter_draws: Stream,
-    /// The wait is over.
-    jitter_is_over: bool,
+    jitter: SendJitter,
+}
+
+/// ns-2's `overhead_`: a random delay before the sender uses the window, against phase effects.
+#[derive(Clone, Debug)]
+struct SendJitter {
+    /// Nothing is sent before.
+    until: Option<Time>,
+    /// The simulator has not set the timer for `until` yet.
+    is_new: bool,
+    /// The delay has passed: what the window allows is being sent.
+    is_over: bool,
+    draws: Stream,
 }
 
 impl Extensions {
-    /// `None` if the options ask for nothing of it.
+    /// `None` if the options need none of them.
     pub(super) fn new(o: &TcpOptions, draw: impl Fn(&str) -> Stream) -> Option<Extensions> {
-        let control = Control::new(o);
+        let control = Algorithm::new(o);
         let uses_rack = o.loss_detection == LossDetection::Rack;
-        let is_open = control.is_reno() && !uses_rack && o.recovery == Recovery::Window && o.overhead == 0;
-        (!is_open).then(|| Extensions {
+        let is_needed =
+            !control.is_reno() || uses_rack || o.recovery != Recovery::Window || o.overhead > Span::ZERO;
+        is_needed.then(|| Extensions {
             control,
             rack_tlp: uses_rack.then(RackTlp::default),
             prr: Prr::default(),
             delivered: 0,
-            jitter_until: None,
-            is_jitter_new: false,
-            jitter_draws: draw("overhead"),
-            jitter_is_over: false,
+            jitter: SendJitter { until: None, is_new: false, is_over: false, draws: draw("overhead") },
         })
     }
 }
 
 impl Sender {
-    /// When to call [`Sender::end_jitter`], if that was not told yet.
+    /// When to call [`Sender::end_jitter`], returned once.
     #[inline]
-    pub(crate) fn take_jitter_timer(&mut self) -> Option<u64> {
-        let extensions = self.try_extensions_mut()?;
-        core::mem::take(&mut extensions.is_jitter_new).then_some(extensions.jitter_until).flatten()
+    pub(crate) fn take_jitter_timer(&mut self) -> Option<Time> {
+        let jitter = &mut self.try_extensions_mut()?.jitter;
+        core::mem::take(&mut jitter.is_new).then_some(jitter.until).flatten()
     }
 
-    /// The wait is over: send all that is allowed by now.
-    pub(crate) fn end_jitter(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        (self.extensions().jitter_until, self.extensions().jitter_is_over) = (None, true);
+    /// The delay has passed: send what the window allows by now.
+    pub(crate) fn end_jitter(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
+        let jitter = &mut self.extensions().jitter;
+        (jitter.until, jitter.is_over) = (None, true);
         self.send_allowed(o, 0, now, out);
-        self.extensions().jitter_is_over = false;
+        self.extensions().jitter.is_over = false;
     }
 
-    /// Whether what the window allows must wait; begins the wait. Fast retransmissions, repairs by partial
-    /// acknowledgements and limited transmit do not ask, as in ns-2.
-    pub(super) fn must_jitter(&mut self, o: &TcpOptions, now: u64) -> bool {
-        if o.overhead == 0 {
+    /// Whether sending must wait for the delay; starts the delay. As in ns-2, fast retransmits,
+    /// retransmissions on partial ACKs and limited transmit do not wait.
+    pub(super) fn must_jitter(&mut self, o: &TcpOptions, now: Time) -> bool {
+        if o.overhead == Span::ZERO {
             return false;
         }
-        let extensions = self.extensions();
-        if extensions.jitter_is_over {
+        let jitter = &mut self.extensions().jitter;
+        if jitter.is_over {
             return false;
         }
-        if extensions.jitter_until.is_none() {
-            extensions.jitter_until =
-                Some(now + (extensions.jitter_draws.uniform() * o.overhead as f64) as u64);
-            extensions.is_jitter_new = true;
+        if jitter.until.is_none() {
+            let delay = Span((jitter.draws.uniform() * o.overhead.0 as f64) as u64);
+            jitter.until = Some(now + delay);
+            jitter.is_new = true;
         }
         true
     }

@@ -1,11 +1,17 @@
-//! The sending end of TCP: its state. What happens to it is beside it: acknowledgements and the timer (`ack`),
-//! what may be sent (`transmit`), how holes are repaired (`recovery`), what a signal costs (`cwnd`). What is needed only
-//! then is in `state`; what few senders do is in `extensions`, loss detection by time instead of counting in `rack_tlp`.
-//! [`TcpOptions`] says which rules hold.
+//! The TCP sender: its state, and what the application does to it.
 //!
-//! Windows count packets. Packet 0 is the SYN where there is one. `window` = floor(`cwnd`) +
-//! `inflation`, where inflation stands for packets known to have left the network during recovery, so
-//! that `cwnd` itself is always the window that recovery will leave behind.
+//! - `ack`: processing of ACKs and of the retransmission timer
+//! - `recovery`: duplicate ACKs, fast retransmit and fast recovery
+//! - `cwnd`: reductions of the congestion window
+//! - `transmit`: what may be sent
+//! - `rack_tlp`: loss detection and recovery with RACK-TLP, which replaces most of the above
+//! - `state`: state that a sender has only outside of the open state
+//! - `extensions`: state that only some options need
+//!
+//! Windows and sequence numbers count packets; packet 0 is the SYN if there is one. The usable window is
+//! floor(`cwnd`) + `inflation`. Fast recovery inflates the window for each packet that has left the network
+//! (RFC 5681, section 3.2, steps 3 and 4); `inflation` holds that part, so `cwnd` itself is the window that
+//! recovery will end with.
 
 mod ack;
 mod cwnd;
@@ -16,51 +22,43 @@ mod state;
 mod transmit;
 
 use super::{
-    congestion::Signal,
+    congestion::CongestionEvent,
     options::{Halve, Marks, Scoreboard, TcpOptions},
     rto::Rto,
 };
 use crate::packet::Sack;
 use extensions::Extensions;
-use sojourn_aqm::{Random, Stream};
+use sojourn_aqm::{Random, Stream, Time};
 pub(crate) use state::ColdStatePool;
 use state::{ColdState, Flags, RecoveryState};
 
-/// No timer runs.
-pub(crate) const NEVER: u64 = u64::MAX;
+/// The expiry time of a timer that is not running.
+pub(crate) const NEVER: Time = Time(u64::MAX);
 
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     pub(crate) sequence: u32,
     pub(crate) is_retransmission: bool,
-    /// Tell the receiver that the window was cut (CWR).
+    /// The CWR flag: the window was reduced.
     pub(crate) cwr: bool,
 }
 
-/// An acknowledgement as it arrives.
+/// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ack {
+    /// The cumulative acknowledgement: the first packet not received.
     pub(crate) next: u32,
-    pub(crate) echo: bool,
+    pub(crate) ece: bool,
     pub(crate) sack: Sack,
 }
 
-/// The same, with its blocks where they are.
+/// An acknowledgement whose blocks are borrowed from the receiver.
 #[derive(Clone, Copy)]
 pub(crate) struct AckView<'a> {
     pub(crate) next: u32,
-    pub(crate) echo: bool,
+    pub(crate) ece: bool,
     pub(crate) sack: Option<&'a Sack>,
-}
-
-/// What the window was last cut for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cut {
-    Nothing,
-    Loss,
-    Mark,
-    Timeout,
 }
 
 /// Counters of one sender.
@@ -72,36 +70,42 @@ pub(crate) struct Tally {
     pub(crate) cuts: u64,
 }
 
-/// A TCP sender. There may be very many: what only few need is set aside, and what a plain acknowledgement touches comes
-/// last (see [`crate::flow::Flow`]).
+/// A TCP sender. It is kept small, because there may be very many: what few senders need is in [`ColdState`].
+/// The fields that an ACK in the open state touches come last (see [`crate::flow::Flow`]).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
     retransmitted: u32,
     timeouts: u32,
+    /// Reductions of the window.
     cuts: u32,
-    /// Recovery ends when everything below is acknowledged, and losses do not start another before (0: at once).
+    /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: recovery ends when all packets below are
+    /// acknowledged, and no other starts before (0: no bound).
     recover: u32,
-    /// Marks and losses below this do not cut the window again.
+    /// snd_max at the last reduction: until it is acknowledged, no mark or loss reduces the window again.
     cwr_end: u32,
+    /// Packets by which fast recovery inflates the window.
     inflation: u32,
     cold: Option<Box<ColdState>>,
     rto: Rto,
     recovery_state: RecoveryState,
-    /// First packet not acknowledged, and next one to send.
+    /// The first unacknowledged packet (SND.UNA).
     una: u32,
+    /// The next packet to send (SND.NXT).
     nxt: u32,
-    /// Number of packets to send in all, as far as is known.
+    /// Packets to send in all, as far as the application has written them; `u32::MAX`: no end.
     end: u32,
-    /// Acknowledgements that come in their own time, though others need not.
+    /// ACKs in flight that arrive as events; while there are some, later ACKs must do so too, to keep the
+    /// order.
     pub(crate) pending_acks: u32,
     cwnd: f64,
     ssthresh: f64,
-    deadline: u64,
+    /// When the retransmission timer expires.
+    deadline: Time,
 }
 
 impl Sender {
-    /// A sender of `end` packets (`u32::MAX`: endless). `draw` gives the random numbers for a purpose.
+    /// A sender of `end` packets (`u32::MAX`: no end). `draw` returns the random numbers for a purpose.
     pub(crate) fn new(o: &TcpOptions, end: u32, draw: impl Fn(&str) -> Stream) -> Sender {
         let rto = Rto::new(o, || draw("clock").uniform());
         let extensions = Extensions::new(o, draw).map(Box::new);
@@ -111,9 +115,9 @@ impl Sender {
             deadline: NEVER,
             rto,
             recovery_state: if extensions.is_some() {
-                RecoveryState { snd_max: 0, ..RecoveryState::NONE }
+                RecoveryState { snd_max: 0, ..RecoveryState::OPEN }
             } else {
-                RecoveryState::NONE
+                RecoveryState::OPEN
             },
             inflation: 0,
             cold: extensions
@@ -130,48 +134,48 @@ impl Sender {
         }
     }
 
-    /// With nothing to send until the application writes.
+    /// Make it a sender whose application has not written anything yet.
     pub(crate) fn waiting_for_data(mut self) -> Sender {
         self.end = 0;
         self.recovery_state().flags.insert(Flags::APP_OPEN);
         self
     }
 
-    /// The application hands over so many packets more.
+    /// The application writes `packets` more.
     pub(crate) fn write(&mut self, packets: u32) {
         if self.is(Flags::APP_OPEN) {
             self.end = self.end.saturating_add(packets);
         }
     }
 
-    /// Send what was written since, as far as the window allows.
-    pub(crate) fn resume(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    /// Send what has been written, as far as the window allows.
+    pub(crate) fn resume(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         self.send_allowed(o, 0, now, out);
     }
 
-    /// Congestion window, inflation of recovery not counted.
+    /// The congestion window without inflation.
     pub(crate) fn cwnd(&self) -> f64 {
         self.cwnd
     }
     pub(crate) fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
-    /// When the retransmission timer is due.
+    /// When the retransmission timer expires, if it is running.
     #[inline]
-    pub(crate) fn deadline(&self) -> Option<u64> {
+    pub(crate) fn deadline(&self) -> Option<Time> {
         (self.deadline < NEVER).then_some(self.deadline)
     }
-    /// The same, or [`NEVER`].
+    /// When the retransmission timer expires, or [`NEVER`].
     #[inline(always)]
-    pub(crate) fn expires(&self) -> u64 {
+    pub(crate) fn expires(&self) -> Time {
         self.deadline
     }
-    /// What it has done so far.
+    /// The counters so far.
     pub(crate) fn tally(&self) -> Tally {
         let [retransmitted, timeouts, cuts] = [self.retransmitted, self.timeouts, self.cuts].map(u64::from);
         Tally { sent: u64::from(self.snd_max()) + retransmitted, retransmitted, timeouts, cuts }
     }
-    /// Whether everything that was to be sent is acknowledged.
+    /// Whether all packets are acknowledged.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.una >= self.end
@@ -181,15 +185,15 @@ impl Sender {
         self.end
     }
 
-    /// Open the connection. `window`: the initial window for this packet size.
-    pub(crate) fn start(&mut self, o: &TcpOptions, window: u32, now: u64, out: &mut Vec<Segment>) {
+    /// Open the connection. `initial_window`: in packets.
+    pub(crate) fn start(&mut self, o: &TcpOptions, initial_window: u32, now: Time, out: &mut Vec<Segment>) {
         if !o.syn {
-            self.cwnd = f64::from(window);
+            self.cwnd = f64::from(initial_window);
         }
         self.send_allowed(o, 0, now, out);
     }
 
-    /// Nothing new is sent from now on; what is on its way may finish.
+    /// Send no new data from now on; what was sent is still retransmitted if lost.
     pub(crate) fn stop(&mut self) {
         self.end = self.end.min(self.snd_max());
         self.recovery_state.flags.remove(Flags::APP_OPEN);
@@ -198,9 +202,9 @@ impl Sender {
         }
     }
 
-    /// Nobody wants what it sends any more: it falls silent.
+    /// Stop sending at once, retransmissions included.
     pub(crate) fn abandon(&mut self) {
-        self.recovery_state(); // it is out of the ordinary that more was sent than is to be
+        self.recovery_state(); // with `end` below `nxt`, ACKs must take the slow path
         self.end = self.una;
         self.deadline = NEVER;
     }

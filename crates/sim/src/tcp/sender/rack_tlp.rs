@@ -1,113 +1,123 @@
-//! Loss detection by time (RACK-TLP, RFC 8985) as Linux does it: the sender is in one of four phases, sends
-//! whenever fewer packets are on their way than the window allows, lost ones first, and so needs no
-//! inflation, no limited transmit and no going back.
+//! Loss recovery with RACK-TLP (RFC 8985), as in Linux: the sender is in one of the states of `tcp_ca_state`
+//! and sends while fewer packets are in flight than the window allows, lost packets first. It needs no
+//! inflation, no limited transmit and no go-back-N.
 //!
-//! The timer serves three ends: to look again at packets that may only be late, to probe for a lost tail
-//! after two round trips without an acknowledgement, and to time out.
+//! One timer has three uses, as Linux's `icsk_pending`: the retransmission timeout, the tail loss probe
+//! (section 7) and the reordering timer (section 6.2, step 5).
 
-use super::{Ack, Flags, NEVER, Segment, Sender, Signal};
+use super::{Ack, CongestionEvent, Flags, NEVER, Segment, Sender};
 use crate::tcp::{
     options::{Recovery, TcpOptions, Timer},
-    rack::Rack,
+    rack::{Detected, Rack},
 };
+use sojourn_aqm::{Span, Time};
 
-/// What the receiver may wait with the acknowledgement of a single packet (WCDelAckT).
-const DELAYED: u64 = 200_000_000;
-/// Linux adds so many ticks to the short timers.
-const SLACK: u64 = 2;
+/// TLP.max_ack_delay (section 7.2): how long a receiver may delay the ACK of a single packet.
+const MAX_ACK_DELAY: Span = Span::from_millis(200);
+/// Ticks that Linux adds to the probe and reordering timers (TCP_TIMEOUT_MIN).
+const TIMEOUT_MIN_TICKS: u64 = 2;
 
-/// How things stand, with Linux's names.
+/// Linux's `tcp_ca_state`; Disorder is not distinguished from Open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Nothing was lost or marked lately.
+pub(super) enum CaState {
     #[default]
     Open,
-    /// The window comes down for a mark.
+    /// The window is being reduced for a mark.
     Cwr,
-    /// It comes down for a loss, and holes are repaired.
+    /// The window is being reduced for a loss, and lost packets are retransmitted.
     Recovery,
-    /// After a time-out.
+    /// After a retransmission timeout.
     Loss,
 }
 
-/// What the timer is for.
+/// What the timer is set for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Due {
+enum Pending {
     #[default]
-    Timeout,
-    Probe,
-    Reorder,
+    Rto,
+    LossProbe,
+    ReoTimeout,
 }
 
-/// A tail loss probe on its way: the end of what was sent then, when it went, and whether it was a copy.
+/// A tail loss probe that is not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
-    high: u32,
-    at: u64,
-    is_copy: bool,
+struct LossProbe {
+    /// snd_max after the probe (TLP.end_seq).
+    high_seq: u32,
+    sent: Time,
+    /// TLP.is_retrans
+    is_retransmission: bool,
 }
 
-/// The state of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RackTlp {
     pub(super) rack: Rack,
-    pub(super) phase: Phase,
-    /// The phase ends once all packets below are acknowledged.
-    high: u32,
-    due: Due,
-    probe: Option<Probe>,
-    /// The first hole was just sent again: the time-out starts anew.
-    repaired_first: bool,
+    pub(super) ca_state: CaState,
+    /// snd_max when the state was entered; its acknowledgement ends the state.
+    high_seq: u32,
+    pending: Pending,
+    probe: Option<LossProbe>,
+    /// The first unacknowledged packet was just retransmitted, which restarts the retransmission timer.
+    head_retransmitted: bool,
 }
 
 impl RackTlp {
-    /// Packet `sequence` leaves.
-    pub(super) fn sent(&mut self, sequence: u32, una: u32, now: u64, is_retransmission: bool) {
-        self.rack.sent(sequence, now);
-        self.repaired_first |= is_retransmission && sequence == una;
+    pub(super) fn on_send(&mut self, sequence: u32, una: u32, now: Time, is_retransmission: bool) {
+        self.rack.on_send(sequence, now);
+        self.head_retransmitted |= is_retransmission && sequence == una;
     }
 
-    fn is_reducing(&self) -> bool {
-        matches!(self.phase, Phase::Cwr | Phase::Recovery)
+    /// Linux: tcp_in_cwnd_reduction.
+    fn in_cwnd_reduction(&self) -> bool {
+        matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
     }
+}
+
+/// The result of loss detection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LossCheck {
+    None,
+    Lost,
+    /// Packets may be lost: check again at this time.
+    ReoTimeout(Time),
 }
 
 impl Sender {
     fn rack_tlp(&mut self) -> &mut RackTlp {
-        self.extensions().rack_tlp.as_mut().expect("only a sender with RACK comes here")
+        self.extensions().rack_tlp.as_mut().expect("called only with loss_detection rack")
     }
 
     #[inline(never)]
     pub(super) fn on_ack_rack(
         &mut self,
         o: &TcpOptions,
-        window: u32,
+        initial_window: u32,
         ack: Ack,
-        now: u64,
+        now: Time,
         out: &mut Vec<Segment>,
     ) {
         let advances = ack.next > self.una;
         let was_syn = advances && o.syn && self.una == 0;
-        let flight = self.rack_tlp().rack.pipe();
-        let delivery = self.rack_tlp().rack.acknowledge(ack.next, &ack.sack, now);
+        let prior_in_flight = self.rack_tlp().rack.pipe();
+        let delivery = self.rack_tlp().rack.on_ack(ack.next, &ack.sack, now);
         self.una = ack.next;
         if let Some(sent) = delivery.sample {
-            self.rto.measured(o, sent, now, self.una, self.snd_max());
+            self.rto.on_rtt_sample(o, sent, now, self.una, self.snd_max());
         }
         let (una, nxt) = (self.una, self.nxt);
-        self.extensions().control.acknowledged(delivery.packets, ack.echo, una, nxt);
-        self.answer_probe(o, now);
-        self.leave_phase();
-        let again = self.look_for_losses(o, now, ack.echo);
-        let is_safe = advances && !matches!(again, Detection::Lost);
+        self.extensions().control.on_ack(delivery.packets, ack.ece, una, nxt);
+        self.process_probe_ack(o, now);
+        self.try_to_open();
+        let losses = self.detect_losses(o, now, ack.ece);
+        let is_safe_ack = advances && losses != LossCheck::Lost;
         if was_syn && self.is(Flags::LOST_SYN) {
-            self.cwnd = 1.0;
+            self.cwnd = 1.0; // RFC 5681, section 3.1
             self.rto.after_lost_syn(o);
         } else if was_syn {
-            self.cwnd = f64::from(window);
-        } else if self.rack_tlp().is_reducing() {
-            self.reduce_cwnd(o, delivery.packets, is_safe);
-        } else if advances && !ack.echo && self.is_limited(flight) {
+            self.cwnd = f64::from(initial_window);
+        } else if self.rack_tlp().in_cwnd_reduction() {
+            self.reduce_cwnd(o, delivery.packets, is_safe_ack);
+        } else if advances && !ack.ece && self.is_cwnd_limited(prior_in_flight) {
             self.grow(o, delivery.packets, now);
         }
         if self.is_done() {
@@ -116,42 +126,44 @@ impl Sender {
         }
         let before = out.len();
         self.send_rack(o, now, out);
-        self.arm(o, now, advances, out.len() > before, again);
+        self.arm_timer(o, now, advances, out.len() > before, losses);
     }
 
-    /// The timer is due: what for?
-    pub(super) fn on_timeout_rack(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        match self.rack_tlp().due {
-            Due::Reorder => {
-                let again = self.look_for_losses(o, now, false);
-                if self.rack_tlp().is_reducing() {
+    /// The timer expired.
+    pub(super) fn on_timer_rack(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
+        match self.rack_tlp().pending {
+            Pending::ReoTimeout => {
+                let losses = self.detect_losses(o, now, false);
+                if self.rack_tlp().in_cwnd_reduction() {
                     self.reduce_cwnd(o, 1, false);
                 }
                 self.send_rack(o, now, out);
-                self.arm(o, now, true, false, again);
+                self.arm_timer(o, now, true, false, losses);
             }
-            Due::Probe => self.send_probe(o, now, out),
-            Due::Timeout => self.time_out(o, now, out),
+            Pending::LossProbe => self.send_probe(o, now, out),
+            Pending::Rto => self.enter_loss(o, now, out),
         }
     }
 
-    fn time_out(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    /// The retransmission timeout (Linux: tcp_enter_loss).
+    fn enter_loss(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         self.timeouts += 1;
-        let (una, top) = (self.una, self.snd_max());
+        let (una, snd_max) = (self.una, self.snd_max());
         if o.syn && una == 0 {
             self.recovery_state().flags.insert(Flags::LOST_SYN);
         }
         let is_first = !self.rto.is_backed_off();
         let rack_tlp = self.rack_tlp();
-        let is_news = match rack_tlp.phase {
-            Phase::Open => true,
-            Phase::Loss => is_first || rack_tlp.high <= una,
-            Phase::Cwr | Phase::Recovery => rack_tlp.high <= una,
+        // The window is reduced once per window of data, and not again for repeated timeouts.
+        let reduces = match rack_tlp.ca_state {
+            CaState::Open => true,
+            CaState::Loss => is_first || rack_tlp.high_seq <= una,
+            CaState::Cwr | CaState::Recovery => rack_tlp.high_seq <= una,
         };
-        rack_tlp.rack.lose_all(now);
-        (rack_tlp.phase, rack_tlp.high, rack_tlp.probe) = (Phase::Loss, top, None);
-        if is_news {
-            self.cut_ssthresh(o, Signal::Timeout);
+        rack_tlp.rack.mark_losses_on_rto(now);
+        (rack_tlp.ca_state, rack_tlp.high_seq, rack_tlp.probe) = (CaState::Loss, snd_max, None);
+        if reduces {
+            self.set_ssthresh(o, CongestionEvent::Timeout);
             self.cuts += 1;
         }
         let flags = &mut self.recovery_state().flags;
@@ -160,121 +172,124 @@ impl Sender {
         self.cwnd = f64::from(self.rack_tlp().rack.pipe()) + 1.0;
         self.rto.back_off(o);
         self.send_rack(o, now, out);
-        self.rack_tlp().due = Due::Timeout;
+        self.rack_tlp().pending = Pending::Rto;
         self.deadline = o.expiry(now, self.rto.timeout());
     }
 
-    /// A lost tail shows by nothing but silence: send one packet more, so that an acknowledgement comes.
-    fn send_probe(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    /// TLP_send_probe (section 7.3): new data if allowed, otherwise the last packet again, to elicit an ACK
+    /// that shows a lost tail.
+    fn send_probe(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         let may_send_new = self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window);
-        let last = self.rack_tlp().rack.last();
+        let tail = self.rack_tlp().rack.tail();
         if may_send_new {
             self.emit(o, self.nxt, now, out);
             self.nxt += 1;
-        } else if let Some(last) = last {
-            self.emit(o, last, now, out);
+        } else if let Some(tail) = tail {
+            self.emit(o, tail, now, out);
         }
-        let high = self.snd_max();
+        let high_seq = self.snd_max();
         let rack_tlp = self.rack_tlp();
-        rack_tlp.probe = Some(Probe { high, at: now, is_copy: !may_send_new });
-        rack_tlp.due = Due::Timeout;
-        let sent = rack_tlp.rack.head_sent().unwrap_or(now);
-        self.deadline = o.expiry(sent, self.rto.timeout()).max(now + 1);
+        rack_tlp.probe = Some(LossProbe { high_seq, sent: now, is_retransmission: !may_send_new });
+        rack_tlp.pending = Pending::Rto;
+        let head_sent = rack_tlp.rack.head_sent().unwrap_or(now);
+        self.deadline = o.expiry(head_sent, self.rto.timeout()).max(now + Span(1));
     }
 
-    /// The probe was acknowledged: if it was a copy and its answer took a round trip, the packet itself had
-    /// been lost, which costs a cut (RFC 8985, 7.4; there a duplicate SACK tells).
-    fn answer_probe(&mut self, o: &TcpOptions, now: u64) {
+    /// TLP_process_ack (section 7.4): if the probe repaired a loss, reduce the window. The RFC knows that the
+    /// original arrived by a DSACK; here, by an ACK less than the minimum RTT after the probe.
+    fn process_probe_ack(&mut self, o: &TcpOptions, now: Time) {
         let una = self.una;
         let rack_tlp = self.rack_tlp();
-        let Some(probe) = rack_tlp.probe.filter(|probe| una >= probe.high) else { return };
+        let Some(probe) = rack_tlp.probe.filter(|probe| una >= probe.high_seq) else { return };
         rack_tlp.probe = None;
-        let was_lost = probe.is_copy && rack_tlp.rack.min_rtt().is_some_and(|least| now - probe.at >= least);
-        if was_lost && rack_tlp.phase == Phase::Open {
-            self.begin(o, Phase::Cwr, Signal::Loss);
+        let repaired_loss = probe.is_retransmission
+            && rack_tlp.rack.min_rtt().is_some_and(|min_rtt| now - probe.sent >= min_rtt);
+        if repaired_loss && rack_tlp.ca_state == CaState::Open {
+            self.enter(o, CaState::Cwr, CongestionEvent::Loss);
             self.cwnd = self.ssthresh;
-            self.rack_tlp().phase = Phase::Open;
+            self.rack_tlp().ca_state = CaState::Open;
         }
     }
 
-    /// A phase ends when what was sent before it is acknowledged; after a mark one packet more, so that the
-    /// receiver has heard of the cut.
-    fn leave_phase(&mut self) {
+    /// Return to Open if all data sent before the state are acknowledged; after a mark one packet more, so
+    /// that the receiver has seen CWR.
+    fn try_to_open(&mut self) {
         let una = self.una;
         let rack_tlp = self.rack_tlp();
-        let is_over = match rack_tlp.phase {
-            Phase::Open => false,
-            Phase::Cwr => una > rack_tlp.high,
-            Phase::Recovery | Phase::Loss => una >= rack_tlp.high,
+        let is_over = match rack_tlp.ca_state {
+            CaState::Open => false,
+            CaState::Cwr => una > rack_tlp.high_seq,
+            CaState::Recovery | CaState::Loss => una >= rack_tlp.high_seq,
         };
         if is_over {
-            if rack_tlp.is_reducing() {
+            if rack_tlp.in_cwnd_reduction() {
                 self.cwnd = self.ssthresh;
             }
-            self.rack_tlp().phase = Phase::Open;
+            self.rack_tlp().ca_state = CaState::Open;
             self.recovery_state().flags.remove(Flags::RECOVERY);
         }
     }
 
-    /// Find what is lost by now, and begin to repair it or to answer a mark.
-    fn look_for_losses(&mut self, o: &TcpOptions, now: u64, echo: bool) -> Detection {
-        let srtt = self.rto.srtt(o);
+    /// Detect losses, and enter the state for a loss or a mark.
+    fn detect_losses(&mut self, o: &TcpOptions, now: Time, ece: bool) -> LossCheck {
+        let srtt_ns = self.rto.srtt_ns(o);
         let rack_tlp = self.rack_tlp();
-        let is_repairing = matches!(rack_tlp.phase, Phase::Recovery | Phase::Loss);
-        let (found, again) = rack_tlp.rack.detect(is_repairing, srtt, now);
-        match rack_tlp.phase {
-            Phase::Open if found > 0 => self.begin(o, Phase::Recovery, Signal::Loss),
-            // Already cut for a mark of this window.
-            Phase::Cwr if found > 0 => rack_tlp.phase = Phase::Recovery,
-            Phase::Open if echo => self.begin(o, Phase::Cwr, Signal::Mark),
+        let is_recovering = matches!(rack_tlp.ca_state, CaState::Recovery | CaState::Loss);
+        let Detected { lost, reo_timeout } = rack_tlp.rack.detect_loss(is_recovering, srtt_ns, now);
+        match rack_tlp.ca_state {
+            CaState::Open if lost > 0 => self.enter(o, CaState::Recovery, CongestionEvent::Loss),
+            // Already reduced for a mark in this window of data.
+            CaState::Cwr if lost > 0 => rack_tlp.ca_state = CaState::Recovery,
+            CaState::Open if ece => self.enter(o, CaState::Cwr, CongestionEvent::Mark),
             _ => {}
         }
-        let in_recovery = self.rack_tlp().phase == Phase::Recovery;
+        let in_recovery = self.rack_tlp().ca_state == CaState::Recovery;
         self.recovery_state().flags.set(Flags::RECOVERY, in_recovery);
-        match (found, again) {
-            (1.., _) => Detection::Lost,
-            (_, Some(at)) => Detection::Again(at),
-            _ => Detection::Fine,
+        match (lost, reo_timeout) {
+            (1.., _) => LossCheck::Lost,
+            (_, Some(at)) => LossCheck::ReoTimeout(at),
+            _ => LossCheck::None,
         }
     }
 
-    fn begin(&mut self, o: &TcpOptions, phase: Phase, signal: Signal) {
-        let (cwnd, top) = (self.cwnd, self.snd_max());
-        self.reduce(o, signal);
-        // Comes down by and by, or at once.
+    fn enter(&mut self, o: &TcpOptions, ca_state: CaState, event: CongestionEvent) {
+        let (cwnd, snd_max) = (self.cwnd, self.snd_max());
+        self.reduce(o, event);
+        // PRR reduces the window with the ACKs that follow.
         self.cwnd = if o.recovery == Recovery::Prr { cwnd } else { self.ssthresh };
         let rack_tlp = self.rack_tlp();
-        (rack_tlp.phase, rack_tlp.high, rack_tlp.probe) = (phase, top, None);
+        (rack_tlp.ca_state, rack_tlp.high_seq, rack_tlp.probe) = (ca_state, snd_max, None);
     }
 
-    fn reduce_cwnd(&mut self, o: &TcpOptions, delivered: u32, is_safe: bool) {
+    /// Linux: tcp_cwnd_reduction.
+    fn reduce_cwnd(&mut self, o: &TcpOptions, delivered: u32, is_safe_ack: bool) {
         let pipe = self.rack_tlp().rack.pipe();
         if o.recovery == Recovery::Window {
-            // The first repair goes at once, whatever is on its way (RFC 6675, 5, step 4.3).
-            let repairs = self.is(Flags::RECOVERY) && self.extensions().prr.is_silent();
-            self.cwnd = if repairs { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
+            // RFC 6675, section 5, step 4.3: the first retransmission does not depend on pipe.
+            let is_first = self.is(Flags::RECOVERY) && !self.extensions().prr.has_sent();
+            self.cwnd = if is_first { self.ssthresh.max(f64::from(pipe) + 1.0) } else { self.ssthresh };
         } else if delivered > 0 {
             let ssthresh = self.ssthresh;
-            self.cwnd = self.extensions().prr.window(pipe, ssthresh, delivered, is_safe);
+            self.cwnd = self.extensions().prr.cwnd(pipe, ssthresh, delivered, is_safe_ack);
         }
     }
 
-    /// Whether the window was what jitter_until the sender back; in slow start half of it may be unused.
-    fn is_limited(&self, flight: u32) -> bool {
-        let flight = f64::from(flight);
-        flight >= libm::floor(self.cwnd) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * flight
+    /// Linux: tcp_is_cwnd_limited; in slow start half of the window may be unused.
+    fn is_cwnd_limited(&self, in_flight: u32) -> bool {
+        let in_flight = f64::from(in_flight);
+        in_flight >= libm::floor(self.cwnd) || self.cwnd < self.ssthresh && self.cwnd < 2.0 * in_flight
     }
 
-    /// Lost packets, then new ones, while the pipe has room.
+    /// Send lost packets, then new data, while pipe is below the window.
     #[inline(never)]
-    pub(super) fn send_rack(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
+    pub(super) fn send_rack(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
         let window = self.cwnd as u32;
         if self.rack_tlp().rack.pipe() >= window || self.must_jitter(o, now) {
             return;
         }
         while self.rack_tlp().rack.pipe() < window {
-            if let Some(hole) = self.rack_tlp().rack.next_lost() {
-                self.emit(o, hole, now, out);
+            if let Some(lost) = self.rack_tlp().rack.next_lost() {
+                self.emit(o, lost, now, out);
             } else if self.nxt < self.end && self.nxt < self.una.saturating_add(o.receiver_window) {
                 self.emit(o, self.nxt, now, out);
                 self.nxt += 1;
@@ -284,54 +299,53 @@ impl Sender {
         }
     }
 
-    /// Set the timer: to look again, to probe, to time out.
-    pub(super) fn arm(&mut self, o: &TcpOptions, now: u64, advances: bool, has_sent: bool, look: Detection) {
+    /// Set the timer: the reordering timer if packets may be lost, the probe if it comes before the timeout
+    /// (section 7.2), otherwise the timeout. `restarts`: the ACK acknowledged new data (RFC 6298, section
+    /// 5.3).
+    pub(super) fn arm_timer(
+        &mut self,
+        o: &TcpOptions,
+        now: Time,
+        restarts: bool,
+        has_sent: bool,
+        losses: LossCheck,
+    ) {
         if self.una == self.snd_max() {
-            self.deadline = NEVER; // nothing is on its way
+            self.deadline = NEVER; // nothing is in flight
             return;
         }
         let timeout = self.rto.timeout();
-        let srtt = self.rto.srtt(o);
-        let is_alone = self.snd_max() - self.una == 1;
+        let srtt_ns = self.rto.srtt_ns(o);
+        let flight_is_one = self.snd_max() - self.una == 1;
         let is_set = self.deadline < NEVER;
         let rack_tlp = self.rack_tlp();
-        let restarts = std::mem::take(&mut rack_tlp.repaired_first) || advances;
-        let slack = if o.timer == Timer::Linux { SLACK * o.granularity } else { 0 };
-        if let Detection::Again(at) = look {
-            rack_tlp.due = Due::Reorder;
-            self.deadline = o.expiry(now, at.saturating_sub(now) + slack);
+        let restarts = std::mem::take(&mut rack_tlp.head_retransmitted) || restarts;
+        let slack = if o.timer == Timer::Linux { o.granularity * TIMEOUT_MIN_TICKS } else { Span::ZERO };
+        if let LossCheck::ReoTimeout(at) = losses {
+            rack_tlp.pending = Pending::ReoTimeout;
+            self.deadline = o.expiry(now, at.since(now) + slack);
             return;
         }
-        if !restarts && !has_sent && rack_tlp.due != Due::Reorder && is_set {
+        if !restarts && !has_sent && rack_tlp.pending != Pending::ReoTimeout && is_set {
             return;
         }
-        let since = if restarts { now } else { rack_tlp.rack.head_sent().unwrap_or(now) };
-        let may_probe = !matches!(rack_tlp.phase, Phase::Recovery | Phase::Loss);
-        let probe = (may_probe && rack_tlp.probe.is_none() && srtt > 0.0).then(|| {
-            let wait = 2 * srtt as u64 + if is_alone { DELAYED } else { slack };
-            o.expiry(now, wait)
+        let from = if restarts { now } else { rack_tlp.rack.head_sent().unwrap_or(now) };
+        let may_probe = !matches!(rack_tlp.ca_state, CaState::Recovery | CaState::Loss);
+        let probe = (may_probe && rack_tlp.probe.is_none() && srtt_ns > 0.0).then(|| {
+            let allowance = if flight_is_one { MAX_ACK_DELAY } else { slack };
+            o.expiry(now, Span(srtt_ns as u64) * 2 + allowance)
         });
-        let expires = o.expiry(since, timeout).max(now + 1);
-        match (probe.filter(|probe| *probe < expires), rack_tlp.due) {
+        let expires = o.expiry(from, timeout).max(now + Span(1));
+        match (probe.filter(|probe| *probe < expires), rack_tlp.pending) {
             (Some(probe), _) => {
-                rack_tlp.due = Due::Probe;
+                rack_tlp.pending = Pending::LossProbe;
                 self.deadline = probe;
             }
-            (None, Due::Timeout) if !restarts && is_set => {}
+            (None, Pending::Rto) if !restarts && is_set => {}
             (None, _) => {
-                self.rack_tlp().due = Due::Timeout;
+                self.rack_tlp().pending = Pending::Rto;
                 self.deadline = expires;
             }
         }
     }
-}
-
-/// What a look at the packets on their way found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detection {
-    Fine,
-    /// Some are lost.
-    Lost,
-    /// Some may be; look again then.
-    Again(u64),
 }

@@ -1,38 +1,41 @@
-//! How holes are repaired: duplicates, fast retransmit, partial acknowledgements, the end of recovery
-//! (RFC 5681, 6582, 6675; ns-2's).
+//! Duplicate ACKs, fast retransmit and fast recovery: RFC 5681, section 3.2 (Reno), RFC 6582 (NewReno), RFC
+//! 6675 (SACK), and ns-2's variants of these.
 
-use super::{Ack, ColdStatePool, Cut, Flags, NEVER, RecoveryState, Segment, Sender, Signal};
+use super::{Ack, ColdStatePool, CongestionEvent, Flags, NEVER, RecoveryState, Segment, Sender};
 use crate::{
     packet::Sack,
     tcp::{
         options::{Exit, Marks, Recovery, Repair, Scoreboard, TcpOptions},
-        scoreboard::THRESHOLD,
+        scoreboard::DUP_THRESH,
     },
 };
+use sojourn_aqm::Time;
 
 impl Sender {
+    /// A duplicate ACK. `is_news`: with SACK, it reports a packet for the first time; others are no
+    /// duplicates (RFC 6675, section 2).
     #[inline(always)]
-    pub(super) fn on_duplicate(&mut self, o: &TcpOptions, news: bool, now: u64, out: &mut Vec<Segment>) {
+    pub(super) fn on_dupack(&mut self, o: &TcpOptions, is_news: bool, now: Time, out: &mut Vec<Segment>) {
         if self.is(Flags::RECOVERY) {
             if !o.sack {
                 let limit = self.inflate(o);
                 return self.send_below(o, limit, now, out);
             }
-            self.scoreboard().counted -= 1;
-            self.proportion(o, false);
+            self.scoreboard().sack1_pipe -= 1;
+            self.apply_prr(o, false);
             return self.send_allowed(o, 0, now, out);
         }
-        if !news {
+        if !is_news {
             return;
         }
         let recovery_state = self.recovery_state();
         recovery_state.dupacks = recovery_state.dupacks.saturating_add(1);
         let dupacks = u32::from(recovery_state.dupacks);
-        let lost = match (o.sack, o.scoreboard) {
-            (true, Scoreboard::Rfc6675) => dupacks >= THRESHOLD || self.scoreboard().first_is_lost(),
-            _ => dupacks == THRESHOLD,
+        let is_lost = match (o.sack, o.scoreboard) {
+            (true, Scoreboard::Rfc6675) => dupacks >= DUP_THRESH || self.scoreboard().first_is_lost(),
+            _ => dupacks == DUP_THRESH,
         };
-        if lost && self.is_past_recover(o) {
+        if is_lost && self.is_past_recover(o) {
             self.enter_recovery(o, now, out);
         } else if self.nxt < self.limited_transmit(o) {
             self.emit(o, self.nxt, now, out);
@@ -40,19 +43,18 @@ impl Sender {
         }
     }
 
-    /// A duplicate, not the first one and without selective acknowledgements, that repairs nothing and lets nothing go
-    /// but packets never sent before: the limit below which these are.
+    /// Process a duplicate ACK without SACK if it allows nothing but new data: see [`Sender::ack_fast_path`].
     #[inline(never)]
-    pub(super) fn on_usual_duplicate(&mut self, o: &TcpOptions) -> Option<u32> {
+    pub(super) fn dupack_fast_path(&mut self, o: &TcpOptions) -> Option<u32> {
         let Sender { una, nxt, deadline, .. } = *self;
-        let has_more = o.sack || self.cold.is_some() || self.is(Flags::CWR) || nxt < self.snd_max();
-        if has_more || una == 0 || una >= nxt || deadline == NEVER || self.is_done() {
+        let needs_slow_path = o.sack || self.cold.is_some() || self.is(Flags::CWR) || nxt < self.snd_max();
+        if needs_slow_path || una == 0 || una >= nxt || deadline == NEVER || self.is_done() {
             return None;
         }
         let recovery_state = self.recovery_state();
         let limit = if recovery_state.flags.contains(Flags::RECOVERY) {
             self.inflate(o)
-        } else if u32::from(recovery_state.dupacks) + 1 == THRESHOLD {
+        } else if u32::from(recovery_state.dupacks) + 1 == DUP_THRESH {
             return None;
         } else {
             recovery_state.dupacks = recovery_state.dupacks.saturating_add(1);
@@ -62,39 +64,40 @@ impl Sender {
         Some(limit)
     }
 
-    /// Whether this is a duplicate that reports blocks, and nothing else is out of the ordinary than what is missing.
+    /// Whether `ack` is a duplicate with SACK blocks at a sender without extensions.
     #[inline(always)]
-    pub(super) fn is_usual_report(&self, ack: &Ack) -> bool {
-        let is_bare = ack.next == self.una && self.una > 0 && !ack.echo && ack.sack[0].1 > 0;
-        is_bare && !self.is(Flags::IGNORE_DUPACKS) && self.try_extensions().is_none() && !self.is_done()
+    pub(super) fn is_sack_dupack(&self, ack: &Ack) -> bool {
+        let is_dupack = ack.next == self.una && self.una > 0 && !ack.ece && ack.sack[0].1 > 0;
+        is_dupack && !self.is(Flags::IGNORE_DUPACKS) && self.try_extensions().is_none() && !self.is_done()
     }
 
-    /// That: a packet more has left the network.
+    /// Process such a duplicate.
     #[inline(always)]
-    pub(super) fn on_usual_report(
+    pub(super) fn on_sack_dupack(
         &mut self,
         o: &TcpOptions,
         ack: &Ack,
-        now: u64,
-        (out, pool): (&mut Vec<Segment>, &mut ColdStatePool),
+        now: Time,
+        out: &mut Vec<Segment>,
+        pool: &mut ColdStatePool,
     ) {
         self.recovery_state();
         let scoreboard = self.scoreboard_from(pool);
-        let news = scoreboard.on_sack(&ack.sack);
+        let is_news = scoreboard.on_sack(&ack.sack);
         if !self.is(Flags::RECOVERY) {
-            return self.on_duplicate(o, news, now, out);
+            return self.on_dupack(o, is_news, now, out);
         }
-        self.scoreboard().counted -= 1;
+        self.scoreboard().sack1_pipe -= 1;
         match o.scoreboard {
             Scoreboard::Rfc6675 => self.send_by_pipe(o, now, out),
-            Scoreboard::Sack1 => self.send_by_counter(o, now, out),
+            Scoreboard::Sack1 => self.send_by_sack1_pipe(o, now, out),
         }
     }
 
-    /// The same, up to the sending, where all the news is one packet, and nothing goes but packets never sent before: the
-    /// limit below which these are.
+    /// Process a duplicate that reports exactly one more packet, if it allows nothing but new data: see
+    /// [`Sender::ack_fast_path`].
     #[inline(always)]
-    pub(crate) fn on_one_more(
+    pub(crate) fn sack_fast_path(
         &mut self,
         o: &TcpOptions,
         next: u32,
@@ -102,32 +105,32 @@ impl Sender {
         pool: &mut ColdStatePool,
     ) -> Option<u32> {
         let Sender { una, nxt, end, .. } = *self;
-        let RecoveryState { snd_max: top, flags, dupacks, .. } = self.recovery_state;
+        let RecoveryState { snd_max, flags, dupacks, .. } = self.recovery_state;
         if next != una || una >= end {
             return None;
         }
         if self.is_open() {
-            return self.on_first_report(o, sack, pool);
+            return self.first_sack_fast_path(o, sack, pool);
         }
         let flags = flags.intersection(Flags::RECOVERY.union(Flags::IGNORE_DUPACKS).union(Flags::CWR));
         let scoreboard = self.cold.as_mut().filter(|cold| cold.extensions.is_none())?.scoreboard.as_mut()?;
-        let limit = if nxt < top || o.scoreboard != Scoreboard::Sack1 {
+        let limit = if nxt < snd_max || o.scoreboard != Scoreboard::Sack1 {
             return None;
         } else if flags == Flags::RECOVERY {
-            let more = i64::from(self.cwnd as u32) - (scoreboard.counted - 1);
-            if !scoreboard.on_sack_of_one(sack, more > 0) {
+            let room = i64::from(self.cwnd as u32) - (scoreboard.sack1_pipe - 1);
+            if !scoreboard.on_sack_of_one(sack, room > 0) {
                 return None;
             }
-            scoreboard.counted -= 1;
-            if more <= 0 {
+            scoreboard.sack1_pipe -= 1;
+            if room <= 0 {
                 return Some(nxt);
             }
             let last = end.min(una.saturating_add(o.receiver_window));
-            let limit = nxt.saturating_add(more as u32).min(last).max(nxt);
-            scoreboard.counted += i64::from(limit - nxt);
+            let limit = nxt.saturating_add(room as u32).min(last).max(nxt);
+            scoreboard.sack1_pipe += i64::from(limit - nxt);
             limit
         } else if flags.is_empty()
-            && u32::from(dupacks) + 1 != THRESHOLD
+            && u32::from(dupacks) + 1 != DUP_THRESH
             && scoreboard.on_sack_of_one(sack, false)
         {
             self.recovery_state.dupacks = dupacks.saturating_add(1);
@@ -139,11 +142,11 @@ impl Sender {
         Some(limit)
     }
 
-    /// That at a sender that was plain before: something is missing now.
+    /// The same in the open state, which the sender leaves.
     #[inline(never)]
-    fn on_first_report(&mut self, o: &TcpOptions, sack: &Sack, pool: &mut ColdStatePool) -> Option<u32> {
-        let [(first, end), (_, others), _] = *sack;
-        if end != first + 1 || others > 0 {
+    fn first_sack_fast_path(&mut self, o: &TcpOptions, sack: &Sack, pool: &mut ColdStatePool) -> Option<u32> {
+        let [(first, end), (_, second_end), _] = *sack;
+        if end != first + 1 || second_end > 0 {
             return None;
         }
         self.recovery_state().dupacks = 1;
@@ -152,8 +155,8 @@ impl Sender {
         Some(self.recovery_state.snd_max)
     }
 
-    /// A packet more has left the network while a hole is repaired without selective acknowledgements: the limit of
-    /// what may be sent.
+    /// Inflate the window for a packet that has left the network (RFC 5681, section 3.2, step 4); returns the
+    /// limit.
     #[inline(always)]
     fn inflate(&mut self, o: &TcpOptions) -> u32 {
         self.inflation += 1;
@@ -161,15 +164,15 @@ impl Sender {
         self.limit(o, burst)
     }
 
-    /// Two packets have left the network, perhaps because of a loss: each lets a new one go (RFC 3042). The limit of
-    /// what may be sent.
+    /// Limited transmit (RFC 3042): the first two duplicates allow a new packet each; returns the limit. With
+    /// `limited_retransmit`, as in ns-2, the next packet may be an old one after a timeout.
     #[inline(always)]
     fn limited_transmit(&mut self, o: &TcpOptions) -> u32 {
         let nxt = self.nxt;
-        let (dupacks, top) = (u32::from(self.recovery_state.dupacks), self.snd_max());
-        if dupacks < THRESHOLD && o.limited_transmit && (o.limited_retransmit || nxt == top) {
-            let most = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
-            if nxt < self.una.saturating_add(most).min(self.end) {
+        let (dupacks, snd_max) = (u32::from(self.recovery_state.dupacks), self.snd_max());
+        if dupacks < DUP_THRESH && o.limited_transmit && (o.limited_retransmit || nxt == snd_max) {
+            let window = (self.cwnd as u32).saturating_add(dupacks).min(o.receiver_window);
+            if nxt < self.una.saturating_add(window).min(self.end) {
                 self.recovery_state.limited += 1;
                 return nxt + 1;
             }
@@ -177,24 +180,26 @@ impl Sender {
         nxt
     }
 
-    /// Whether a loss here is news: RFC 6582 asks for more than `recover` to be acknowledged, RFC 6675 (5.1)
-    /// for `recover` itself; ns-2 repairs any loss whose window was last cut for a mark.
+    /// Whether a loss now may start a recovery. RFC 6582, section 3.2, step 2: if the ACK covers more than
+    /// `recover`; RFC 6675, section 5.1: also if it covers just that; ns-2: also if the last reduction was
+    /// for a mark.
     pub(super) fn is_past_recover(&self, o: &TcpOptions) -> bool {
-        let by_rfc6675 = o.sack && o.scoreboard == Scoreboard::Rfc6675;
-        let is_marked = o.marks == Marks::Ns2 && self.recovery_state.last_cut == Cut::Mark;
+        let is_rfc6675 = o.sack && o.scoreboard == Scoreboard::Rfc6675;
+        let is_marked =
+            o.marks == Marks::Ns2 && self.recovery_state.last_reduction == Some(CongestionEvent::Mark);
         let is_past = self.recover == 0 || self.una > self.recover;
-        if by_rfc6675 { self.una >= self.recover } else { is_past || is_marked }
+        if is_rfc6675 { self.una >= self.recover } else { is_past || is_marked }
     }
 
+    /// Fast retransmit (RFC 5681, section 3.2, steps 2 and 3; RFC 6675, section 5, step 4). The window is not
+    /// reduced if it already was for a mark in the same window of data (RFC 3168, section 6.1.2).
     #[inline(never)]
-    /// Fast retransmit: cut the window, unless this window was already cut for a mark, and repair the
-    /// first hole.
-    pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: u64, out: &mut Vec<Segment>) {
-        if self.recovery_state.last_cut == Cut::Mark && self.una <= self.cwr_end {
-            self.recovery_state.last_cut = Cut::Loss;
+    pub(super) fn enter_recovery(&mut self, o: &TcpOptions, now: Time, out: &mut Vec<Segment>) {
+        if self.recovery_state.last_reduction == Some(CongestionEvent::Mark) && self.una <= self.cwr_end {
+            self.recovery_state.last_reduction = Some(CongestionEvent::Loss);
         } else {
-            self.reduce(o, Signal::Loss);
-            self.note_cut(Cut::Loss);
+            self.reduce(o, CongestionEvent::Loss);
+            self.note_reduction(CongestionEvent::Loss);
         }
         if !(o.repair() == Repair::OneHole && o.repeat_fast_retransmit) {
             self.recover = self.cwr_end;
@@ -203,39 +208,40 @@ impl Sender {
         recovery_state.flags.insert(Flags::RECOVERY);
         recovery_state.flags.remove(Flags::PARTIAL);
         recovery_state.limited = 0;
-        self.rto.forget();
+        self.rto.cancel_timing();
         self.deadline = o.expiry(now, self.rto.timeout());
         self.emit(o, self.una, now, out);
         if o.sack {
             let (una, flight) = (self.una, self.snd_max() - self.una);
             let scoreboard = self.scoreboard();
-            (scoreboard.counted, scoreboard.rescue) = (i64::from(flight) - i64::from(THRESHOLD), una);
+            scoreboard.sack1_pipe = i64::from(flight) - i64::from(DUP_THRESH);
+            scoreboard.rescue_rxt = una;
             if o.scoreboard == Scoreboard::Rfc6675 {
                 scoreboard.forget_retransmissions();
             }
             scoreboard.mark_retransmitted(una);
             if o.scoreboard == Scoreboard::Rfc6675 {
-                self.proportion(o, false);
+                self.apply_prr(o, false);
                 self.send_allowed(o, 0, now, out);
             }
         } else {
-            self.inflation = THRESHOLD;
+            self.inflation = DUP_THRESH;
             self.send_allowed(o, o.recovery_burst, now, out);
         }
     }
 
-    /// Part of what was lost has arrived: repair the next hole.
-    pub(super) fn on_partial(&mut self, o: &TcpOptions, acked: u32, now: u64, out: &mut Vec<Segment>) {
+    /// A partial ACK: new data, but not all that was outstanding at the start of recovery.
+    pub(super) fn on_partial_ack(&mut self, o: &TcpOptions, acked: u32, now: Time, out: &mut Vec<Segment>) {
         if o.sack {
-            self.proportion(o, true);
-            self.scoreboard().counted -= 2;
+            self.apply_prr(o, true);
+            self.scoreboard().sack1_pipe -= 2; // ns-2's rule: the original and the retransmission have left
             if o.scoreboard == Scoreboard::Sack1 {
-                self.rto.end_back_off(o);
+                self.rto.reset_backoff(o);
             }
             self.restart_timer(o, now);
             return;
         }
-        // The packets that left: deflate by what was acknowledged, less the one sent now.
+        // RFC 6582, section 3.2, step 3: deflate by the data acknowledged, then add one packet back.
         if self.inflation > acked {
             self.inflation -= acked - 1;
         } else {
@@ -243,21 +249,23 @@ impl Sender {
             self.inflation = 1;
         }
         self.cwnd = self.cwnd.max(1.0);
+        // The same step: only the first partial ACK restarts the timer (the Impatient variant).
         if !self.is(Flags::PARTIAL) {
             self.recovery_state().flags.insert(Flags::PARTIAL);
             self.restart_timer(o, now);
         }
         self.emit(o, self.una, now, out);
         if o.marks == Marks::Rfc3168 {
-            self.nxt = self.nxt.max(self.una + 1); // ns-2, going back after a time-out, sends it twice
+            self.nxt = self.nxt.max(self.una + 1); // ns-2, going back after a timeout, sends it twice
         }
     }
 
+    /// Full acknowledgement: RFC 6582, section 3.2, step 3, option 1; RFC 5681, section 3.2, step 6.
     pub(super) fn leave_recovery(&mut self, o: &TcpOptions) {
         let recovery_state = self.recovery_state();
         recovery_state.flags.remove(Flags::RECOVERY);
-        if recovery_state.last_cut == Cut::Loss {
-            recovery_state.last_cut = Cut::Nothing;
+        if recovery_state.last_reduction == Some(CongestionEvent::Loss) {
+            recovery_state.last_reduction = None;
         }
         if o.recovery_exit == Exit::Deflate {
             self.cwnd = match o.repair() {
@@ -268,17 +276,17 @@ impl Sender {
         }
         if o.sack && o.scoreboard == Scoreboard::Sack1 {
             (self.recover, self.cwr_end) = (0, 0);
-            self.forget_blocks();
+            self.clear_scoreboard();
         }
     }
 
-    /// Proportional rate reduction: the window that lets this acknowledgement send its share.
-    fn proportion(&mut self, o: &TcpOptions, advances: bool) {
+    /// With PRR: set the window for the data that this ACK allows.
+    fn apply_prr(&mut self, o: &TcpOptions, is_safe_ack: bool) {
         if o.recovery == Recovery::Prr {
             let (nxt, ssthresh) = (self.nxt, self.ssthresh);
             let pipe = self.scoreboard().pipe(nxt);
             let extensions = self.extensions();
-            self.cwnd = extensions.prr.window(pipe, ssthresh, extensions.delivered, advances);
+            self.cwnd = extensions.prr.cwnd(pipe, ssthresh, extensions.delivered, is_safe_ack);
         }
     }
 }

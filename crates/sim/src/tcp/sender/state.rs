@@ -1,73 +1,67 @@
-//! What is out of the ordinary at a sender: the connection is not open yet, packets are missing or sent again, a cut
-//! was not told, or the sender is extensions for good. Most of the time nothing is, then it is plain, and nothing of this
-//! need be asked. What only few senders have at all is set aside, so that a flow is small.
+//! What a sender needs only outside of the open state, which is Linux's `TCP_CA_Open` in a narrower sense:
+//! the connection is established, no packet is known to be missing or was sent again, and no window reduction
+//! has to be announced. Most ACKs meet a sender in the open state and touch nothing of this. What few senders
+//! need at all is in a box, [`ColdState`], so that a flow is small.
 
-use super::{Cut, Sender, extensions::Extensions};
+use super::{CongestionEvent, Sender, extensions::Extensions};
 use crate::tcp::{POOL_SIZE, scoreboard::SackScoreboard};
 use bitflags::bitflags;
 
-/// In place of [`RecoveryState::snd_max`]: there is none.
+/// The value of [`RecoveryState::snd_max`] in the open state.
 const OPEN: u32 = u32::MAX;
 
 bitflags! {
-    /// What may be so.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub(super) struct Flags: u8 {
         /// The application may write more.
         const APP_OPEN = 1;
+        /// Fast recovery.
         const RECOVERY = 1 << 1;
-        /// In it, part of what was lost has arrived.
+        /// A partial ACK has arrived in this recovery.
         const PARTIAL = 1 << 2;
-        /// The window was cut and the receiver has not been told (CWR).
+        /// The window was reduced, and the next packet must carry CWR.
         const CWR = 1 << 3;
-        /// A mark met a window of one packet or less, and marks have gone on since (ns-2).
+        /// The last mark met a window of one packet or less, and every ACK since has ECE (ns-2).
         const MARKED_AT_ONE = 1 << 4;
-        /// The SYN was lost: the first window is one packet.
+        /// The SYN was retransmitted: the initial window is one packet.
         const LOST_SYN = 1 << 5;
-        /// Duplicates mean nothing until something new is acknowledged (Sack1 after a time-out).
+        /// Duplicate ACKs are ignored until new data are acknowledged (Sack1 after a timeout).
         const IGNORE_DUPACKS = 1 << 6;
-        /// The timer has sent the first packet not acknowledged again.
+        /// The first unacknowledged packet was retransmitted by the timer.
         const TIMED_OUT = 1 << 7;
     }
 }
 
 impl Flags {
-    /// Those with which a sender is not plain.
-    const LASTING: Flags = Flags::all().difference(Flags::PARTIAL.union(Flags::LOST_SYN));
+    /// The flags that exclude the open state.
+    const NOT_OPEN: Flags = Flags::all().difference(Flags::PARTIAL.union(Flags::LOST_SYN));
 }
 
-/// See above; only `last_cut` has a meaning without any.
+/// State outside of the open state; of its fields the open state keeps `last_reduction`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct RecoveryState {
-    /// One beyond the highest packet ever sent; where the sender is plain, that is the next one to send.
+    /// One beyond the highest packet ever sent, or [`OPEN`]: in the open state that is the next packet.
     pub(super) snd_max: u32,
-    /// Duplicates since the last new acknowledgement, up to 255: all that matters is whether they are three.
+    /// Duplicate ACKs since the last ACK of new data; saturates, as only the comparison with DupThresh
+    /// matters.
     pub(super) dupacks: u8,
-    /// Packets sent by limited transmit since then, at most one for each of the first two duplicates.
+    /// Packets sent by limited transmit since then, at most two.
     pub(super) limited: u8,
     pub(super) flags: Flags,
-    /// What the window was last cut for.
-    pub(super) last_cut: Cut,
+    /// Why the window was reduced last; `None` also after the recovery from a loss.
+    pub(super) last_reduction: Option<CongestionEvent>,
 }
 
 impl RecoveryState {
-    /// There is none.
-    pub(super) const NONE: RecoveryState = RecoveryState {
-        snd_max: OPEN,
-        dupacks: 0,
-        limited: 0,
-        flags: Flags::empty(),
-        last_cut: Cut::Nothing,
-    };
+    pub(super) const OPEN: RecoveryState =
+        RecoveryState { snd_max: OPEN, dupacks: 0, limited: 0, flags: Flags::empty(), last_reduction: None };
 }
 
 /// What few senders have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ColdState {
-    /// `None`: Reno's window, losses by counting, no waits.
     pub(super) extensions: Option<Box<Extensions>>,
-    /// What selective acknowledgements say.
     pub(super) scoreboard: Option<SackScoreboard>,
 }
 
@@ -78,9 +72,10 @@ impl ColdState {
     }
 }
 
-/// What senders needed once for selective acknowledgements and need no more: the next that does takes it.
+/// Boxes that senders have returned after SACK recovery, for the next sender that needs one. A scoreboard
+/// keeps its allocation.
 #[derive(Default)]
-#[allow(clippy::vec_box, reason = "the boxes are what is saved")]
+#[allow(clippy::vec_box, reason = "the allocations are what is reused")]
 pub(crate) struct ColdStatePool(Vec<Box<ColdState>>);
 
 impl ColdStatePool {
@@ -88,12 +83,11 @@ impl ColdStatePool {
     fn take(&mut self, una: u32) -> Box<ColdState> {
         let Some(mut cold) = self.0.pop() else { return ColdState::new() };
         if let Some(scoreboard) = &mut cold.scoreboard {
-            scoreboard.restart(una);
+            scoreboard.reset(una);
         }
         cold
     }
 
-    /// Its scoreboard keeps its room.
     fn put(&mut self, cold: Option<Box<ColdState>>) {
         if self.0.len() < POOL_SIZE {
             self.0.extend(cold);
@@ -102,19 +96,18 @@ impl ColdStatePool {
 }
 
 impl Sender {
-    /// Whether nothing is out of the ordinary.
     #[inline(always)]
     pub(super) fn is_open(&self) -> bool {
         self.recovery_state.snd_max == OPEN
     }
 
-    /// Whether one of `flags` is there.
+    /// Whether one of `flags` is set.
     #[inline(always)]
     pub(super) fn is(&self, flags: Flags) -> bool {
         self.recovery_state.flags.intersects(flags)
     }
 
-    /// Something is out of the ordinary now: what is, to be changed.
+    /// Leave the open state; returns the state to be changed.
     #[inline(always)]
     pub(super) fn recovery_state(&mut self) -> &mut RecoveryState {
         if self.is_open() {
@@ -123,14 +116,15 @@ impl Sender {
         &mut self.recovery_state
     }
 
-    /// If all is as usual again, the sender is plain.
+    /// Return to the open state if its conditions hold.
     pub(super) fn reopen(&mut self, pool: &mut ColdStatePool) {
-        let RecoveryState { snd_max: top, dupacks, limited, last_cut, .. } = self.recovery_state;
+        let RecoveryState { snd_max, dupacks, limited, last_reduction, .. } = self.recovery_state;
         let counts = self.inflation + u32::from(dupacks) + u32::from(limited);
-        let is_behind = self.nxt < top || self.una == 0;
-        let is_special = self.cold.as_ref().is_some_and(|cold| cold.extensions.is_some());
-        if !self.is(Flags::LASTING) && counts == 0 && !is_behind && !is_special && self.knows_nothing() {
-            self.recovery_state = RecoveryState { last_cut, ..RecoveryState::NONE };
+        let is_behind = self.nxt < snd_max || self.una == 0;
+        let has_extensions = self.cold.as_ref().is_some_and(|cold| cold.extensions.is_some());
+        let scoreboard_is_empty = self.try_scoreboard().is_none_or(SackScoreboard::is_empty);
+        if !self.is(Flags::NOT_OPEN) && counts == 0 && !is_behind && !has_extensions && scoreboard_is_empty {
+            self.recovery_state = RecoveryState { last_reduction, ..RecoveryState::OPEN };
             pool.put(self.cold.take());
         }
     }
@@ -141,37 +135,35 @@ impl Sender {
         if self.is_open() { self.nxt } else { self.recovery_state.snd_max }
     }
 
-    /// What makes it extensions, if something does.
     #[inline]
     pub(super) fn try_extensions(&self) -> Option<&Extensions> {
         self.cold.as_ref()?.extensions.as_deref()
     }
 
-    /// The same, to be changed.
     #[inline]
     pub(super) fn try_extensions_mut(&mut self) -> Option<&mut Extensions> {
         self.cold.as_mut()?.extensions.as_deref_mut()
     }
 
-    /// What the options promise to be there.
+    /// The extensions, which the options require here.
     pub(super) fn extensions(&mut self) -> &mut Extensions {
-        self.try_extensions_mut().expect("only a sender that is extensions comes here")
+        self.try_extensions_mut().expect("called only with options that need extensions")
     }
 
     pub(super) fn uses_rack(&self) -> bool {
         self.try_extensions().is_some_and(|extensions| extensions.rack_tlp.is_some())
     }
 
-    /// The scoreboard, which begins at the first packet not acknowledged.
+    /// The scoreboard; a new one starts at the first unacknowledged packet.
     #[inline]
     pub(super) fn scoreboard(&mut self) -> &mut SackScoreboard {
-        debug_assert!(!self.is_open(), "then nobody tells it what is acknowledged");
+        debug_assert!(!self.is_open(), "the open state does not advance a scoreboard");
         let una = self.una;
         let cold = self.cold.get_or_insert_with(ColdState::new);
         cold.scoreboard.get_or_insert_with(|| SackScoreboard::new(una))
     }
 
-    /// The same, of what is spare if there is something.
+    /// The same, with a box from `pool` if the sender has none.
     #[inline]
     pub(super) fn scoreboard_from(&mut self, pool: &mut ColdStatePool) -> &mut SackScoreboard {
         let una = self.una;
@@ -179,38 +171,31 @@ impl Sender {
         self.scoreboard()
     }
 
-    /// The scoreboard, if there is one.
     #[inline]
-    pub(super) fn known(&self) -> Option<&SackScoreboard> {
+    pub(super) fn try_scoreboard(&self) -> Option<&SackScoreboard> {
         self.cold.as_ref()?.scoreboard.as_ref()
     }
 
     #[inline]
-    fn known_mut(&mut self) -> Option<&mut SackScoreboard> {
+    fn try_scoreboard_mut(&mut self) -> Option<&mut SackScoreboard> {
         self.cold.as_mut()?.scoreboard.as_mut()
     }
 
-    /// How many packets are selectively acknowledged.
+    /// The number of SACKed packets.
     pub(super) fn sacked(&self) -> u32 {
-        self.known().map_or(0, |scoreboard| scoreboard.sacked())
+        self.try_scoreboard().map_or(0, SackScoreboard::sacked)
     }
 
-    /// Whether the scoreboard says nothing of any packet.
-    fn knows_nothing(&self) -> bool {
-        self.known().is_none_or(|scoreboard| scoreboard.is_empty())
-    }
-
-    /// Everything below `una` is acknowledged.
+    /// Drop the packets below `una` from the scoreboard.
     pub(super) fn advance_scoreboard(&mut self) {
         let una = self.una;
-        if let Some(scoreboard) = self.known_mut() {
+        if let Some(scoreboard) = self.try_scoreboard_mut() {
             scoreboard.advance(una);
         }
     }
 
-    /// The scoreboard says nothing any more.
-    pub(super) fn forget_blocks(&mut self) {
-        if let Some(scoreboard) = self.known_mut() {
+    pub(super) fn clear_scoreboard(&mut self) {
+        if let Some(scoreboard) = self.try_scoreboard_mut() {
             scoreboard.clear();
         }
     }
@@ -220,9 +205,9 @@ impl Sender {
 mod tests {
     use super::*;
 
-    /// With selective acknowledgements, most senders have one where losses are many.
+    /// Where losses are frequent, most senders with SACK have one.
     #[test]
-    fn what_is_set_aside_is_small() {
+    fn cold_state_is_small() {
         assert!(size_of::<ColdState>() <= 88, "{} bytes", size_of::<ColdState>());
     }
 }

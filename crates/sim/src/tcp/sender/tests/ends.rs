@@ -1,4 +1,4 @@
-//! Transfers with an end, and ends that come early; and any transfer over any bad wire.
+//! Ends of transfers: the last ACK, a sender that is stopped, and any transfer with random losses and marks.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn a_transfer_ends_with_its_last_acknowledgement() {
 }
 
 #[test]
-fn one_that_is_stopped_sends_nothing_new_but_repairs_what_was_lost() {
+fn a_stopped_sender_only_retransmits() {
     let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[2]);
     path.start();
     path.next();
@@ -27,10 +27,10 @@ fn one_that_is_stopped_sends_nothing_new_but_repairs_what_was_lost() {
 }
 
 #[test]
-fn one_that_is_stopped_with_nothing_on_its_way_is_done() {
+fn a_stopped_sender_with_nothing_in_flight_is_done() {
     let mut path = Path::new(options("default", &[]), 4, u32::MAX, &[]);
     path.sender.stop();
-    assert!(path.sender.is_done(), "it never began");
+    assert!(path.sender.is_done(), "it never started");
     assert_eq!(path.start().sequences(), [0u32; 0]);
 
     let mut path = Path::new(options("default", &[]), 4, 3, &[]);
@@ -41,7 +41,7 @@ fn one_that_is_stopped_with_nothing_on_its_way_is_done() {
 }
 
 #[test]
-fn the_receivers_window_bounds_what_is_outstanding() {
+fn the_receivers_window_bounds_outstanding_packets() {
     let mut path = Path::new(options("default", &[("receiver_window", "5")]), 10, 200, &[]);
     path.start();
     while path.next().is_some() {
@@ -53,8 +53,8 @@ fn the_receivers_window_bounds_what_is_outstanding() {
 proptest! {
     #![proptest_config(cases(2000))]
 
-    /// Whatever is lost, marked, or in which flavour of TCP: the transfer ends, the receiver has everything,
-    /// and the sender's numbers stay in order.
+    /// With any variant and any losses and marks the transfer ends, the receiver has all packets, and the
+    /// sender's invariants hold.
     #[test]
     fn every_transfer_ends(variant in prop::sample::select(vec!["reno", "newreno", "sack", "cubic", "dctcp"]),
                            preset in prop::sample::select(vec!["default", "ns2", "ns2-2001", "linux"]),
@@ -73,13 +73,13 @@ proptest! {
         let mut turns = 0;
         while !path.sender.is_done() {
             turns += 1;
-            prop_assert!(turns < 5000, "it does not end");
+            prop_assert!(turns < 5000, "the transfer does not end");
             let turn = path.next().unwrap_or_else(|| path.expire());
             let s = &path.sender;
             prop_assert!(s.una <= s.nxt && s.nxt <= s.end && s.snd_max() <= s.end);
             prop_assert!(path.outstanding() <= most, "{} outstanding", path.outstanding());
             prop_assert!(s.cwnd.is_finite() && s.cwnd > 0.0 && s.ssthresh >= 1.0);
-            prop_assert!(s.is_done() == s.deadline().is_none(), "a timer runs until the end");
+            prop_assert!(s.is_done() == s.deadline().is_none(), "the timer runs until the end");
             for segment in &turn.sent {
                 prop_assert!(segment.sequence < s.end);
             }
@@ -90,23 +90,22 @@ proptest! {
     }
 }
 
-/// A loss, a time-out and a mark are over some time: then nothing is kept of them, and the next acknowledgement is
-/// plain again.
+/// After the recovery from losses, a timeout and a mark the sender returns to the open state.
 #[test]
-fn what_was_out_of_the_ordinary_is_forgotten() {
+fn a_sender_returns_to_the_open_state() {
     for set in [&[("variant", "reno")][..], &[("variant", "newreno")], &[("variant", "sack"), ("ecn", "on")]]
     {
         let mut path = Path::new(options("default", set), 4, u32::MAX, &[20, 40, 41]);
         path.mark.insert((60, 0));
         path.start();
-        let mut kept = 0;
+        let mut not_open = 0;
         while path.sender.una < 200 {
             if path.next().is_none() {
                 path.expire();
             }
-            kept += u32::from(!path.sender.is_open());
+            not_open += u32::from(!path.sender.is_open());
         }
-        assert!(kept > 3 && path.sender.tally().retransmitted > 2, "{set:?}: {kept}");
+        assert!(not_open > 3 && path.sender.tally().retransmitted > 2, "{set:?}: {not_open}");
         assert!(path.sender.is_open() && path.sender.cold.is_none(), "{set:?}");
     }
 }

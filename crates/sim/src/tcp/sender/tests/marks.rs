@@ -1,4 +1,4 @@
-//! Explicit congestion notification: one cut a window, announced to the receiver (RFC 3168).
+//! ECN (RFC 3168): one reduction per window of data, announced to the receiver by CWR.
 
 use super::*;
 
@@ -8,34 +8,34 @@ fn ecn(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
     options(preset, &all)
 }
 
-/// TV6: an echo at a window of 20 and a threshold of 30 halves both, tells the receiver, and no echo before
-/// the acknowledgement of what was in flight does anything.
+/// Vector TV6: ECE at a window of 20 and ssthresh 30 halves the window and sets CWR; ECE has no effect until
+/// the data that were in flight are acknowledged.
 #[test]
-fn one_echo_a_window_halves_it() {
+fn a_mark_halves_the_window_once() {
     let mut path = Path::new(ecn("default", &[]), 20, u32::MAX, &[]);
     path.mark.insert((0, 0));
     path.start();
     path.sender.ssthresh = 30.0;
     path.next();
     assert_eq!(path.windows(), (10.0, 10.0));
-    let mut told = Vec::new();
+    let mut with_cwr = Vec::new();
     for turn in path.drain_until(20) {
-        assert_eq!(path_cuts(&turn), 0);
-        told.extend(turn.sent.iter().filter(|s| s.cwr).map(|s| s.sequence));
+        assert_eq!(retransmissions(&turn), 0);
+        with_cwr.extend(turn.sent.iter().filter(|s| s.cwr).map(|s| s.sequence));
     }
-    // 0 to 9 are acknowledged before the window of 10 lets something new out.
-    assert_eq!(told, [20], "the next new packet, and no other");
+    // 0 to 9 are acknowledged before the window of 10 allows new data.
+    assert_eq!(with_cwr, [20], "the first new packet only");
     assert_eq!(path.sender.tally().cuts, 1);
-    assert!(path.receiver.next() > 20 && !path.receiver.echo());
+    assert!(path.receiver.next() > 20 && !path.receiver.ece());
 }
 
-fn path_cuts(turn: &Turn) -> usize {
+fn retransmissions(turn: &Turn) -> usize {
     turn.sent.iter().filter(|s| s.is_retransmission).count()
 }
 
-/// Echoes do not open the window; once they end it grows again.
+/// ACKs with ECE do not grow the window.
 #[test]
-fn an_acknowledgement_with_an_echo_opens_nothing() {
+fn an_ack_with_ece_does_not_grow_the_window() {
     let mut path = Path::new(ecn("default", &[]), 8, u32::MAX, &[]);
     path.mark.insert((2, 0));
     path.start();
@@ -44,34 +44,34 @@ fn an_acknowledgement_with_an_echo_opens_nothing() {
     assert_eq!(path.sender.cwnd, 10.0);
     path.next(); // 10 in flight
     assert_eq!(path.windows(), (5.0, 5.0));
-    // 2 to 7 were echoed, and 8 to 11 were sent before the cut: their acknowledgements echo, too.
+    // 8 to 11 were sent before the reduction, so their ACKs have ECE too.
     for _ in 3..=11 {
         path.next();
         assert_eq!(path.sender.cwnd, 5.0);
     }
     let turn = path.next().unwrap();
-    assert_eq!(turn.ack, 12, "it carried the news to the receiver");
+    assert_eq!(turn.ack, 12, "it carried CWR");
     assert_eq!(path.sender.cwnd, 5.2);
 }
 
 #[test]
-fn the_next_window_can_be_cut_again() {
+fn the_next_window_can_be_reduced_again() {
     let mut path = Path::new(ecn("default", &[]), 8, u32::MAX, &[]);
     path.mark.extend([(0, 0), (8, 0), (9, 0)]);
     path.start();
     path.drain_until(8);
-    assert_eq!(path.sender.tally().cuts, 1, "8 was sent after the cut, its mark is news");
+    assert_eq!(path.sender.tally().cuts, 1, "8 is sent after the reduction, so its mark counts");
     assert_eq!(path.windows(), (4.0, 4.0));
     path.next();
     assert_eq!(path.sender.tally().cuts, 2);
     assert_eq!(path.windows(), (2.0, 2.0));
     path.next();
-    assert_eq!(path.sender.tally().cuts, 2, "9 was in flight then");
+    assert_eq!(path.sender.tally().cuts, 2, "9 was in flight at the reduction");
 }
 
-/// A loss in a window that was cut for a mark is repaired, not punished again.
+/// A loss in a window that was reduced for a mark is retransmitted without a second reduction.
 #[test]
-fn a_mark_and_a_loss_in_one_window_cut_it_once() {
+fn a_mark_and_a_loss_in_one_window_reduce_it_once() {
     for variant in ["reno", "newreno", "sack"] {
         let set = [("variant", variant), ("limited_transmit", "off")];
         let mut path = Path::new(ecn("default", &set), 16, u32::MAX, &[4]);
@@ -86,9 +86,9 @@ fn a_mark_and_a_loss_in_one_window_cut_it_once() {
     }
 }
 
-/// ... but a time-out is, if a fast retransmit came between.
+/// A timeout after the fast retransmit reduces it again.
 #[test]
-fn a_lost_repair_cuts_again() {
+fn a_lost_retransmission_reduces_the_window_again() {
     let set = [("limited_transmit", "off"), ("receiver_window", "30")];
     let mut path = Path::new(ecn("default", &set), 16, u32::MAX, &[4]);
     path.lose.insert((4, 1));
@@ -100,10 +100,11 @@ fn a_lost_repair_cuts_again() {
     assert_eq!((path.sender.tally().cuts, path.sender.tally().timeouts), (2, 1));
 }
 
-/// ns-2's Sack1: a mark on the packet that fills the last hole, when more has been sent than the recovery was for, cuts
-/// again and prolongs the recovery up to what has been sent by then. Seen to fail: it ends as it would without the mark.
+/// ns-2's Sack1: a mark on the packet that fills the last hole, after data were sent in recovery, reduces the
+/// window again and extends the recovery to what has been sent. (Mutant: the recovery ends as without the
+/// mark.)
 #[test]
-fn a_mark_at_its_end_prolongs_sack1s_recovery() {
+fn a_mark_at_its_end_extends_sack1s_recovery() {
     let mut path = Path::new(ecn("ns2", &[("variant", "sack")]), 16, u32::MAX, &[4, 20]);
     path.mark.insert((20, 1));
     path.start();
@@ -118,7 +119,7 @@ fn a_mark_at_its_end_prolongs_sack1s_recovery() {
     assert!(!path.sender.is(Flags::RECOVERY));
 }
 
-/// RFC 3168, 6.1.2: a window of one packet is not halved, the next packet waits for the timer.
+/// RFC 3168, section 6.1.2: a window of one packet is not halved; the next packet waits for the timer.
 #[test]
 fn at_a_window_of_one_the_sender_waits() {
     for preset in ["default", "ns2"] {
@@ -133,11 +134,11 @@ fn at_a_window_of_one_the_sender_waits() {
         assert!(turn.sent[0].cwr, "{preset}");
         assert_eq!(path.sender.cwnd, 1.0, "{preset}");
         assert_eq!(path.sender.tally().timeouts, 0, "nothing was lost");
-        assert_eq!(path.next().unwrap().sequences(), [2, 3], "{preset}: and all is well");
+        assert_eq!(path.next().unwrap().sequences(), [2, 3], "{preset}: slow start");
     }
 }
 
-/// ns-2 doubles its wait from the second such mark on, for as long as they go on.
+/// ns-2 doubles the timeout at each such mark after the first.
 #[test]
 fn ns_2_waits_longer_at_every_mark_after_the_first() {
     let mut path = Path::new(ecn("ns2", &[("min_rto", "200ms")]), 1, u32::MAX, &[]);
@@ -149,23 +150,23 @@ fn ns_2_waits_longer_at_every_mark_after_the_first() {
         waits.push(path.sender.deadline().unwrap() - path.now);
         path.expire();
     }
-    assert_eq!(waits, [200 * MS, 400 * MS, 800 * MS]);
+    assert_eq!(waits, [MS * 200, MS * 400, MS * 800]);
 }
 
 #[test]
-fn without_ecn_an_echo_means_nothing() {
+fn without_ecn_ece_is_ignored() {
     let mut path = Path::new(options("default", &[("syn", "off")]), 8, u32::MAX, &[]);
     path.start();
-    path.deliver(Ack { next: 1, echo: true, sack: Sack::default() });
+    path.deliver(Ack { next: 1, ece: true, sack: Sack::default() });
     assert_eq!((path.sender.cwnd, path.sender.tally().cuts), (9.0, 0));
 }
 
 impl Path {
-    /// Acknowledgements up to the first that leaves `una` at `sequence` or above.
+    /// Deliver ACKs until `una` is at least `sequence`.
     fn drain_until(&mut self, sequence: u32) -> Vec<Turn> {
         let mut turns = Vec::new();
         while self.sender.una < sequence {
-            turns.push(self.next().expect("acknowledgements do not run dry"));
+            turns.push(self.next().expect("ACKs are in flight"));
         }
         turns
     }

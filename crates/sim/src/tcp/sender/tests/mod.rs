@@ -1,4 +1,5 @@
-//! Sender and receiver joined by a wire that keeps order and does to packets what a test says.
+//! A sender and a receiver, and between them a path that keeps the order of packets and loses and marks those
+//! that a test selects.
 
 mod ends;
 mod marks;
@@ -11,14 +12,15 @@ mod vectors;
 mod written;
 
 use super::*;
-use crate::tcp::{ReassemblyPool, Receiver, schema};
+use crate::tcp::{EcnBits, ReassemblyPool, Receiver, schema};
 use proptest::test_runner::{Config, RngSeed};
+use sojourn_aqm::Span;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-const MS: u64 = 1_000_000;
-const S: u64 = 1000 * MS;
+const MS: Span = Span::from_millis(1);
+const S: Span = Span::from_millis(1000);
 
-/// The same random cases in every run; `PROPTEST_RNG_SEED=N` and `PROPTEST_CASES=N` go exploring.
+/// The same random cases in every run, unless `PROPTEST_RNG_SEED=N` or `PROPTEST_CASES=N` is set.
 fn cases(number: u32) -> Config {
     let set = |name: &str| std::env::var_os(name).is_some();
     let mut config = Config { failure_persistence: None, ..Config::default() };
@@ -31,35 +33,38 @@ fn cases(number: u32) -> Config {
     config
 }
 
-/// Options of a preset, some of them set.
+/// The options of a preset, with some set.
 fn options(preset: &str, set: &[(&str, &str)]) -> TcpOptions {
     let set: Vec<_> = set.iter().map(|(name, word)| ((*name).to_owned(), (*word).to_owned())).collect();
     schema::resolve(preset, &set).unwrap()
 }
 
-/// The two ends and what lies between them. Every packet that arrives is acknowledged at once.
+/// The two ends and the path between them. Every packet that arrives is acknowledged at once.
 struct Path {
     o: TcpOptions,
     window: u32,
-    now: u64,
+    now: Time,
     sender: Sender,
     receiver: Receiver,
     pool: ColdStatePool,
-    /// Packets and copies (0: sent for the first time) that the wire loses, and that it marks.
+    /// Packets that are lost: sequence number and number of the copy (0: the original).
     lose: BTreeSet<(u32, u32)>,
+    /// Packets that are marked.
     mark: BTreeSet<(u32, u32)>,
+    /// Copies of each packet sent so far.
     copies: BTreeMap<u32, u32>,
     acks: VecDeque<Ack>,
-    /// Number of the last duplicate among those of its kind.
+    /// Duplicates of the last ACK so far.
     duplicates: u32,
-    last: u32,
+    last_ack: u32,
 }
 
-/// What an acknowledgement or the timer made of the sender.
+/// What the sender did on an ACK or when its timer expired.
 #[derive(Clone, Debug)]
 struct Turn {
-    /// Highest packet acknowledged, and which duplicate this is (0: it acknowledges something new).
+    /// The highest packet acknowledged; -1: the timer expired, or the start.
     ack: i64,
+    /// Which duplicate it is; 0: it acknowledges new data.
     duplicate: u32,
     sent: Vec<Segment>,
 }
@@ -71,13 +76,13 @@ impl Turn {
 }
 
 impl Path {
-    /// `window`: the initial window; `lose`: packets whose first copy is lost.
+    /// `window`: the initial window; `lose`: packets whose original is lost.
     fn new(o: TcpOptions, window: u32, end: u32, lose: &[u32]) -> Path {
         Path {
             sender: Sender::new(&o, end, |_| Stream::new(0, "")),
             o,
             window,
-            now: 0,
+            now: Time::ZERO,
             receiver: Receiver::default(),
             pool: ColdStatePool::default(),
             lose: lose.iter().map(|sequence| (*sequence, 0)).collect(),
@@ -85,7 +90,7 @@ impl Path {
             copies: BTreeMap::new(),
             acks: VecDeque::new(),
             duplicates: 0,
-            last: 0,
+            last_ack: 0,
         }
     }
 
@@ -95,7 +100,7 @@ impl Path {
         self.carry(-1, 0, out)
     }
 
-    /// The next acknowledgement arrives, a millisecond after the last; `None` if none is on its way.
+    /// The next ACK arrives, a millisecond after the last; `None` if none is in flight.
     fn next(&mut self) -> Option<Turn> {
         let ack = self.acks.pop_front()?;
         self.now += MS;
@@ -103,50 +108,50 @@ impl Path {
     }
 
     fn deliver(&mut self, ack: Ack) -> Turn {
-        if ack.next == self.last {
+        if ack.next == self.last_ack {
             self.duplicates += 1;
         } else {
-            (self.last, self.duplicates) = (ack.next, 0);
+            (self.last_ack, self.duplicates) = (ack.next, 0);
         }
         let mut out = Vec::new();
         let window = self.window;
-        self.sender.on_ack(&self.o, || window, ack, self.now, (&mut out, &mut self.pool));
+        self.sender.on_ack(&self.o, || window, ack, self.now, &mut out, &mut self.pool);
         self.carry(i64::from(ack.next) - 1, self.duplicates, out)
     }
 
-    /// Every acknowledgement on its way arrives, and those that follow from it.
+    /// All ACKs in flight arrive, and those that result from them.
     fn drain(&mut self) -> Vec<Turn> {
         std::iter::from_fn(|| self.next()).collect()
     }
 
-    /// The timer, which must be set, expires.
+    /// The timer expires; it must be running.
     fn expire(&mut self) -> Turn {
-        self.now = self.sender.deadline().expect("the timer is set");
+        self.now = self.sender.deadline().expect("the timer is running");
         let mut out = Vec::new();
         self.sender.on_timeout(&self.o, self.now, &mut out);
         self.carry(-1, 0, out)
     }
 
-    /// What was sent arrives, or does not.
+    /// Packets cross the path.
     fn carry(&mut self, ack: i64, duplicate: u32, sent: Vec<Segment>) -> Turn {
         for segment in &sent {
             let copy = self.copies.entry(segment.sequence).or_insert(0);
             let this = (segment.sequence, *copy);
-            assert_eq!(segment.is_retransmission, *copy > 0, "packet {this:?} says what it is");
+            assert_eq!(segment.is_retransmission, *copy > 0, "packet {this:?}");
             *copy += 1;
             if self.lose.contains(&this) {
                 continue;
             }
-            let (signals, pool) = ((self.mark.contains(&this), segment.cwr), &mut ReassemblyPool::default());
-            self.receiver.receive(&self.o, segment.sequence, signals, pool);
-            let reported = self.receiver.reported().filter(|_| self.o.sack);
-            let sack = reported.copied().unwrap_or_default();
-            self.acks.push_back(Ack { next: self.receiver.next(), echo: self.receiver.echo(), sack });
+            let ecn = EcnBits { ce: self.mark.contains(&this), cwr: segment.cwr };
+            self.receiver.receive(&self.o, segment.sequence, ecn, &mut ReassemblyPool::default());
+            let blocks = self.receiver.sack_blocks().filter(|_| self.o.sack);
+            let sack = blocks.copied().unwrap_or_default();
+            self.acks.push_back(Ack { next: self.receiver.next(), ece: self.receiver.ece(), sack });
         }
         Turn { ack, duplicate, sent }
     }
 
-    /// Window and threshold, the window as it stands inflated.
+    /// The window, inflation included, and ssthresh.
     fn windows(&self) -> (f64, f64) {
         (self.sender.effective_window(&self.o), self.sender.ssthresh)
     }

@@ -1,13 +1,12 @@
-//! RFC 6675 in its own words, as slowly as it is written, beside the sender that keeps flags and counts:
-//! both see the same acknowledgements and must send the same packets.
+//! A literal model of RFC 6675 against the sender: both get the same ACKs and must send the same packets.
 
 use super::*;
 use proptest::prelude::*;
 
 const DUP_THRESH: usize = 3;
 
-/// The variables of RFC 6675, 2; a packet is an octet and an SMSS. Sequence numbers count from 1, so that
-/// HighACK is 0 before anything was acknowledged.
+/// The variables of RFC 6675, section 2; a packet is both an octet and an SMSS. Sequence numbers start at 1,
+/// so that HighACK is 0 before the first ACK.
 #[derive(Debug)]
 struct Model {
     high_ack: i64,
@@ -43,7 +42,7 @@ impl Model {
         self.high_data < self.last && self.high_data < self.high_ack + self.rwnd
     }
 
-    /// The packet, and whether rule (4) chose it.
+    /// NextSeg (section 4): the packet, and whether rule 4 selected it.
     fn next_seg(&self) -> Option<(i64, bool)> {
         let top = self.sacked.last().copied().unwrap_or(0);
         let candidates =
@@ -66,7 +65,7 @@ impl Model {
         None
     }
 
-    /// Step (C): send while the pipe has room.
+    /// Section 5, step C.
     fn fill_pipe(&mut self, sent: &mut Vec<i64>) {
         let mut pipe = self.set_pipe();
         while self.cwnd as i64 - pipe >= 1
@@ -133,7 +132,7 @@ impl Model {
 proptest! {
     #![proptest_config(cases(2000))]
 
-    /// Until the first time-out, about which RFC 6675 says nothing.
+    /// Until the first timeout, which RFC 6675 leaves to RFC 5681.
     #[test]
     fn the_sender_does_what_rfc_6675_says(window in 2u32..24,
                                           end in 1u32..120,

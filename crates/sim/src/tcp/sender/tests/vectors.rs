@@ -1,9 +1,9 @@
-//! The vectors TV2, TV3, TV4 and ns-2's Reno, row by row.
+//! The vectors TV2, TV3 and TV4, and ns-2's Reno, row by row.
 
 use super::*;
 use crate::tcp::initial_window;
 
-/// NewReno of TV2: one loss repaired a round trip.
+/// NewReno of TV2: one retransmission per round trip.
 const NEWRENO: &str = "
 ACK 1 | 16.0625 | 8 | no | 17 | 16
 3rd dup ACK 1 | 11 | 8 | yes | 2 (rtx) | 16
@@ -45,7 +45,7 @@ ACK 28 | 9.54247729 | 9 | no | 37 | 9
 ACK 29 | 9.64727188 | 9 | no | 38 | 9
 ";
 
-/// A window of 16, threshold 8, packets 1 to 16 on their way, of which 2 and 5 are lost.
+/// A window of 16, ssthresh 8, packets 1 to 16 in flight, of which 2 and 5 are lost.
 fn two_losses(o: TcpOptions) -> Path {
     let mut path = Path::new(o, 16, u32::MAX, &[2, 5]);
     path.start();
@@ -55,12 +55,12 @@ fn two_losses(o: TcpOptions) -> Path {
     path
 }
 
-/// The rows of a vector: acknowledgements that do more than inflate the window.
+/// The rows of a vector: ACKs that do more than inflate the window.
 fn table(path: &mut Path, rows: usize) -> String {
     let mut table = String::from("\n");
     while table.lines().count() <= rows {
         let before = (path.sender.ssthresh, path.sender.is(Flags::RECOVERY));
-        let turn = path.next().expect("acknowledgements do not run dry");
+        let turn = path.next().expect("ACKs are in flight");
         let (cwnd, ssthresh) = path.windows();
         let in_recovery = path.sender.is(Flags::RECOVERY);
         if turn.duplicate > 0 && turn.sent.is_empty() && before == (ssthresh, in_recovery) {
@@ -85,19 +85,18 @@ fn table(path: &mut Path, rows: usize) -> String {
 }
 
 #[test]
-fn newreno_repairs_one_loss_a_round_trip() {
+fn newreno_retransmits_one_packet_per_round_trip() {
     let mut path = two_losses(options("default", &[("limited_transmit", "off")]));
     assert_eq!(table(&mut path, NEWRENO.lines().count() - 1), NEWRENO);
 }
 
 #[test]
-fn reno_leaves_recovery_at_the_first_new_acknowledgement() {
+fn reno_leaves_recovery_at_the_first_new_ack() {
     let mut path = two_losses(options("default", &[("variant", "reno"), ("limited_transmit", "off")]));
     assert_eq!(table(&mut path, RENO.lines().count() - 1), RENO);
 }
 
-/// As seen in the installed ns: two losses in a window of 16 give 8, 8.125 on the partial
-/// acknowledgement, then a time-out.
+/// As observed in ns-2.35: two losses in a window of 16 give 8, 8.125 on the partial ACK, then a timeout.
 #[test]
 fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
     let mut path = Path::new(options("ns2", &[("variant", "reno")]), 16, u32::MAX, &[1, 4]);
@@ -115,16 +114,16 @@ fn reno_of_ns_2_waits_for_its_timer_at_the_second_loss() {
     assert_eq!(
         (repaired, windows),
         (vec![1], vec![16.0, 8.0, 8.125]),
-        "the second loss is not repaired fast"
+        "no fast retransmit for the second loss"
     );
     let turn = path.expire();
     assert_eq!((turn.sequences(), path.windows()), (vec![4], (1.0, 4.0)));
     assert_eq!(path.sender.tally().timeouts, 1);
 }
 
-/// TV3: slow start to a threshold of 4, then congestion avoidance, an acknowledgement for every packet.
+/// TV3: slow start up to ssthresh 4, then congestion avoidance, with an ACK for every packet.
 #[test]
-fn the_window_opens_by_one_then_by_its_inverse() {
+fn the_window_grows_by_one_then_by_its_inverse() {
     let windows =
         [2.0, 3.0, 4.0, 4.25, 4.48529412, 4.70824494, 4.92063831, 5.12386397, 5.31902918, 5.50703342];
     let mut path = Path::new(options("default", &[("syn", "off")]), 1, u32::MAX, &[]);
@@ -148,7 +147,7 @@ fn the_first_window_depends_on_the_packet_size() {
     assert_eq!(initial_window(&options("ns2-2001", &[]), 1000), 1);
 }
 
-/// RFC 5681, 3.2: what limited transmit has sent is not counted in the flight that is halved.
+/// RFC 5681, section 3.2, step 2: packets sent by limited transmit do not count in FlightSize.
 #[test]
 fn limited_transmit_sends_two_new_packets_that_do_not_count() {
     let mut path = two_losses(options("default", &[]));
@@ -156,12 +155,12 @@ fn limited_transmit_sends_two_new_packets_that_do_not_count() {
     let turns: Vec<_> = (0..3).map(|_| path.next().unwrap()).collect();
     assert_eq!(turns[0].sequences(), [18]);
     assert_eq!(turns[1].sequences(), [19]);
-    assert_eq!(turns[2].sequences(), [2], "the third duplicate repairs");
+    assert_eq!(turns[2].sequences(), [2], "fast retransmit");
     // 2 to 19 are outstanding, 18 packets; two came from limited transmit.
     assert_eq!(path.windows(), (11.0, 8.0));
 }
 
-/// ... and no more than one packet beyond the window at the first duplicate, two at the second.
+/// RFC 3042: one packet beyond the window at the first duplicate, two at the second.
 #[test]
 fn limited_transmit_exceeds_the_window_by_two_at_most() {
     let mut path = two_losses(options("default", &[]));
@@ -172,7 +171,7 @@ fn limited_transmit_exceeds_the_window_by_two_at_most() {
     assert_eq!(path.next().unwrap().sequences(), [17]);
 }
 
-/// The receiver's window bounds limited transmit, too.
+/// The receiver's window bounds limited transmit too.
 #[test]
 fn limited_transmit_respects_the_receiver() {
     let mut path = two_losses(options("default", &[("receiver_window", "17")]));
@@ -181,15 +180,16 @@ fn limited_transmit_respects_the_receiver() {
     assert_eq!(path.next().unwrap().sequences(), [0u32; 0], "17 are outstanding");
 }
 
-/// While it recovers, ns-2's NewReno answers an acknowledgement with two packets at most, whatever it freed.
+/// In recovery ns-2's NewReno sends at most two new packets per ACK.
 #[test]
-fn newreno_of_ns_2_sends_two_packets_an_acknowledgement() {
+fn newreno_of_ns_2_sends_two_packets_per_ack() {
     // 8 and 14 duplicates, less 9 acknowledged, plus 1: a window of 14, of which 10 to 16 are outstanding.
     for (burst, sent) in [("0", vec![10, 17, 18, 19, 20, 21, 22, 23]), ("2", vec![10, 17, 18])] {
         let set = [("recovery_burst", burst), ("receiver_window", "16"), ("limited_transmit", "off")];
         let mut path = Path::new(options("ns2", &set), 16, u32::MAX, &[1, 10]);
         path.start();
-        let partial = path.drain_while(|turn| turn.ack < 9).expect("the repair of 1 acknowledges up to 9");
+        let partial =
+            path.drain_while(|turn| turn.ack < 9).expect("the retransmission of 1 acknowledges up to 9");
         assert_eq!(partial.sequences(), sent, "the receiver's window was full before");
     }
 }

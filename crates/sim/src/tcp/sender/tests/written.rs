@@ -1,4 +1,4 @@
-//! Applications that write packet by packet.
+//! Applications that write packets one by one.
 
 use super::*;
 
@@ -17,24 +17,24 @@ impl Path {
     }
 }
 
-/// What was written goes as far as the window allows, the rest when acknowledgements make room.
+/// Data are sent as far as the window allows, the rest when ACKs allow it.
 #[test]
-fn what_is_written_waits_for_the_window() {
+fn written_data_wait_for_the_window() {
     let mut path = path("default", &[("syn", "off")]);
     path.sender.cwnd = 4.0;
     assert_eq!(path.write(2).sequences(), [0, 1]);
     assert_eq!(path.write(7).sequences(), [2, 3]);
     path.drain();
     assert_eq!((path.sender.una, path.sender.snd_max(), path.sender.end()), (9, 9, 9));
-    assert_eq!(path.sender.deadline(), None, "nothing to wait for");
+    assert_eq!(path.sender.deadline(), None, "nothing is outstanding");
     assert_eq!(path.write(1).sequences(), [9]);
     assert!(path.sender.deadline().is_some());
 }
 
-/// A mark that leaves less than one packet of window, on the last packet written: the timer opens the
-/// window again, although nothing is outstanding, and then stops.
+/// A mark on the last packet written leaves a window below one packet. The timer runs and opens the window
+/// again, although nothing is outstanding, and then stops.
 #[test]
-fn a_window_below_one_packet_waits_for_the_timer_even_if_nothing_was_left_to_send() {
+fn a_window_below_one_packet_waits_for_the_timer_even_if_nothing_is_outstanding() {
     let mut path = path("ns2", &[("ecn", "on"), ("syn", "off")]);
     path.mark.insert((0, 0));
     assert_eq!(path.write(1).sequences(), [0]);

@@ -1,12 +1,12 @@
-//! The algorithms that users wrote in Python, beside the registry's, under the same schema.
+//! Registration of algorithms that are written in Python.
 //!
-//! `register` turns a class and its description into an [`Algorithm`], so that specs, errors, defaults and
-//! pages work as for a built-in one. A spec whose name is not known yet (`mine.py:Mine`) is looked up by
-//! `sojourn.algorithms.find`, which loads the file and registers the class.
+//! `register` converts a class and its description into an [`Algorithm`], so that specs, errors, defaults and
+//! pages work as for built-in algorithms. `sojourn.algorithms.find` loads the file of an unknown name
+//! (`mine.py:Mine`) and registers the class.
 
 use crate::{
     errors::{algorithm_error, spec_error},
-    python_aqm::{Class, Misbehaved, PythonAqm},
+    python_aqm::{Class, PythonAqm, Violation},
     schema::algorithm_dict,
     views::Link,
 };
@@ -20,7 +20,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// One registered class.
+/// A registered class.
 struct Entry {
     algorithm: &'static Algorithm,
     class: Class,
@@ -33,7 +33,7 @@ fn entries() -> MutexGuard<'static, Vec<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What Python says of a class.
+/// The description of a class.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Description {
@@ -63,9 +63,9 @@ pub(crate) struct ParamDescription {
     source: String,
 }
 
-/// Make `class_` known as `name`; an older class of that name is forgotten.
+/// Register `class_` as `name`, in place of an older class of that name.
 ///
-/// Names and texts live as long as the process: a class is registered once a version of its file.
+/// Names and texts are never freed, so a class is registered once per version of its file.
 #[pyfunction]
 pub(crate) fn register(
     py: Python<'_>,
@@ -131,7 +131,7 @@ fn param(one: &ParamDescription) -> PyResult<Param> {
             let words: Vec<&'static str> = one.choices.iter().map(|word| leak(word)).collect();
             Kind::Choice(Box::leak(words.into_boxed_slice()))
         }
-        other => return Err(PyValueError::new_err(format!("{other:?} is no kind of parameter"))),
+        other => return Err(PyValueError::new_err(format!("{other:?} is not a kind of parameter"))),
     };
     let default = leak(&one.default);
     let default = if one.derived { DefaultValue::Derived(default) } else { DefaultValue::Value(default) };
@@ -141,25 +141,25 @@ fn param(one: &ParamDescription) -> PyResult<Param> {
         .source(leak(&one.source)))
 }
 
-/// Every class that is known now.
-pub(crate) fn known() -> Vec<&'static Algorithm> {
+/// All registered classes.
+pub(crate) fn registered() -> Vec<&'static Algorithm> {
     entries().iter().map(|entry| entry.algorithm).collect()
 }
 
-/// Whether `name` can only be a class of the user's: no built-in has a colon.
-pub(crate) fn is_own(name: &str) -> bool {
+/// Whether `name` is that of a class: names of built-in algorithms have no colon.
+pub(crate) fn is_class(name: &str) -> bool {
     name.contains(':')
 }
 
-/// Read a spec of the registry or of a class; a class that is not known yet is loaded.
+/// Parse a spec of a built-in algorithm or of a class, which is loaded if it is not registered.
 pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
-    find(py, text.split_whitespace().next().unwrap_or_default())?;
-    Spec::parse_with(text, &known()).map_err(|error| spec_error(py, &error))
+    load(py, text.split_whitespace().next().unwrap_or_default())?;
+    Spec::parse_with(text, &registered()).map_err(|error| spec_error(py, &error))
 }
 
-/// Have `name` registered, if it is a class.
-fn find(py: Python<'_>, name: &str) -> PyResult<()> {
-    if is_own(name) {
+/// Load `name` if it is a class.
+fn load(py: Python<'_>, name: &str) -> PyResult<()> {
+    if is_class(name) {
         py.import("sojourn.algorithms")?.getattr("find")?.call1((name,))?;
     }
     Ok(())
@@ -171,20 +171,20 @@ pub(crate) fn algorithm<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py,
     algorithm_dict(py, parse(py, name)?.algorithm)
 }
 
-/// Run something that may call Python's handlers; what they break becomes an exception.
+/// Run a function that may call handlers in Python; a violation of theirs becomes an exception.
 pub(crate) fn guarded<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| match panic.downcast::<Misbehaved>() {
-        Ok(misbehaved) => Err(algorithm_error(py, &misbehaved)),
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| match panic.downcast::<Violation>() {
+        Ok(violation) => Err(algorithm_error(py, &violation)),
         Err(panic) => resume_unwind(panic),
     })
 }
 
 fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
-    make(settings).map(|aqm| Box::new(aqm) as Box<dyn Aqm>)
+    instantiate(settings).map(|aqm| Box::new(aqm) as Box<dyn Aqm>)
 }
 
-/// Make the instance of a run: parameters as attributes, then `start`.
-pub(crate) fn make(settings: &Settings) -> Result<PythonAqm, SpecError> {
+/// Create the instance of a run: set its parameters as attributes, then call `start`.
+pub(crate) fn instantiate(settings: &Settings) -> Result<PythonAqm, SpecError> {
     Python::attach(|py| {
         let found = entries()
             .iter()
@@ -201,15 +201,15 @@ pub(crate) fn make(settings: &Settings) -> Result<PythonAqm, SpecError> {
         match instance(&object.into_bound(py), settings) {
             Ok(instance) => PythonAqm::new(class, &instance).map_err(|error| refused(&error.to_string())),
             Err(error) => {
-                let misbehaved = Misbehaved::raised(py, &place, &class.file, &error);
-                if misbehaved.interrupted {
-                    resume_unwind(Box::new(misbehaved));
+                let violation = Violation::raised(py, &place, &class.file, &error);
+                if violation.interrupted {
+                    resume_unwind(Box::new(violation));
                 }
-                // A ValueError of `start` is how a class refuses values that do not fit together.
+                // A class refuses inconsistent values by a ValueError of `start`.
                 if error.is_instance_of::<PyValueError>(py) {
                     return Err(refused(&format!("refuses its parameters: {}", error.value(py))));
                 }
-                Err(refused(misbehaved.text.strip_prefix(class.name).unwrap_or(&misbehaved.text)))
+                Err(refused(violation.text.strip_prefix(class.name).unwrap_or(&violation.text)))
             }
         }
     })
@@ -227,7 +227,7 @@ fn instance<'py>(class: &Bound<'py, PyAny>, settings: &Settings) -> PyResult<Bou
     Ok(instance)
 }
 
-/// A parameter's value as a handler computes with it: ns, bit/s, packets or bytes; None if it is derived.
+/// The value of a parameter as a plain number: ns, bit/s, packets or bytes; None if it is derived.
 fn plain<'py>(py: Python<'py>, settings: &Settings, param: &Param) -> PyResult<Bound<'py, PyAny>> {
     let Context { mean_packet, .. } = settings.context;
     Ok(match settings.get(param.name) {

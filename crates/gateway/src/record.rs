@@ -1,0 +1,45 @@
+//! The results of a gateway.
+
+use crate::flows::Ends;
+use sojourn_aqm::Span;
+use sojourn_sim::Record;
+
+/// The record of the queues and flows, lateness, and the counters outside the queues.
+#[derive(Clone, Debug)]
+pub struct GatewayRecord {
+    /// As of a simulation; time-outs and window cuts, which only the hosts observe, are `u64::MAX`.
+    pub record: Record,
+    /// The end points of each flow of the record.
+    pub ends: Vec<Ends>,
+    /// Lateness of written packets in the window, ns: lower edges of buckets...
+    pub lateness_edges_ns: Vec<u64>,
+    /// ...and their counts.
+    pub lateness_counts: Vec<u64>,
+    /// Total time of the stalls of the machine in the window, each longer than a millisecond.
+    pub stalled: Span,
+    /// Counters outside the queues, over the whole run.
+    pub stats: Stats,
+}
+
+/// Counters of packets outside the queues, since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Read from devices; the segments of a super-packet count separately.
+    pub read: u64,
+    /// Written to devices.
+    pub delivered: u64,
+    /// Dropped by the queues.
+    pub dropped: u64,
+    /// Lost behind the bottleneck, by the loss rate of the plan.
+    pub lost: u64,
+    /// Not routable: too short, not IP, inconsistent lengths.
+    pub malformed: u64,
+    /// Without a destination on the other side.
+    pub unroutable: u64,
+    /// Refused by a device, or the device was gone.
+    pub undelivered: u64,
+    /// Forwarded, although their transport header is invalid.
+    pub odd: u64,
+    /// Super-packets that were segmented.
+    pub super_packets: u64,
+}
