@@ -45,8 +45,8 @@ struct Larger {
     ack: u32,
     stages: Box<[Stage]>,
     through: u64,
-    /// A packet that enters so much later is not delayed, nor is its acknowledgement of the usual or a larger
-    /// size.
+    /// A packet that enters at least this much later is not delayed, nor is its acknowledgement of the
+    /// usual or a larger size.
     slowest: u64,
 }
 

@@ -306,7 +306,7 @@ impl Graph {
                 let mut path = |from: u32, to: u32| {
                     shortest_paths.route(from, to).ok_or_else(|| {
                         let (from, to) = (&self.names[from as usize], &self.names[to as usize]);
-                        let problem = format!("there is no way from {from:?} to {to:?}");
+                        let problem = format!("there is no path from {from:?} to {to:?}");
                         PlanError::new(format!("traffic.{}", group.name), problem)
                     })
                 };

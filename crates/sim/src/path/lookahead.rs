@@ -66,7 +66,7 @@ pub(super) fn find_eventless(
     }
     let first = steps[0].hop.link;
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
-    // Without any event the packets of a flow would go round for ever.
+    // Without any event the packets of a flow would circulate forever.
     let waits_somewhere = steps[..backward].iter().any(|step| !step.eventless);
     if route.ack_policy == AckPolicy::None {
         return Err(SlowPathReason::Datagrams);

@@ -257,7 +257,7 @@ impl RunResult {
     }
 }
 
-/// Packets of each flow that came to the `measured` queue so far: those that left it and those that wait in it.
+/// Packets of each flow offered to the `measured` queue so far: those that left it and those still queued.
 pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
     for packet in measured.waiting() {

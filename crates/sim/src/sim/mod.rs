@@ -175,7 +175,7 @@ impl Simulation {
     /// Run to the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets appeared or vanished.
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets are not conserved.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {

@@ -2,7 +2,7 @@
 //!
 //! Most packets arrive at the measured queue, leave it and make a round trip ([`crate::path::RoundTrip`]):
 //! over links to the receiver, back as an acknowledgement, and the packet that the sender transmits next is
-//! on its way to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
+//! in flight to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
 //! with the queue and the flow at hand. It leaves everything else to the general engine ([`SlowPathExit`]).
 //! [`crate::path::eligibility`] decides which runs use it.
 
@@ -217,7 +217,7 @@ mod tests {
     use crate::{Plan, tcp::schema};
     use serde_json::json;
 
-    /// At 10 Gbit/s, where the loop goes on for a tenth of a second, or 250,000 events; bursts of slow start
+    /// At 10 Gbit/s, where the loop runs for a tenth of a second, or 250,000 events; bursts of slow start
     /// are shorter than that. Seen to fail: no poll.
     #[test]
     fn control_is_polled_often() {
