@@ -116,7 +116,7 @@ impl QueueSet {
                 kind.vary(RateTrace::new(capacity, &name, options.seed));
             }
             let key = format!("{key}.queue");
-            let mut port = Port::of(name, &key, queue, (i as u32, one.rate), &setting, options.seed)?;
+            let mut port = Port::of(name, &key, queue, i as u32, one.rate, &setting, options.seed)?;
             port.kind = i as u32;
             queues.ports.push(port);
             queues.kinds.push(kind);

@@ -15,6 +15,13 @@ const NEVER: u64 = u64::MAX;
 /// In place of an index of a [`Larger`]: the acknowledgement has the usual size.
 const USUAL: usize = usize::MAX;
 
+/// The usual sizes of data packets and acknowledgements, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) data: u32,
+    pub(super) ack: u32,
+}
+
 /// The links, and the last packet that they do not include yet.
 #[derive(Clone, Debug)]
 pub(crate) struct FixedPath {
@@ -61,13 +68,9 @@ struct Stage {
 }
 
 impl FixedPath {
-    /// The links of `forward` and `reverse`, for packets of `data` bytes and acknowledgements of `ack`.
-    pub(super) fn new(
-        forward: &[Hop],
-        reverse: &[Hop],
-        (data, ack): (u32, u32),
-        kinds: &[LinkKind],
-    ) -> FixedPath {
+    /// The links of `forward` and `reverse`, for packets of these sizes.
+    pub(super) fn new(forward: &[Hop], reverse: &[Hop], sizes: Sizes, kinds: &[LinkKind]) -> FixedPath {
+        let Sizes { data, ack } = sizes;
         let hops = forward.iter().map(|hop| (*hop, data)).chain(reverse.iter().map(|hop| (*hop, ack)));
         let (stages, through) = stages(hops, kinds);
         let to_receiver = stages.get(forward.len()).map_or(through, |stage| stage.before);
@@ -88,7 +91,7 @@ impl FixedPath {
 
     /// No fixed path.
     pub(super) fn none() -> FixedPath {
-        FixedPath { ready: u64::MAX, ..FixedPath::new(&[], &[], (0, 0), &[]) }
+        FixedPath { ready: u64::MAX, ..FixedPath::new(&[], &[], Sizes { data: 0, ack: 0 }, &[]) }
     }
 
     pub(crate) fn is_there(&self) -> bool {
@@ -210,7 +213,7 @@ mod tests {
     use crate::link::TxTime;
     use proptest::prelude::*;
 
-    const SIZES: (u32, u32) = (1000, 40);
+    const SIZES: Sizes = Sizes { data: 1000, ack: 40 };
 
     /// Three links of these rates, the receiver behind the first.
     fn links(rates: [u64; 3]) -> (Vec<LinkKind>, Vec<Hop>, Vec<Link>) {
@@ -236,11 +239,11 @@ mod tests {
             let mut at = 5;
             for (gap, size) in packets {
                 at += [0, 1, 999_999, 1_000_000, 1_066_667, 1_546_666, 1_546_667, 2_666_666, 2_666_667, 4_000_000, 9_000_000][gap];
-                let data = if size == 1 { 500 } else { SIZES.0 };
+                let data = if size == 1 { 500 } else { SIZES.data };
                 let ack = match size {
                     2 => 48,
                     3 => 56,
-                    _ => SIZES.1,
+                    _ => SIZES.ack,
                 };
                 if size == 0 {
                     fixed_path.flush(&mut joined);

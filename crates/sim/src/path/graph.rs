@@ -2,6 +2,7 @@
 
 use super::{
     FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
+    fixed_path::Sizes,
     lookahead::{self, Lookahead},
     route::{AckPolicy, Routes},
     shortest::ShortestPaths,
@@ -179,7 +180,7 @@ impl Graph {
             self.queues.push((self.ends.len() as u32, queue));
         }
         let kind = self.kind(rate, delay);
-        self.add_link((from, to), kind);
+        self.add_link(from, to, kind);
         Ok(())
     }
 
@@ -189,8 +190,8 @@ impl Graph {
         self.kinds.len() as u32 - 1
     }
 
-    fn add_link(&mut self, ends: (u32, u32), kind: u32) {
-        self.ends.push(ends);
+    fn add_link(&mut self, from: u32, to: u32, kind: u32) {
+        self.ends.push((from, to));
         self.kind_of.push(kind);
     }
 
@@ -251,7 +252,7 @@ impl Graph {
         let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
             let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
-            links(*host).into_iter().for_each(|ends| self.add_link(ends, kind));
+            links(*host).into_iter().for_each(|(from, to)| self.add_link(from, to, kind));
         }
         Ok(hosts)
     }
@@ -310,7 +311,7 @@ impl Graph {
                         PlanError::new(format!("traffic.{}", group.name), problem)
                     })
                 };
-                planned.add((from, to), ack_policy, sender, flows, || Ok([path(from, to)?, path(to, from)?]))
+                planned.add(from, to, ack_policy, sender, flows, || Ok([path(from, to)?, path(to, from)?]))
             });
             routes.push(of_group.collect::<Result<_, _>>()?);
         }
@@ -331,7 +332,8 @@ impl Graph {
         let tcp = plan.traffic.iter().find_map(|traffic| traffic.kind.tcp());
         let fixed_path = match (&plan.topology, tcp) {
             (Topology::Dumbbell(_), Some(tcp)) => {
-                lookahead::fixed_path(&mut steps, &round_trips, (tcp.payload + tcp.header, tcp.ack), &kinds)
+                let sizes = Sizes { data: tcp.payload + tcp.header, ack: tcp.ack };
+                lookahead::fixed_path(&mut steps, &round_trips, sizes, &kinds)
             }
             _ => None,
         };
@@ -361,7 +363,7 @@ impl Graph {
                 Topology::Dumbbell(_) => "dumbbell.reverse_queue".to_owned(),
                 Topology::Graph(_) => format!("link.{name}.queue"),
             };
-            let mut port = Port::of(name, &key, queue, (*id, kind.rate()), &setting, seed)?;
+            let mut port = Port::of(name, &key, queue, *id, kind.rate(), &setting, seed)?;
             (port.kind, port.varies) = (number, kind.varies());
             kind.port = Some(ports.len() as u32);
             ports.push(port);

@@ -2,6 +2,7 @@
 
 use super::{
     FixedPath, Hop, NO_INDEX, RoundTrip, SlowPathReason, Step,
+    fixed_path::Sizes,
     route::{AckPolicy, RoutePlan, Routes},
 };
 use crate::link::LinkKind;
@@ -120,12 +121,11 @@ pub(super) fn number_round_trips(steps: &mut [Step], first: usize, round_trips: 
     }
 }
 
-/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event. `sizes`: of
-/// data and acknowledgements.
+/// The fixed path of a dumbbell, if all round trips share it: links whose ends need no event.
 pub(super) fn fixed_path(
     steps: &mut [Step],
     round_trips: &[RoundTrip],
-    sizes: (u32, u32),
+    sizes: Sizes,
     kinds: &[LinkKind],
 ) -> Option<FixedPath> {
     let all = |round_trip: &RoundTrip| {

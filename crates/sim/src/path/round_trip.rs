@@ -71,8 +71,7 @@ impl RoundTrip {
         ack: AckSize,
     ) -> u64 {
         let at = if !data.is_free || ack.plain != links.fixed_path.ack {
-            let skipped = if data.is_free { data.bytes } else { 0 };
-            self.cross_reverse(links.reborrow(), host, (data.entered, skipped), data.arrival, ack.bytes)
+            self.cross_reverse(links.reborrow(), host, data, ack.bytes)
         } else if ack.blocks > 0 {
             let Links { kinds, fixed_path, .. } = links;
             fixed_path.pass_with_sack(kinds, data.entered, ack.bytes, ack.blocks as usize - 1)
@@ -113,25 +112,18 @@ impl RoundTrip {
         links.cross_all(&mut self.forward, host, at, bytes)
     }
 
-    /// `skipped`: the size of the data packet that entered at `entered`, if it has not crossed the links one
-    /// by one.
+    /// The acknowledgement of `data`, of `bytes`, crosses the links one by one; so does `data`, if it has not
+    /// yet.
     #[cold]
     #[inline(never)]
-    fn cross_reverse(
-        &mut self,
-        mut links: Links,
-        host: u32,
-        (entered, skipped): (u64, u32),
-        at: u64,
-        bytes: u32,
-    ) -> u64 {
+    fn cross_reverse(&mut self, mut links: Links, host: u32, data: Forward, bytes: u32) -> u64 {
         if !links.fixed_path.is_there() {
-            return links.cross_all(&mut self.reverse, host, at, bytes);
+            return links.cross_all(&mut self.reverse, host, data.arrival, bytes);
         }
         let Links { each, kinds, fixed_path } = links;
-        if skipped > 0 {
-            fixed_path.forward(each, kinds, entered, skipped);
+        if data.is_free {
+            fixed_path.forward(each, kinds, data.entered, data.bytes);
         }
-        fixed_path.reverse(each, kinds, at, bytes)
+        fixed_path.reverse(each, kinds, data.arrival, bytes)
     }
 }

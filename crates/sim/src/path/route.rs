@@ -138,17 +138,18 @@ impl Routes<'_> {
         }
     }
 
-    /// The number of the route between `ends`, which `flows` more flows take; `links`: its links forward and
-    /// back.
+    /// The number of the route between these nodes, which `flows` more flows take; `links`: its links forward
+    /// and back.
     pub(super) fn add(
         &mut self,
-        ends: (u32, u32),
+        from: u32,
+        to: u32,
         ack_policy: AckPolicy,
         sender: Result<(), SlowPathReason>,
         flows: u32,
         links: impl FnOnce() -> Result<[Vec<u32>; 2], PlanError>,
     ) -> Result<u32, PlanError> {
-        if let Some(known) = self.known.get(&(ends.0, ends.1, ack_policy)) {
+        if let Some(known) = self.known.get(&(from, to, ack_policy)) {
             self.senders[self.links[self.plans[*known as usize].forward as usize] as usize] += flows;
             return Ok(*known);
         }
@@ -166,9 +167,9 @@ impl Routes<'_> {
             }
         }
         let number = self.plans.len() as u32;
-        self.known.insert((ends.0, ends.1, ack_policy), number);
+        self.known.insert((from, to, ack_policy), number);
         let end = self.links.len() as u32;
-        self.plans.push(RoutePlan { forward, backward, end, ack_policy, sender, is_later: ends.0 > ends.1 });
+        self.plans.push(RoutePlan { forward, backward, end, ack_policy, sender, is_later: from > to });
         Ok(number)
     }
 
@@ -263,7 +264,7 @@ mod tests {
             for host in 0..1000 {
                 let (out, back) = (4 + 2 * host, 5 + 2 * host);
                 routes
-                    .add((9 + host, 1), ack_policy, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
+                    .add(9 + host, 1, ack_policy, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
                     .unwrap();
             }
             let mut with_queue = LinkKind::new(1, 0);

@@ -75,7 +75,8 @@ impl Port {
         name: String,
         key: &str,
         queue: &plan::QueueConfig,
-        (link, link_rate): (u32, u64),
+        link: u32,
+        link_rate: u64,
         setting: &QueueContext,
         seed: u64,
     ) -> Result<Port, PlanError> {
@@ -105,12 +106,14 @@ impl Port {
             let overflow = spec.overflow.unwrap_or(Overflow::Tail);
             Decider::Aqm(spec.build(context).map_err(at_aqm)?, overflow)
         };
-        Ok(Port::new((name, spec.to_string()), (link, link_rate), waiting, decider, seed))
+        Ok(Port::new(name, spec.to_string(), link, link_rate, waiting, decider, seed))
     }
 
     fn new(
-        (name, spec): (String, String),
-        (link, link_rate): (u32, u64),
+        name: String,
+        spec: String,
+        link: u32,
+        link_rate: u64,
         limit: Limit,
         decider: Decider,
         seed: u64,

@@ -36,7 +36,7 @@ impl LossLog {
         flows: &mut [Flow],
         sacks: &mut Sacks,
     ) {
-        let LossContext { now, is_measured, waiting } = context;
+        let is_measured = context.is_measured;
         let counted = u32::from(is_measured && self.counting);
         for (packet, outcome) in &stats.outcomes {
             let flow = &mut flows[packet.flow as usize];
@@ -51,7 +51,7 @@ impl LossLog {
                 sacks.take(packet.stamp);
             }
             if is_measured && self.traced {
-                self.columns.push((now, waiting), packet, (cause, arrival));
+                self.columns.push(context, packet, cause, arrival);
             }
         }
         stats.outcomes.clear();
@@ -60,12 +60,12 @@ impl LossLog {
 
 impl DropColumns {
     #[inline(never)]
-    fn push(&mut self, (now, waiting): (u64, u32), packet: &Packet, (cause, arrival): (Cause, u64)) {
-        self.time_ns.push(now);
+    fn push(&mut self, context: LossContext, packet: &Packet, cause: Cause, arrival: u64) {
+        self.time_ns.push(context.now);
         self.flow.push(packet.flow);
         self.sequence.push(packet.number);
         self.cause.push(cause as u8);
         self.arrival.push(arrival);
-        self.queue_packets.push(waiting);
+        self.queue_packets.push(context.waiting);
     }
 }
