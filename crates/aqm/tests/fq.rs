@@ -79,7 +79,7 @@ fn fq_signals_only_who_fills_the_queue() {
             if scheduler.next_timer().is_some_and(|due| due <= now) {
                 scheduler.on_timer(now);
             }
-            let mut told = |token: Token, outcome| {
+            let mut record_outcome = |token: Token, outcome| {
                 assert_eq!(token.0 % 2, 0, "{spec}: the sparse flow loses nothing");
                 match outcome {
                     Outcome::Dropped(cause) => {
@@ -91,15 +91,15 @@ fn fq_signals_only_who_fills_the_queue() {
             };
             for copy in 0..(if step % 4 == 0 { 2 } else { 1 }) {
                 let view = packet(1000).with_ecn(ecn).with_arrived(now);
-                scheduler.enqueue(now, Token(4 * step + 2 * copy), &view, &mut rng, &mut told);
+                scheduler.enqueue(now, Token(4 * step + 2 * copy), &view, &mut rng, &mut record_outcome);
             }
             if step % 20 == 0 {
                 let view = packet(100).with_flow(FlowId(1)).with_ecn(ecn).with_arrived(now);
-                scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut told);
+                scheduler.enqueue(now, Token(4 * step + 1), &view, &mut rng, &mut record_outcome);
                 sent.insert(4 * step + 1, now);
             }
             if let Some(arrived) =
-                scheduler.dequeue(now, &mut rng, &mut told).and_then(|(t, _)| sent.remove(&t.0))
+                scheduler.dequeue(now, &mut rng, &mut record_outcome).and_then(|(t, _)| sent.remove(&t.0))
             {
                 longest = Span(longest.0.max(now.since(arrived).0));
             }
