@@ -162,7 +162,7 @@ def test_worlds_that_do_not_exist_are_not_counted(result: Reproduction):
     assert table["claims"].to_list() == [3]
     report = result.report.read_text("utf-8")
     assert "of 3 claims reproduced" in report
-    assert "Of 3 claims: 3 reproduced, 0 not reproduced, 0 undecided. 3 claims stand" in report
+    assert "Of 3 claims: 3 reproduced, 0 not reproduced, 0 undecided. 3 claims are" in report
 
 
 def test_one_world_alone_judges_only_its_own_claims(paper: Paper, tmp_path: Path):
