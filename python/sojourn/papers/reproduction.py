@@ -8,15 +8,14 @@ directory, so that the same call resumes an interrupted one.
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
+from sojourn import files
 from sojourn.algorithms import Aqm, spec_of
-from sojourn.errors import disk, place
+from sojourn.errors import place
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
@@ -30,7 +29,7 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import write_whole
+from sojourn.runner.store import parquet
 
 
 def reproduce(
@@ -87,7 +86,7 @@ def reproduce(
     require_owner(directory, "reproduce", paper.id)
     wanted = required_runs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
-    _begin(directory, paper, selection, campaign)
+    begin(directory, paper, selection, campaign)
     models = [] if selection.real else required_runs.models(paper, claims, quick)
     if models:
         say(f"solving the equations of {len(models)} models of {paper.id}")
@@ -114,13 +113,6 @@ def reproduce(
 def _count(jobs: Sequence[Job]) -> int:
     """Return the number of distinct runs."""
     return len({job.point.run_id for job in jobs})
-
-
-def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
-    try:
-        begin(directory, paper, selection, campaign)
-    except OSError as error:
-        raise disk(error, directory) from None
 
 
 def _judge(
@@ -160,17 +152,9 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-
-    frame = result.metrics
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    text = result.claims.write_csv()
-    try:
-        write_whole(result.directory / "metrics.parquet", buffer.getvalue())
-        write_whole(result.directory / "claims.csv", text.encode())
-        write_whole(result.directory / "published.csv", result.published.write_csv().encode())
-        write_whole(result.directory / "summary.md", summary(result).encode())
-        write_whole(result.report, page(result).encode())
-        finish(result)
-    except OSError as error:
-        raise disk(error, result.directory) from None
+    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "claims.csv", result.claims.write_csv())
+    files.write(result.directory / "published.csv", result.published.write_csv())
+    files.write(result.directory / "summary.md", summary(result))
+    files.write(result.report, page(result))
+    finish(result)
