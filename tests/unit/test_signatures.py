@@ -1,6 +1,6 @@
 """No function of the Rust crates takes a tuple as a parameter.
 
-A tuple hides what its fields mean: separate parameters or a struct name them.
+The fields of a tuple have no names; separate parameters or a struct have.
 
 Mutants seen to fail: ``(a, b): (u32, u32)``, ``x: &mut (u32, u32)``, a tuple on a line of its own, and one
 behind generic parameters that contain parentheses.

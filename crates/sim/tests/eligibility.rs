@@ -1,8 +1,8 @@
 //! Which runs take the fast path, and why the others do not.
 //!
-//! Mutants that are detected, in `path/eligibility.rs`: each condition of `fast_path` left out or negated; the
-//! rate of the first queue's link for that of the measured one; each guard and each kind of `sender` left out
-//! or negated. In `path/lookahead.rs`: each reason of `find_eventless` but `WindowTrace` left out.
+//! Mutants that are detected, in `path/eligibility.rs`: each condition of `fast_path` left out or negated;
+//! the rate of the first queue's link for that of the measured one; each guard and each kind of `sender`
+//! left out or negated. In `path/lookahead.rs`: each reason of `find_eventless` left out.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{

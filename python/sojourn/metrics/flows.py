@@ -72,11 +72,11 @@ def retransmit_ratio(t: Table) -> Value:
     position=130,
 )
 def jain_index(t: Table) -> Value:
-    """Return how evenly the endless TCP flows share the goodput; 1: equally."""
+    """Return the fairness of the goodputs of the endless TCP flows; 1: all are equal."""
     x = [float(g) for g, endless in zip(t.flows["goodput_bytes"], t.endless, strict=True) if endless]
     return ratio(math.fsum(x) ** 2, len(x) * math.fsum(v * v for v in x))
 
 
 def _total(values: list[int]) -> Value:
-    """Return a sum, None if any part of it is not known."""
+    """Return a sum, None if any part of it is unknown."""
     return None if UNKNOWN in values else float(sum(values))

@@ -1,4 +1,4 @@
-"""The registry of metrics: one entry a metric, from which every table, figure and page takes its words.
+"""The registry of metrics: one entry per metric, the source of its name and unit in tables and figures.
 
 An entry has the metric's name (a key in results and JSON), its label and unit, the unit it is displayed in,
 its formula and source, whether it needs single packets, and the views that show it by default. The formulas
@@ -148,7 +148,7 @@ def per_class() -> list[str]:
 
 
 def find(name: str) -> Metric | None:
-    """Return the metric behind a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
+    """Return the metric of a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
     return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])
 
 

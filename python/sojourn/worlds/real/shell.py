@@ -1,4 +1,4 @@
-"""Runs a program behind an emulated link and records what the link did.
+"""Runs a program behind an emulated link and records the activity of the link.
 
 ``Request`` describes the link, ``run`` runs a program behind it.
 """
