@@ -19,6 +19,7 @@ from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
 from sojourn.stats.batch_means import batch_means
+from sojourn.worlds import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -98,7 +99,7 @@ class Results:
         for one in wanted:
             stored = store.read(one["run_id"])
             if stored is not None:
-                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", "simulated"))
+                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", DEFAULT))
                 outcomes.append(Outcome(point, stored.metrics, stored.record, False))
         if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
             raise InputError(

@@ -91,7 +91,7 @@ def test_seeds_do_not_matter_and_ids_differ_from_packets(
 ):
     results = sojourn.run(small, seeds=3, world="fluid")
     of_results(results).print()
-    assert "fluid equations, which have no seeds" in capsys.readouterr().out
+    assert "fluid world, which has no seeds" in capsys.readouterr().out
     assert len(results.runs) == 1
     assert Point(small, "red", 1, "fluid").run_id != Point(small, "red", 1).run_id
 

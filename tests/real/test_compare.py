@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario
-from sojourn.study.compare_worlds.real import Row, rows, simulate
+from sojourn.study.compare_worlds.packets import Row, rows, simulate
 
 
 def results(**values: list[float | None]) -> Results:
@@ -52,7 +52,7 @@ def test_targets(metric: str, simulated: list[float], real: float, expected: str
 def test_a_metric_unknown_in_one_world_differs() -> None:
     one, other = results(drops=[5.0, 5.0]), results()
     assert {row.metric: row.verdict for row in rows([one], other)}["drops"] == "differs"
-    data: dict[str, Any] = rows([one], other)[2].data()
+    data: dict[str, Any] = rows([one], other)[2].data("real")
     assert data["real"] is None
     assert data["difference"] is None
 

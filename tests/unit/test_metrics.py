@@ -14,10 +14,8 @@ from typing import Any, get_args
 import polars as pl
 import pytest
 
-from sojourn import worlds
 from sojourn.metrics import (
     METRICS,
-    WORLDS,
     View,
     compute,
     heading,
@@ -244,12 +242,9 @@ def test_every_metric_is_described() -> None:
         assert metric.display.factor > 0
         assert bool(metric.display.unit) or not metric.unit, metric.name
         assert metric.digits >= 1
-        assert metric.worlds
-        assert metric.worlds <= set(WORLDS)
         assert metric.views <= set(get_args(View))
         assert metric.read.__name__.isidentifier()
         assert getattr(sys.modules[metric.read.__module__], metric.read.__name__) is metric.read
-    assert set(WORLDS) == set(worlds.REGISTRY)
     assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
 
 

@@ -125,6 +125,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ared.rs"),
+    instance: crate::instance!(Ared),
     build: |s| s.build(|config| Ared::new(config, &s.context)),
 };
 

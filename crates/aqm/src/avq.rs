@@ -76,6 +76,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avq.rs"),
+    instance: crate::instance!(Avq),
     build: |s| s.build(|config| Avq::new(config, &s.context)),
 };
 

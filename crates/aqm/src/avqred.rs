@@ -100,6 +100,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avqred.rs"),
+    instance: crate::instance!(Avqred),
     build: |s| s.build(|config| Avqred::new(config, &s.context)),
 };
 

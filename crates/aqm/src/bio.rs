@@ -103,6 +103,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("bio.rs"),
+    instance: crate::instance!(Bio),
     build: |s| s.build(|config| Bio::new(config, &s.context)),
 };
 

@@ -68,6 +68,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[Probe { name: "p", unit: "", doc: "signalling probability p_m" }],
     ns2_limit_counts_service: false,
     file: include_str!("blue.rs"),
+    instance: crate::instance!(Blue),
     build: |settings| settings.build(Blue::new),
 };
 

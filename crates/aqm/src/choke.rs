@@ -79,6 +79,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("choke.rs"),
+    instance: crate::instance!(Choke),
     build: |s| s.build(|config| Choke::new(config, &s.context)),
 };
 

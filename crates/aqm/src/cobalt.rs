@@ -76,6 +76,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("cobalt.rs"),
+    instance: crate::instance!(Cobalt),
     build: |s| s.build(|config| Cobalt::new(config, &s.context)),
 };
 

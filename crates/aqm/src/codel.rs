@@ -108,6 +108,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("codel.rs"),
+    instance: crate::instance!(CoDel),
     build: |settings| settings.build(CoDel::new),
 };
 

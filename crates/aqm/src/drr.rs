@@ -112,6 +112,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("drr.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| Drr::new(config, &s.context)),

@@ -131,6 +131,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         ],
         ns2_limit_counts_service: false,
         file: include_str!("dualpi2.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| DualPi2::new(config, &s.context)),

@@ -109,6 +109,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("feng_ared.rs"),
+    instance: crate::instance!(FengAred),
     build: |s| s.build(|config| FengAred::new(config, &s.context)),
 };
 

@@ -96,6 +96,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("fred.rs"),
+    instance: crate::instance!(Fred),
     build: |s| s.build(|config| Fred::new(config, &s.context)),
 };
 

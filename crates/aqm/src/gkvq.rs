@@ -81,6 +81,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("gkvq.rs"),
+    instance: crate::instance!(Gkvq),
     build: |s| s.build(|config| Gkvq::new(config, &s.context)),
 };
 

@@ -89,6 +89,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ldc.rs"),
+    instance: crate::instance!(Ldc),
     build: |s| s.build(|config| Ldc::new(config, &s.context)),
 };
 

@@ -155,6 +155,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi2.rs"),
+    instance: crate::instance!(Pi2),
     build: |settings| settings.build(Pi2::new),
 };
 

@@ -127,6 +127,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("pie.rs"),
+    instance: crate::instance!(Pie),
     build: |s| s.build(|config| Pie::new(config, &s.context)),
 };
 

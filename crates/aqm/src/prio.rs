@@ -80,6 +80,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("prio.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| Prio::new(config, &s.context)),

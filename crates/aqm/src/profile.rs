@@ -164,6 +164,7 @@ const fn entry(
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("marker.rs"),
+        instance: crate::Instance::NONE,
         build: |settings| Err(settings.spec.is_not("an algorithm")),
     }
 }

@@ -133,6 +133,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("raqm.rs"),
+    instance: crate::instance!(Raqm),
     build: |s| s.build(|config| Raqm::new(config, &s.context)),
 };
 

@@ -142,6 +142,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("red.rs"),
+    instance: crate::instance!(Red),
     build: |s| s.build(|config| Red::new(config, &s.context)),
 };
 

@@ -108,6 +108,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("rem.rs"),
+    instance: crate::instance!(Rem),
     build: |s| s.build(|config| Rem::new(config, &s.context)),
 };
 

@@ -137,6 +137,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("rio.rs"),
+    instance: crate::instance!(Rio),
     build: |s| s.build(|config| Rio::new(config, &s.context)),
 };
 

@@ -23,7 +23,7 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
-    world: World = "simulated",
+    world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
     export: Export = None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sojourn.metrics.registry import MEGABITS, PACKETS, PERCENT, Value, metric
+from sojourn.metrics.registry import MEGABITS, PERCENT, Value, metric
 from sojourn.metrics.tables import Table, ratio
 from sojourn.record import UNKNOWN
 
@@ -34,7 +34,7 @@ def goodput(t: Table) -> Value:
     formula="retransmission timers that expired",
     source="RFC 6298",
     better="lower",
-    worlds=PACKETS,
+    needs_packets=True,
     views=("worlds",),
     position=140,
 )
@@ -52,7 +52,7 @@ def timeouts(t: Table) -> Value:
     source="RFC 5681",
     better="lower",
     display=PERCENT,
-    worlds=PACKETS,
+    needs_packets=True,
 )
 def retransmit_ratio(t: Table) -> Value:
     """Return the share of sent packets that were retransmissions."""

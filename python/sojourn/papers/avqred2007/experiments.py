@@ -10,7 +10,7 @@ from importlib import resources
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007.settings import BEST, TABLE1, TUNED, Words, scaled
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.runner.execute import check
+from sojourn.runner.check import check
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 

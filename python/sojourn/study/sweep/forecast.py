@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from sojourn import files
 from sojourn.errors import InputError
-from sojourn.runner.execute import check, execute
+from sojourn.runner.check import check
+from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import done
