@@ -98,7 +98,7 @@ impl QueueSet {
             links: Vec::new(),
             kinds: Vec::new(),
             ports: Vec::new(),
-            recorder: Recorder::new(options.interval.0, None, links.len()),
+            recorder: Recorder::new(options.interval, None, links.len()),
         };
         for (i, one) in links.iter().enumerate() {
             let name = format!("{}-{}", one.from, one.to);
@@ -146,7 +146,7 @@ impl QueueSet {
             ecn: packet.ecn,
             class: packet.class,
         };
-        self.ports[link].enqueue(now.0, &mut packet);
+        self.ports[link].enqueue(now, &mut packet);
         self.report(link, on_outcome);
     }
 
@@ -160,11 +160,11 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.update_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let slot = self.ports[link].dequeue(now.0);
+        let slot = self.ports[link].dequeue(now);
         self.report(link, on_outcome);
         let Some(slot) = slot else {
             if was_busy {
-                self.ports[link].on_idle(now.0);
+                self.ports[link].on_idle(now);
             }
             return None;
         };
@@ -207,7 +207,7 @@ impl QueueSet {
     /// Run the timer of the algorithm of `link`.
     pub fn on_timer(&mut self, link: usize, now: Time) {
         self.update_rate(link, now);
-        self.ports[link].on_timer(now.0);
+        self.ports[link].on_timer(now);
     }
 
     /// Start the measurement window.
@@ -218,7 +218,7 @@ impl QueueSet {
 
     /// Take a sample.
     pub fn sample(&mut self, now: Time) {
-        self.recorder.sample(now.0, &mut self.ports);
+        self.recorder.sample(now, &mut self.ports);
     }
 
     /// The columns of the queues over `window`, with the `measured` one first.
@@ -235,7 +235,7 @@ impl QueueSet {
 
     fn pass(&mut self, now: Time) {
         for port in &mut self.ports {
-            port.pass(now.0);
+            port.pass(now);
         }
     }
 

@@ -33,7 +33,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
         queue_is_sane(queue, span, plan.warmup == 0, varies(plan, &queue.name))?;
     }
     for (queue, series) in record.queues.iter().zip(&record.series.queues) {
-        let samples = (plan.duration / record.series.interval) as usize;
+        let samples = (plan.duration / record.series.interval.0) as usize;
         prop_assert_eq!(series.packets.len(), samples);
         prop_assert!(series.probes.iter().all(|(_, values)| values.len() == samples));
         if queue.limit_packets > 0 {

@@ -44,7 +44,7 @@ pub(super) fn enqueue<Q: QueueOps>(
     flows: &mut [Flow],
     sacks: &mut Sacks,
 ) -> bool {
-    if !queue.enqueue(now, packet) {
+    if !queue.enqueue(Time(now), packet) {
         report_outcomes(queue, now, is_measured, log, flows, sacks);
     }
     !queue.stats().busy
@@ -61,12 +61,12 @@ pub(super) fn dequeue<Q: QueueOps>(
     sacks: &mut Sacks,
 ) -> Option<usize> {
     let was_busy = queue.stats().busy;
-    let slot = queue.dequeue(now);
+    let slot = queue.dequeue(Time(now));
     if queue.drops_at_dequeue() {
         report_outcomes(queue, now, is_measured, log, flows, sacks);
     }
     if slot.is_none() && was_busy {
-        queue.on_idle(now);
+        queue.on_idle(Time(now));
     }
     slot
 }
@@ -82,7 +82,7 @@ fn report_outcomes<Q: QueueOps>(
     sacks: &mut Sacks,
 ) {
     if !queue.stats().outcomes.is_empty() {
-        let context = LossContext { now, is_measured, waiting: queue.len() };
+        let context = LossContext { now: Time(now), is_measured, waiting: queue.len() };
         log.record(context, queue.stats(), flows, sacks);
     }
 }

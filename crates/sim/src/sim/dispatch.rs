@@ -68,7 +68,7 @@ impl Simulation {
             EventKind::Departure => self.transmit_from_other(now, number),
             EventKind::AqmTimer => {
                 let port = self.port_at(number, now);
-                port.on_timer(now);
+                port.on_timer(Time(now));
                 if let Some(next) = port.next_timer() {
                     let (time, age) = (next.0.max(now + 1), next.0 - now.min(next.0));
                     self.world.clock.calendar.push(Event::new(time, age, EventKind::AqmTimer, number));
@@ -97,8 +97,8 @@ impl Simulation {
             EventKind::Warmup => self.open_window(now),
             EventKind::Sample => {
                 let World { clock, log, .. } = &mut self.world;
-                log.recorder.sample(now, &mut self.ports);
-                log.recorder.schedule_next(now, &mut clock.calendar);
+                log.recorder.sample(Time(now), &mut self.ports);
+                log.recorder.schedule_next(Time(now), &mut clock.calendar);
             }
         }
     }

@@ -40,7 +40,7 @@ use crate::{
     queue::Port,
     record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -155,7 +155,7 @@ impl Simulation {
         clock.move_horizon(0);
         let interval = plan.trace.interval.unwrap_or(0);
         let log = Log {
-            recorder: Recorder::new(interval, Some(plan.duration), ports.len()),
+            recorder: Recorder::new(Span(interval), Some(Time(plan.duration)), ports.len()),
             losses: LossLog {
                 counting: plan.warmup == 0,
                 traced: plan.trace.drops,
@@ -194,9 +194,9 @@ impl Simulation {
             };
         }
         let recorder = &mut self.world.log.recorder;
-        recorder.sample_at_end(end, &mut self.ports);
+        recorder.sample_at_end(Time(end), &mut self.ports);
         for port in &mut self.ports {
-            port.pass(end);
+            port.pass(Time(end));
         }
         if self.web.is_full {
             return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
@@ -219,7 +219,7 @@ impl Simulation {
             calendar.push_timer(Event::new(window.start.0, u64::MAX, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.schedule_next(0, calendar);
+            log.recorder.schedule_next(Time::ZERO, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {
@@ -264,7 +264,7 @@ impl Simulation {
         clock.move_horizon(now);
         log.losses.counting = true;
         for port in &mut self.ports {
-            port.pass(now);
+            port.pass(Time(now));
         }
         log.recorder.open_window(&mut self.ports);
         let offered = offered(&hosts.flows, &self.ports[*measured as usize]);

@@ -133,7 +133,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
             // The packet of an event without one is on no step.
             if steps.get(packet.step as usize).is_none_or(|step| step.queue != measured) {
                 if event.kind() == EventKind::Sample && recorder.has_one() {
-                    queue.sample(now, recorder, &mut clock.calendar);
+                    queue.sample(Time(now), recorder, &mut clock.calendar);
                     continue;
                 }
                 let is_arrival = event.is_arrival();
