@@ -58,13 +58,13 @@ pub struct UnboundedLink {
 impl UnboundedLink {
     /// A link of `rate` bit/s.
     pub fn new(rate: u64) -> UnboundedLink {
-        let kinds = [LinkKind::new(rate.max(1), 0)];
+        let kinds = [LinkKind::new(rate.max(1), Span::ZERO)];
         UnboundedLink { link: Link::default(), tx_time: TxTime::new(0, &kinds), kinds }
     }
 
     /// Transmit a packet of `bytes` at `now`, which must not decrease; returns the end of the transmission.
     pub fn transmit(&mut self, now: Time, bytes: u32) -> Time {
-        Time(self.link.transmit(&mut self.tx_time, &mut self.kinds, now.0, bytes))
+        self.link.transmit(&mut self.tx_time, &mut self.kinds, now, bytes)
     }
 }
 
@@ -111,7 +111,7 @@ impl QueueSet {
             let Some(queue) = &one.queue else {
                 return Err(PlanError::new(format!("{key}.queue"), "is missing"));
             };
-            let mut kind = LinkKind::new(one.rate, one.delay);
+            let mut kind = LinkKind::new(one.rate, Span(one.delay));
             if let Some(capacity) = &one.capacity {
                 kind.vary(RateTrace::new(capacity, &name, options.seed));
             }
@@ -170,7 +170,7 @@ impl QueueSet {
         };
         let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
-        let end = link.transmit(tx_time, &mut self.kinds, now.0, packet.bytes);
+        let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
         let packet = PacketDesc {
             token: packet.number,
             flow: packet.flow,
@@ -178,7 +178,7 @@ impl QueueSet {
             ecn: packet.ecn,
             class: packet.class,
         };
-        Some(Transmission { packet, end: Time(end), arrival: Time(tx_time.arrival(end)) })
+        Some(Transmission { packet, end, arrival: tx_time.arrival(end) })
     }
 
     /// Report the marks and drops of the queue of `link`.
@@ -241,7 +241,7 @@ impl QueueSet {
 
     /// Update the link rate that a queue assumes, if it varies.
     fn update_rate(&mut self, link: usize, now: Time) {
-        if let Some(rate) = self.kinds[link].rate_at(now.0) {
+        if let Some(rate) = self.kinds[link].rate_at(now) {
             self.ports[link].set_link_rate(rate);
         }
     }

@@ -9,6 +9,8 @@
 //! window has added last. Kind and number break the remaining ties, so the order does not depend on how many
 //! steps the simulator combines into one event.
 
+use sojourn_aqm::{Span, Time};
+
 /// The kind of an event; the discriminant orders events of equal time and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -70,7 +72,7 @@ const KINDS: [EventKind; 16] = [
 const MAX_AGE: u64 = (1 << 30) - 1;
 
 /// The latest time of an event: half a year.
-pub(crate) const MAX_EVENT_TIME: u64 = (1 << 54) - 1;
+pub(crate) const MAX_EVENT_TIME: Time = Time((1 << 54) - 1);
 /// The largest index in a burst that is distinguished.
 pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
 /// A flag in the number of a `Source` or `Stop` event: the number is that of a group, not of a flow; of a
@@ -85,8 +87,8 @@ pub(crate) struct TieKey(u64, u64);
 
 impl TieKey {
     /// The key of arrivals whose cause is `age` old.
-    pub(crate) fn of(age: u64) -> TieKey {
-        let event = Event::new(0, age, EventKind::Arrival, 0).0;
+    pub(crate) fn of(age: Span) -> TieKey {
+        let event = Event::new(0, age.0, EventKind::Arrival, 0).0;
         TieKey((event >> 64) as u64, event as u64)
     }
 }
@@ -104,14 +106,14 @@ impl Event {
         let recency = MAX_AGE - age.min(MAX_AGE);
         debug_assert!(number <= MAX_NUMBER);
         let rest = u128::from(recency) << 44 | (kind as u128) << 26 | u128::from(number);
-        Event(u128::from(time.min(MAX_EVENT_TIME)) << 74 | rest)
+        Event(u128::from(time.min(MAX_EVENT_TIME.0)) << 74 | rest)
     }
     /// The arrival of a packet at the end of link `number`, sent after `burst_index` others of its burst; at
     /// most [`MAX_EVENT_TIME`] and [`MAX_BURST_INDEX`].
     #[inline(always)]
-    pub(crate) fn arrival(time: u64, tie_key: TieKey, burst_index: u32, number: u32) -> Event {
+    pub(crate) fn arrival(time: Time, tie_key: TieKey, burst_index: u32, number: u32) -> Event {
         debug_assert!(time <= MAX_EVENT_TIME && burst_index <= MAX_BURST_INDEX);
-        let first = time << 10 | tie_key.0;
+        let first = time.0 << 10 | tie_key.0;
         let second = tie_key.1 | u64::from(burst_index) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
@@ -168,9 +170,9 @@ mod tests {
             Event::new(6, 5_000_000, EventKind::Arrival, 3),
             Event::new(6, 800_000, EventKind::Departure, 0),
             Event::new(6, 800_000, EventKind::Departure, 1),
-            Event::arrival(6, TieKey::of(800_000), 0, 7),
-            Event::arrival(6, TieKey::of(800_000), 1, 3),
-            Event::arrival(6, TieKey::of(800_000), 2, 2),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 0, 7),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 1, 3),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 2, 2),
             Event::new(7, 1, EventKind::Source, 1 << 25),
         ];
         assert!(order.is_sorted());

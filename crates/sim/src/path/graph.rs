@@ -13,7 +13,7 @@ use crate::{
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
 };
-use sojourn_aqm::units;
+use sojourn_aqm::{Span, units};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Links, and the steps of all routes.
@@ -54,7 +54,7 @@ impl Layout {
                         &link.from,
                         &link.to,
                         link.rate,
-                        link.delay,
+                        Span(link.delay),
                         link.queue.clone(),
                         &format!("link {}", i + 1),
                     )?;
@@ -114,9 +114,9 @@ impl Network {
             let round_trip = self.round_trips.get(step.round_trip as usize)?;
             Some(step.hop.tx_time.delay() + round_trip.delay())
         };
-        let longest = self.steps.iter().filter_map(delay).max().unwrap_or(0);
+        let longest = self.steps.iter().filter_map(delay).max().unwrap_or(Span::ZERO);
         let rate = self.kinds[port.kind as usize].rate();
-        (rate as f64 * longest as f64 / (8e9 * f64::from(bytes))) as usize
+        (rate as f64 * longest.0 as f64 / (8e9 * f64::from(bytes))) as usize
     }
 
     /// Where acknowledgements of `route` enter.
@@ -161,7 +161,7 @@ impl Graph {
         from: &str,
         to: &str,
         rate: u64,
-        delay: u64,
+        delay: Span,
         queue: Option<plan::QueueConfig>,
         key: &str,
     ) -> Result<(), PlanError> {
@@ -185,7 +185,7 @@ impl Graph {
     }
 
     /// A new kind of link.
-    fn kind(&mut self, rate: u64, delay: u64) -> u32 {
+    fn kind(&mut self, rate: u64, delay: Span) -> u32 {
         self.kinds.push(LinkKind::new(rate, delay));
         self.kinds.len() as u32 - 1
     }
@@ -197,9 +197,9 @@ impl Graph {
 
     /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
     fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
-        self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
+        self.link("R1", "R2", d.rate, Span(d.delay), Some(d.queue.clone()), "dumbbell")?;
         self.capacities.extend(d.capacity.clone().map(|capacity| (0, capacity)));
-        self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
+        self.link("R2", "R1", d.rate, Span(d.delay), d.reverse_queue.clone(), "dumbbell")?;
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }
@@ -251,7 +251,7 @@ impl Graph {
         self.size += count;
         let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
-            let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
+            let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, Span(*delay)));
             links(*host).into_iter().for_each(|(from, to)| self.add_link(from, to, kind));
         }
         Ok(hosts)

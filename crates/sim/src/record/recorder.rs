@@ -212,7 +212,7 @@ impl Recorder {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = kinds[port.kind as usize].bits(window.start.0, window.end.0);
+            queue.capacity_bits = kinds[port.kind as usize].bits(window.start, window.end);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut recorded.series));
         }

@@ -106,7 +106,7 @@ pub(super) fn transmit(
             let forward = FlowRoute { flow: *number, route: *route };
             connection.write_packet(packet, forward, &group.full, tcp, segment, Time(at));
             let tx_time = &mut hop.tx_time;
-            let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
+            let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, Time(at), packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)
         },
     );

@@ -113,7 +113,7 @@ impl Simulation {
                 return self.enqueue_at_first_link(at, port, &mut packet);
             }
             let mut links = Links { each, kinds, fixed_path };
-            at = links.cross_step(step, packet.host, at, packet.bytes);
+            at = links.cross_step(step, packet.host, Time(at), packet.bytes).0;
             if step.eventless && !step.last {
                 packet.step += 1;
             } else if !self.leave_link(at, &mut packet) {
@@ -182,7 +182,7 @@ impl Simulation {
         let packet = *queue.packet(slot);
         let Network { each, kinds, fixed_path, steps, .. } = network;
         let (mut links, hop) = (Links { each, kinds, fixed_path }, &mut steps[packet.step as usize].hop);
-        let (end, arrival) = links.transmit(queue.link, hop, now, packet.bytes);
+        let (Time(end), Time(arrival)) = links.transmit(queue.link, hop, Time(now), packet.bytes);
         if is_measured {
             clock.service = Service { time: end, since: now };
             hosts.flows[packet.flow as usize].counts.queue_left += 1;
@@ -197,7 +197,7 @@ impl Simulation {
     fn port_at(&mut self, number: u32, now: u64) -> &mut Port {
         let port = &mut self.ports[number as usize];
         if port.varies
-            && let Some(rate) = self.world.network.kinds[port.kind as usize].rate_at(now)
+            && let Some(rate) = self.world.network.kinds[port.kind as usize].rate_at(Time(now))
         {
             port.set_link_rate(rate);
         }
@@ -214,7 +214,7 @@ impl World {
         let burst_index = self.network.each[link as usize].burst_index();
         self.clock.calendar.push_with(|waiting| {
             *waiting = *packet;
-            Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
+            Event::arrival(Time(arrival).min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
         });
     }
 }

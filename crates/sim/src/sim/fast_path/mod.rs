@@ -154,7 +154,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
         let packet = queue.packet(slot);
         let step = &mut steps[packet.step as usize];
-        let (end, at) = links.transmit(link, &mut step.hop, now, packet.bytes);
+        let (Time(end), Time(at)) = links.transmit(link, &mut step.hop, Time(now), packet.bytes);
         clock.service = Service { time: end, since: now };
         let (number, host) = (packet.flow, packet.host);
         let flow = &mut flows[number as usize];
@@ -167,9 +167,8 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
             return SlowPathExit::Left(at, *packet);
         };
 
-        let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
-        let in_window =
-            flow.counts.receive(&mut flow.losses, Time(data.arrival), Time(packet.stamp), clock.window);
+        let data = round_trip.cross_to_receiver(&mut links, host, Time(at), packet.bytes);
+        let in_window = flow.counts.receive(&mut flow.losses, data.arrival, Time(packet.stamp), clock.window);
         let plain = connection.receive::<SACK>(tcp, packet, in_window, &mut pools.receivers);
 
         let Connection { sender, receiver } = &mut *connection;
@@ -178,7 +177,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         let (out, pool) = (&mut *released, &mut pools.senders);
         let (at, reaction) = if let Some(next) = plain {
-            let at = round_trip.cross_to_sender(
+            let Time(at) = round_trip.cross_to_sender(
                 &mut links,
                 host,
                 data,
@@ -190,7 +189,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
             let reported = if SACK && tcp.options.sack { receiver.sack_blocks() } else { None };
             let blocks = reported.map_or(0, block_count);
             let bytes = tcp.ack + blocks * tcp.options.sack_bytes;
-            let at =
+            let Time(at) =
                 round_trip.cross_to_sender(&mut links, host, data, AckSize { plain: tcp.ack, bytes, blocks });
             let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
             let ack = AckView { next, ece, sack: reported };
