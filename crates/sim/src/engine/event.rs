@@ -71,6 +71,9 @@ const KINDS: [EventKind; 16] = [
 /// The largest age that is distinguished: about a second.
 const MAX_AGE: u64 = (1 << 30) - 1;
 
+/// An age greater than that of any other event at the same time.
+pub(crate) const OLDEST: Span = Span(u64::MAX);
+
 /// The latest time of an event: half a year.
 pub(crate) const MAX_EVENT_TIME: Time = Time((1 << 54) - 1);
 /// The largest index in a burst that is distinguished.
@@ -88,7 +91,7 @@ pub(crate) struct TieKey(u64, u64);
 impl TieKey {
     /// The key of arrivals whose cause is `age` old.
     pub(crate) fn of(age: Span) -> TieKey {
-        let event = Event::new(0, age.0, EventKind::Arrival, 0).0;
+        let event = Event::new(Time::ZERO, age, EventKind::Arrival, 0).0;
         TieKey((event >> 64) as u64, event as u64)
     }
 }
@@ -102,11 +105,11 @@ impl Event {
     pub(crate) const NEVER: Event = Event(u128::MAX);
 
     /// An event at `time` whose cause is `age` old.
-    pub(crate) fn new(time: u64, age: u64, kind: EventKind, number: u32) -> Event {
-        let recency = MAX_AGE - age.min(MAX_AGE);
+    pub(crate) fn new(time: Time, age: Span, kind: EventKind, number: u32) -> Event {
+        let recency = MAX_AGE - age.0.min(MAX_AGE);
         debug_assert!(number <= MAX_NUMBER);
         let rest = u128::from(recency) << 44 | (kind as u128) << 26 | u128::from(number);
-        Event(u128::from(time.min(MAX_EVENT_TIME.0)) << 74 | rest)
+        Event(u128::from(time.min(MAX_EVENT_TIME).0) << 74 | rest)
     }
     /// The arrival of a packet at the end of link `number`, sent after `burst_index` others of its burst; at
     /// most [`MAX_EVENT_TIME`] and [`MAX_BURST_INDEX`].
@@ -117,8 +120,8 @@ impl Event {
         let second = tie_key.1 | u64::from(burst_index) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
-    pub(crate) fn time(self) -> u64 {
-        (self.0 >> 74) as u64
+    pub(crate) fn time(self) -> Time {
+        Time((self.0 >> 74) as u64)
     }
     #[inline]
     pub(crate) fn kind(self) -> EventKind {
@@ -139,18 +142,18 @@ impl Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     /// When it ends.
-    pub(crate) time: u64,
+    pub(crate) time: Time,
     /// When it began: the age of the event counts from here.
-    pub(crate) since: u64,
+    pub(crate) since: Time,
 }
 
 impl Service {
     /// The transmitter is idle.
-    pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
+    pub(crate) const NONE: Service = Service { time: Time::NEVER, since: Time::ZERO };
 
     /// The event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
-        if self.time == u64::MAX {
+        if self.time == Time::NEVER {
             Event::NEVER
         } else {
             Event::new(self.time, self.time - self.since, EventKind::Departure, port)
@@ -165,18 +168,18 @@ mod tests {
     #[test]
     fn of_equal_times_the_older_event_comes_first() {
         let order = [
-            Event::new(5, 0, EventKind::Sample, 9),
-            Event::new(6, u64::MAX, EventKind::Warmup, 0),
-            Event::new(6, 5_000_000, EventKind::Arrival, 3),
-            Event::new(6, 800_000, EventKind::Departure, 0),
-            Event::new(6, 800_000, EventKind::Departure, 1),
+            Event::new(Time(5), Span::ZERO, EventKind::Sample, 9),
+            Event::new(Time(6), OLDEST, EventKind::Warmup, 0),
+            Event::new(Time(6), Span(5_000_000), EventKind::Arrival, 3),
+            Event::new(Time(6), Span(800_000), EventKind::Departure, 0),
+            Event::new(Time(6), Span(800_000), EventKind::Departure, 1),
             Event::arrival(Time(6), TieKey::of(Span(800_000)), 0, 7),
             Event::arrival(Time(6), TieKey::of(Span(800_000)), 1, 3),
             Event::arrival(Time(6), TieKey::of(Span(800_000)), 2, 2),
-            Event::new(7, 1, EventKind::Source, 1 << 25),
+            Event::new(Time(7), Span(1), EventKind::Source, 1 << 25),
         ];
         assert!(order.is_sorted());
         let event = order[8];
-        assert_eq!((event.time(), event.kind(), event.number()), (7, EventKind::Source, 1 << 25));
+        assert_eq!((event.time(), event.kind(), event.number()), (Time(7), EventKind::Source, 1 << 25));
     }
 }

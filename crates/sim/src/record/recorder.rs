@@ -171,7 +171,7 @@ impl Recorder {
 
     /// Schedule the next sample.
     pub(crate) fn schedule_next(&self, now: Time, calendar: &mut CalendarQueue<Packet>) {
-        calendar.push(Event::new((now + self.interval).0, 0, EventKind::Sample, 0));
+        calendar.push(Event::new(now + self.interval, Span::ZERO, EventKind::Sample, 0));
     }
 
     /// Whether there is only one queue.

@@ -37,14 +37,14 @@ impl ActiveFlow<'_> {
 #[inline(always)]
 pub(super) fn enqueue<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     packet: &mut Packet,
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
     sacks: &mut Sacks,
 ) -> bool {
-    if !queue.enqueue(Time(now), packet) {
+    if !queue.enqueue(now, packet) {
         report_outcomes(queue, now, is_measured, log, flows, sacks);
     }
     !queue.stats().busy
@@ -54,19 +54,19 @@ pub(super) fn enqueue<Q: QueueOps>(
 #[inline(always)]
 pub(super) fn dequeue<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
     sacks: &mut Sacks,
 ) -> Option<usize> {
     let was_busy = queue.stats().busy;
-    let slot = queue.dequeue(Time(now));
+    let slot = queue.dequeue(now);
     if queue.drops_at_dequeue() {
         report_outcomes(queue, now, is_measured, log, flows, sacks);
     }
     if slot.is_none() && was_busy {
-        queue.on_idle(Time(now));
+        queue.on_idle(now);
     }
     slot
 }
@@ -75,14 +75,14 @@ pub(super) fn dequeue<Q: QueueOps>(
 #[inline(always)]
 fn report_outcomes<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
     sacks: &mut Sacks,
 ) {
     if !queue.stats().outcomes.is_empty() {
-        let context = LossContext { now: Time(now), is_measured, waiting: queue.len() };
+        let context = LossContext { now, is_measured, waiting: queue.len() };
         log.record(context, queue.stats(), flows, sacks);
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn transmit(
     hop: &mut Hop,
     flow: &mut ActiveFlow,
     segment: Segment,
-    at: u64,
+    at: Time,
 ) {
     let ActiveFlow { number, route, connection, group, tcp } = flow;
     let first = hop.link(route.host);
@@ -104,9 +104,9 @@ pub(super) fn transmit(
         #[inline(always)]
         |packet| {
             let forward = FlowRoute { flow: *number, route: *route };
-            connection.write_packet(packet, forward, &group.full, tcp, segment, Time(at));
+            connection.write_packet(packet, forward, &group.full, tcp, segment, at);
             let tx_time = &mut hop.tx_time;
-            let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, Time(at), packet.bytes);
+            let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)
         },
     );
@@ -122,12 +122,12 @@ pub(super) fn transmit_allowed(
     flow: &mut ActiveFlow,
     limit: Option<u32>,
     released: &mut Vec<Segment>,
-    at: u64,
+    at: Time,
 ) {
     let Some(limit) = limit else {
         return transmit_released(calendar, links.reborrow(), hop, flow.reborrow(), released, at);
     };
-    while let Some(segment) = flow.connection.sender.emit_next(limit, Time(at)) {
+    while let Some(segment) = flow.connection.sender.emit_next(limit, at) {
         transmit(calendar, links, hop, flow, segment, at);
     }
 }
@@ -139,7 +139,7 @@ fn transmit_released(
     hop: &mut Hop,
     mut flow: ActiveFlow,
     released: &mut Vec<Segment>,
-    at: u64,
+    at: Time,
 ) {
     for segment in released.drain(..) {
         transmit(calendar, &mut links, hop, &mut flow, segment, at);
@@ -149,6 +149,6 @@ fn transmit_released(
 /// Whether an acknowledgement that arrives at `at` must wait for that time: others of the same sender wait,
 /// or `at` is not before the horizon ([`super::Clock::horizon`]).
 #[inline(always)]
-pub(super) fn must_wait(sender: &Sender, at: u64, horizon: u64) -> bool {
+pub(super) fn must_wait(sender: &Sender, at: Time, horizon: Time) -> bool {
     at >= horizon || sender.pending_acks > 0
 }

@@ -10,7 +10,7 @@ use crate::{
     path::{Links, NO_INDEX, Network},
     queue::{Port, QueueOps},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 impl Simulation {
     /// The next event.
@@ -68,16 +68,16 @@ impl Simulation {
             EventKind::Departure => self.transmit_from_other(now, number),
             EventKind::AqmTimer => {
                 let port = self.port_at(number, now);
-                port.on_timer(Time(now));
+                port.on_timer(now);
                 if let Some(next) = port.next_timer() {
-                    let (time, age) = (next.0.max(now + 1), next.0 - now.min(next.0));
+                    let (time, age) = (next.max(now + Span(1)), next - now);
                     self.world.clock.calendar.push(Event::new(time, age, EventKind::AqmTimer, number));
                 }
             }
             EventKind::Retransmit => self.on_retransmission_event(now, number),
             EventKind::RtoScan => {
                 let World { clock, hosts, .. } = &mut self.world;
-                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], Time(now));
+                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], now);
             }
             EventKind::DelayedAck => self.on_delayed_ack(now, number),
             EventKind::Release => self.on_release(now, number),
@@ -97,15 +97,15 @@ impl Simulation {
             EventKind::Warmup => self.open_window(now),
             EventKind::Sample => {
                 let World { clock, log, .. } = &mut self.world;
-                log.recorder.sample(Time(now), &mut self.ports);
-                log.recorder.schedule_next(Time(now), &mut clock.calendar);
+                log.recorder.sample(now, &mut self.ports);
+                log.recorder.schedule_next(now, &mut clock.calendar);
             }
         }
     }
 
     /// `packet` enters the link of its step at `at`, and crosses links until it must wait for an event.
     #[inline]
-    pub(super) fn forward(&mut self, mut at: u64, mut packet: Packet) {
+    pub(super) fn forward(&mut self, mut at: Time, mut packet: Packet) {
         loop {
             let Network { each, kinds, fixed_path, steps, .. } = &mut self.world.network;
             let step = &mut steps[packet.step as usize];
@@ -113,7 +113,7 @@ impl Simulation {
                 return self.enqueue_at_first_link(at, port, &mut packet);
             }
             let mut links = Links { each, kinds, fixed_path };
-            at = links.cross_step(step, packet.host, Time(at), packet.bytes).0;
+            at = links.cross_step(step, packet.host, at, packet.bytes);
             if step.eventless && !step.last {
                 packet.step += 1;
             } else if !self.leave_link(at, &mut packet) {
@@ -124,7 +124,7 @@ impl Simulation {
 
     /// `packet` has left a queue and reaches the end of its link at `arrival`.
     #[inline]
-    pub(super) fn leave_queue(&mut self, arrival: u64, mut packet: Packet) {
+    pub(super) fn leave_queue(&mut self, arrival: Time, mut packet: Packet) {
         if self.leave_link(arrival, &mut packet) {
             self.forward(arrival, packet);
         }
@@ -133,7 +133,7 @@ impl Simulation {
     /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once,
     /// or its acknowledgement, which has taken its place, does.
     #[inline]
-    fn leave_link(&mut self, arrival: u64, packet: &mut Packet) -> bool {
+    fn leave_link(&mut self, arrival: Time, packet: &mut Packet) -> bool {
         let step = &self.world.network.steps[packet.step as usize];
         if !step.eventless {
             self.world.schedule_arrival(arrival, packet);
@@ -152,7 +152,7 @@ impl Simulation {
 
     /// `packet` arrives at a queue, and is transmitted at once if the transmitter is idle.
     #[inline(always)]
-    fn enqueue_at(&mut self, now: u64, number: u32, packet: &mut Packet) {
+    fn enqueue_at(&mut self, now: Time, number: u32, packet: &mut Packet) {
         self.port_at(number, now);
         let World { hosts, log, measured, .. } = &mut self.world;
         let (queue, is_measured) = (&mut self.ports[number as usize], number == *measured);
@@ -162,18 +162,18 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enqueue_at_first_link(&mut self, now: u64, number: u32, packet: &mut Packet) {
+    fn enqueue_at_first_link(&mut self, now: Time, number: u32, packet: &mut Packet) {
         self.enqueue_at(now, number, packet);
     }
 
     #[inline(never)]
-    fn transmit_from_other(&mut self, now: u64, number: u32) {
+    fn transmit_from_other(&mut self, now: Time, number: u32) {
         self.transmit_from(now, number);
     }
 
     /// The transmitter of a queue is free: it takes the next packet.
     #[inline(always)]
-    fn transmit_from(&mut self, now: u64, number: u32) {
+    fn transmit_from(&mut self, now: Time, number: u32) {
         self.port_at(number, now);
         let World { clock, network, hosts, log, measured, .. } = &mut self.world;
         let (queue, is_measured) = (&mut self.ports[number as usize], number == *measured);
@@ -182,7 +182,7 @@ impl Simulation {
         let packet = *queue.packet(slot);
         let Network { each, kinds, fixed_path, steps, .. } = network;
         let (mut links, hop) = (Links { each, kinds, fixed_path }, &mut steps[packet.step as usize].hop);
-        let (Time(end), Time(arrival)) = links.transmit(queue.link, hop, Time(now), packet.bytes);
+        let (end, arrival) = links.transmit(queue.link, hop, now, packet.bytes);
         if is_measured {
             clock.service = Service { time: end, since: now };
             hosts.flows[packet.flow as usize].counts.queue_left += 1;
@@ -194,10 +194,10 @@ impl Simulation {
 
     /// The queue of `number`, with the rate that its link has now, should that vary.
     #[inline(always)]
-    fn port_at(&mut self, number: u32, now: u64) -> &mut Port {
+    fn port_at(&mut self, number: u32, now: Time) -> &mut Port {
         let port = &mut self.ports[number as usize];
         if port.varies
-            && let Some(rate) = self.world.network.kinds[port.kind as usize].rate_at(Time(now))
+            && let Some(rate) = self.world.network.kinds[port.kind as usize].rate_at(now)
         {
             port.set_link_rate(rate);
         }
@@ -208,13 +208,13 @@ impl Simulation {
 impl World {
     /// Schedule the arrival of `packet`, the last one sent on the link of its step, as an event.
     #[inline]
-    pub(super) fn schedule_arrival(&mut self, arrival: u64, packet: &Packet) {
+    pub(super) fn schedule_arrival(&mut self, arrival: Time, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
         let burst_index = self.network.each[link as usize].burst_index();
         self.clock.calendar.push_with(|waiting| {
             *waiting = *packet;
-            Event::arrival(Time(arrival).min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
+            Event::arrival(arrival.min(MAX_EVENT_TIME), step.hop.tx_time.tie_key(), burst_index, link)
         });
     }
 }
