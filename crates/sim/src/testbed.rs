@@ -111,7 +111,7 @@ impl QueueSet {
             let Some(queue) = &one.queue else {
                 return Err(PlanError::new(format!("{key}.queue"), "is missing"));
             };
-            let mut kind = LinkKind::new(one.rate, Span(one.delay));
+            let mut kind = LinkKind::new(one.rate, one.delay);
             if let Some(capacity) = &one.capacity {
                 kind.vary(RateTrace::new(capacity, &name, options.seed));
             }

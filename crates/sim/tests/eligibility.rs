@@ -1,6 +1,7 @@
 //! Which runs take the fast path, and why the others do not.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Control, FastPath, Plan, Simulation, SlowPathReason,
     plan::{Capacity, Draw, Dumbbell, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
@@ -55,7 +56,7 @@ fn each_reason_is_named() {
         (
             SlowPathReason::VaryingRate,
             with_dumbbell(|dumbbell| {
-                let steps = vec![(SECOND, MBIT), (SECOND, 2 * MBIT)];
+                let steps = vec![(Span(SECOND), MBIT), (Span(SECOND), 2 * MBIT)];
                 Dumbbell { capacity: Some(Capacity::Steps { steps, repeats: true }), ..dumbbell }
             }),
         ),

@@ -45,12 +45,12 @@ impl RateTrace {
         let source = match plan {
             plan::Capacity::Redraw { every, rate } => {
                 let stream = Stream::new(seed, &format!("link/{link}/capacity"));
-                Source::Redrawn { every: Span(*every), rate: *rate, stream }
+                Source::Redrawn { every: *every, rate: *rate, stream }
             }
             plan::Capacity::Steps { steps, repeats } => {
                 let mut end = Span::ZERO;
                 let ends = steps.iter().map(|(span, _)| {
-                    end += Span(*span);
+                    end += *span;
                     end
                 });
                 let ends = ends.collect();
@@ -104,7 +104,7 @@ impl RateTrace {
             work = work.saturating_sub(self.left);
         }
         let mut at = start;
-        while at.0 < MAX_TIME {
+        while at < Time::ZERO + MAX_TIME {
             let step = self.seek(at);
             let (span, rate) = (u128::from((step.end - at).0), u128::from(step.rate));
             if span * rate >= work {
@@ -138,7 +138,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn steps(steps: &[(u64, u64)], repeats: bool) -> RateTrace {
-        let steps = steps.iter().map(|(ms, rate)| (ms * MS, *rate)).collect();
+        let steps = steps.iter().map(|(ms, rate)| (Span(ms * MS), *rate)).collect();
         RateTrace::new(&plan::Capacity::Steps { steps, repeats }, "a-b", 1)
     }
 
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_redrawn_rate_is_a_function_of_seed_link_and_time() {
-        let plan = plan::Capacity::Redraw { every: 33 * MS, rate: Draw::Uniform(16.8e6, 21e6) };
+        let plan = plan::Capacity::Redraw { every: Span(33 * MS), rate: Draw::Uniform(16.8e6, 21e6) };
         let [mut a, mut b, mut c] = [("x", 1), ("x", 1), ("y", 1)].map(|(l, s)| RateTrace::new(&plan, l, s));
         let later = b.rate(Time(330 * MS));
         assert_eq!(a.rate(Time::ZERO), b.rate(Time::ZERO));

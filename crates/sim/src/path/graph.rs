@@ -54,7 +54,7 @@ impl Layout {
                         &link.from,
                         &link.to,
                         link.rate,
-                        Span(link.delay),
+                        link.delay,
                         link.queue.clone(),
                         &format!("link {}", i + 1),
                     )?;
@@ -197,9 +197,9 @@ impl Graph {
 
     /// Clients - R1 - R2 - servers; hosts are made as the sources of each group need them.
     fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
-        self.link("R1", "R2", d.rate, Span(d.delay), Some(d.queue.clone()), "dumbbell")?;
+        self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
         self.capacities.extend(d.capacity.clone().map(|capacity| (0, capacity)));
-        self.link("R2", "R1", d.rate, Span(d.delay), d.reverse_queue.clone(), "dumbbell")?;
+        self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }
@@ -251,7 +251,7 @@ impl Graph {
         self.size += count;
         let mut known = BTreeMap::new();
         for (host, delay) in hosts.iter().zip(access.delays.iter().cycle()) {
-            let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, Span(*delay)));
+            let kind = *known.entry(*delay).or_insert_with(|| self.kind(access.rate, *delay));
             links(*host).into_iter().for_each(|(from, to)| self.add_link(from, to, kind));
         }
         Ok(hosts)

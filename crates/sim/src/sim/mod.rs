@@ -141,24 +141,24 @@ impl Simulation {
         let groups = groups(plan, std::mem::take(&mut layout.routes), &layout.senders, seed)?;
         let Layout { network, ports, .. } = layout;
         let stops = plan.traffic.iter().filter_map(|traffic| traffic.stop);
-        let mut horizons: Vec<Time> =
-            [plan.warmup, plan.duration].into_iter().chain(stops).map(Time).collect();
+        let window = Window { start: plan.warmup, end: Time::ZERO + plan.duration };
+        let mut horizons: Vec<Time> = [window.start, window.end].into_iter().chain(stops).collect();
         horizons.sort_unstable_by(|a, b| b.cmp(a));
         let mut clock = Clock {
             calendar: CalendarQueue::new(),
             service: Service::NONE,
-            window: Window { start: Time(plan.warmup), end: Time(plan.duration) },
-            end: Time(plan.duration),
+            window,
+            end: window.end,
             horizon: Time::ZERO,
             horizons,
             next_poll: Time::ZERO,
         };
         clock.move_horizon(Time::ZERO);
-        let interval = plan.trace.interval.unwrap_or(0);
+        let interval = plan.trace.interval.unwrap_or(Span::ZERO);
         let log = Log {
-            recorder: Recorder::new(Span(interval), Some(Time(plan.duration)), ports.len()),
+            recorder: Recorder::new(interval, Some(window.end), ports.len()),
             losses: LossLog {
-                counting: plan.warmup == 0,
+                counting: plan.warmup == Time::ZERO,
                 traced: plan.trace.drops,
                 columns: DropColumns::default(),
             },
@@ -255,7 +255,7 @@ impl Simulation {
                 hosts.groups[number as usize].routes = Vec::new();
             }
             if let Some(stop) = traffic.stop {
-                calendar.push_timer(Event::new(Time(stop), OLDEST, EventKind::Stop, OF_GROUP | number));
+                calendar.push_timer(Event::new(stop, OLDEST, EventKind::Stop, OF_GROUP | number));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A rule in which the RFCs, ns-2 and Linux differ is an option if it changes a metric by more than one per
 //! cent.
 
+use crate::nanoseconds;
 use serde::{Deserialize, Serialize};
 use sojourn_aqm::{Span, Time};
 
@@ -189,20 +190,5 @@ impl TcpOptions {
         let tick = self.tick().0;
         let ticks = (now.0 / tick).saturating_add(delay.0.div_ceil(tick));
         Time(ticks.saturating_mul(tick)).max(now + Span(1))
-    }
-}
-
-/// A plan has times as integer nanoseconds.
-mod nanoseconds {
-    use serde::{Deserialize, Deserializer, Serializer};
-    use sojourn_aqm::Span;
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
-    pub(super) fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(span.0)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-        u64::deserialize(deserializer).map(Span)
     }
 }

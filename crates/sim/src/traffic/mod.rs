@@ -48,7 +48,7 @@ impl Draw {
 
     /// Draw a duration, at most the length of the longest run.
     pub(crate) fn span(self, stream: &mut Stream) -> Span {
-        Span(self.value(stream).min(MAX_TIME as f64) as u64)
+        Span(self.value(stream).min(MAX_TIME.0 as f64) as u64)
     }
 
     /// Draw an integer, rounded up, at least 1.
@@ -96,8 +96,8 @@ impl Iterator for Starts {
     fn next(&mut self) -> Option<Time> {
         let index = self.left.next()?;
         while self.step < index / self.by {
-            self.at =
-                (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(Time(MAX_TIME));
+            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step))))
+                .min(Time::ZERO + MAX_TIME);
             self.step += 1;
         }
         Some(self.at + self.start.span(&mut self.starts.indexed(u64::from(index))))
@@ -159,11 +159,11 @@ impl Datagrams {
                 Some((Datagrams::Cbr { rate, jitter, last, gaps: own("gap") }, size))
             }
             TrafficKind::UdpOnoff { rate, size, on, off } => {
-                Some((Datagrams::on_off(rate, size, Span(on), Span(off), own("burst"), own("idle")), size))
+                Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
             TrafficKind::TcpOnoff { rate, on, off, ref tcp } => {
                 let size = tcp.payload + tcp.header;
-                Some((Datagrams::on_off(rate, size, Span(on), Span(off), own("burst"), own("idle")), size))
+                Some((Datagrams::on_off(rate, size, on, off, own("burst"), own("idle")), size))
             }
             TrafficKind::Tcp(_) | TrafficKind::TcpShort { .. } | TrafficKind::Web(_) => None,
         }
@@ -253,13 +253,13 @@ mod tests {
 
     #[test]
     fn an_on_off_source_sends_its_mean_rate() {
-        let second = 1_000_000_000;
+        let second = Span::from_millis(1000);
         let kind = TrafficKind::UdpOnoff { rate: 80_000, size: 500, on: second, off: second };
         let mut packets = 0u64;
         for index in 0..200 {
             let (mut source, _) = Datagrams::new(&kind, &Demand::new(1, "udp"), index, Time::ZERO).unwrap();
             let mut at = source.first(Time::ZERO);
-            while at < Time(100 * second) {
+            while at < Time::ZERO + second * 100 {
                 packets += 1;
                 at = source.next(at, packets, 500);
             }
@@ -294,14 +294,14 @@ mod tests {
     /// The idle times of a Pareto source have the same mean, and with shape 1.5 a minimum of a third of it.
     #[test]
     fn pareto_on_and_off_times_have_the_same_means_and_a_minimum() {
-        let second = 1_000_000_000;
+        let second = Span::from_millis(1000);
         let kind = TrafficKind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
         let (mut shares, mut minimum) = (0.0, u64::MAX);
         for index in 0..300 {
             let demand = Demand::new(1, "poo");
             let mut source = Datagrams::new(&kind, &demand, index, Time::ZERO).unwrap().0.with_pareto(1.5);
             let (mut at, mut packets) = (source.first(Time::ZERO), 0u64);
-            while at < Time(100 * second) {
+            while at < Time::ZERO + second * 100 {
                 packets += 1;
                 let next = source.next(at, packets, 500);
                 if next - at > Span::from_millis(10) {

@@ -231,7 +231,7 @@ mod tests {
         let run = |many: u64| {
             let mut simulation = Simulation::new(&plan, 1).unwrap();
             let mut done = Vec::new();
-            while simulation.peek().time() < Time(plan.duration) && done.len() < 1_000_000 {
+            while simulation.peek().time() < simulation.world.clock.end && done.len() < 1_000_000 {
                 done.push(simulation.run_fast_path(many));
             }
             done
