@@ -33,11 +33,11 @@ impl PacketSlab {
 
     fn take(&mut self, token: Token) -> QueuedPacket {
         self.free.push(token.0 as usize);
-        self.places[token.0 as usize].take().expect("a scheduler hands back what it was given, once")
+        self.places[token.0 as usize].take().expect("a scheduler returns each token once")
     }
 
     fn get(&mut self, token: Token) -> &mut QueuedPacket {
-        self.places[token.0 as usize].as_mut().expect("a scheduler speaks of what waits")
+        self.places[token.0 as usize].as_mut().expect("a scheduler reports on queued packets only")
     }
 
     /// Carry out what the scheduler decided about a packet.

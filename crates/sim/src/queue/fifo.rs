@@ -65,7 +65,7 @@ impl Fifo {
         &*self.aqm
     }
 
-    /// The queue, whatever its algorithm is.
+    /// The queue, with any algorithm.
     #[inline(always)]
     pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
         FifoRef {

@@ -1,11 +1,11 @@
-//! What the packet cycle asks of a queue.
+//! The operations of a queue in the packet cycle.
 
 use super::QueueStats;
 use crate::{engine::CalendarQueue, packet::Packet, record::Recorder};
 use sojourn_aqm::Time;
 
-/// A queue: a [`super::Port`], whatever its algorithm is, or a [`super::FifoRef`] with a known algorithm, for
-/// which the compiler makes a loop of its own.
+/// A queue: a [`super::Port`] with any algorithm, or a [`super::FifoRef`] with a known one, for which the loop
+/// of the fast path is compiled separately.
 pub(crate) trait QueueOps {
     /// A packet arrives. False: there may be an outcome to report.
     fn enqueue(&mut self, now: Time, packet: &mut Packet) -> bool;

@@ -12,7 +12,7 @@ pub(super) struct PacketRing {
     len: u32,
     bytes: u64,
     limit: Limit,
-    /// This number of packets fits whatever their sizes are.
+    /// This number of packets of any size fits.
     min_capacity: u32,
     pub(super) link_rate: u64,
     occupancy: Occupancy,

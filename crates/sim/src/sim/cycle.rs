@@ -16,7 +16,7 @@ use crate::{
 };
 use sojourn_aqm::Time;
 
-/// The flow at hand.
+/// The flow of the packet that is handled.
 pub(super) struct ActiveFlow<'a> {
     pub(super) number: u32,
     pub(super) route: Route,

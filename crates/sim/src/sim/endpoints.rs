@@ -300,7 +300,7 @@ impl Simulation {
         clock.move_horizon(now);
         let group = number & !OF_GROUP;
         if hosts.groups[group as usize].is_web() {
-            return; // sessions ask for nothing more; what they have asked for still arrives
+            return; // sessions request no more objects; those requested still arrive
         }
         for flow in 0..self.world.hosts.flows.len() {
             if self.world.hosts.flows[flow].group == group {
