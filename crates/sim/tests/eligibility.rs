@@ -5,6 +5,7 @@
 //! left out or negated. In `path/lookahead.rs`: each reason of `find_eventless` left out.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Control, FastPath, Plan, Simulation, SlowPathReason,
     plan::{Capacity, Draw, Dumbbell, Link, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
@@ -72,7 +73,7 @@ fn each_reason_is_named() {
         (
             SlowPathReason::VaryingRate,
             with_dumbbell(|dumbbell| {
-                let steps = vec![(SECOND, MBIT), (SECOND, 2 * MBIT)];
+                let steps = vec![(Span(SECOND), MBIT), (Span(SECOND), 2 * MBIT)];
                 Dumbbell { capacity: Some(Capacity::Steps { steps, repeats: true }), ..dumbbell }
             }),
         ),
