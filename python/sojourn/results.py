@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.metrics import find
 from sojourn.record import Record, array
@@ -90,6 +91,7 @@ class Results:
             raise InputError(str(folder), "is not a results folder: it has no manifest.json") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+        remember(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
         store = Store(folder, traces=True)
         outcomes = []

@@ -10,10 +10,10 @@ import typer
 from sojourn import _core
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, progress
+from sojourn.cli.common import note, permit_code, progress
 from sojourn.cli.compare_real import compare_real
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
+from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.errors import InputError, disk, unknown
 from sojourn.format import Scale
@@ -54,8 +54,10 @@ def compare_worlds(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
+    permit_code(allow_code, aqm)
     others = [name for name in REGISTRY if name != "simulated"]
     if world not in others:
         raise unknown(world, "a world beside simulated packets", others, "world")

@@ -16,6 +16,7 @@ from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
+from sojourn.runner.code import require_permission
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store, Stored
 from sojourn.worlds import Executor, Made, Reduce, parsed
@@ -53,8 +54,9 @@ class Outcome:
 
 
 def check(points: Iterable[Point]) -> None:
-    """Raise ``InputError`` if the common world of `points` does not support one of them."""
+    """Raise ``InputError`` if a point needs code that is not permitted, or its world does not support it."""
     wanted = list(points)
+    require_permission(wanted)
     if wanted:
         worlds.find(wanted[0].world).supports(wanted)
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core
+from sojourn.algorithms import remember
 from sojourn.errors import InputError, disk
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import digest
@@ -55,6 +57,8 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
     require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    code = code_of(plan.points)
+    require_same(directory, code)
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
     text = plan.to_toml()
@@ -78,6 +82,7 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "status": "running",
         "runs": len(plan.points),
         "command": words,
+        "code": code,
     }
     _write(directory / "manifest.json", json.dumps(facts, indent=1))
     page = README.format(
@@ -118,6 +123,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
+    remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     store = Store(directory, traces=False)
     found = {point: store.read(point.run_id) for point in plan.points}
@@ -135,6 +141,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     folder = Path(directory)
     if not (folder / PLAN).exists():
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
+    remember(stored(folder))
     plan = read(folder / PLAN)
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
