@@ -8,16 +8,15 @@ thereby all of them.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
 
+from sojourn.worlds.real.mounts import mount_proc
 from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, PR_SET_PDEATHSIG, Namespace, call, libc
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 #: A shell's exit codes for a command that does not exist, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
@@ -99,7 +98,8 @@ def _code(status: int) -> int:
 def _init(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> int:
     """Act as process 1: start the command, reap children, and return the command's exit code."""
     libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _own_proc()
+    with contextlib.suppress(OSError):  # not allowed in some containers: /proc then shows all processes
+        mount_proc()
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the command, too
     # The kernel discards signals to init without a handler, so forwarded signals are blocked until then.
@@ -121,14 +121,6 @@ def _init(command: list[str], environment: dict[str, str], user: tuple[str, int,
         gone, status = os.wait()
         if gone == pid:
             return _code(status)
-
-
-def _own_proc() -> None:
-    """Mount /proc of the new PID namespace, if that is allowed."""
-    mount = libc().mount
-    mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
-    mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
-    mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None)
 
 
 def _become(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> None:
