@@ -21,8 +21,9 @@ from sojourn.record import UNFINISHED
 from sojourn.worlds.real import counters
 from sojourn.worlds.real.faults import BrokenTestbed, Faults
 from sojourn.worlds.real.loop import READ, Loop
+from sojourn.worlds.real.namespace import die_with_parent
 from sojourn.worlds.real.senders import Datagrams, Sender, Sink, raise_limits
-from sojourn.worlds.real.web import Browsers, Server, die_with_parent
+from sojourn.worlds.real.web import Browsers, Server
 
 PR_SET_TIMERSLACK = 29
 #: Interval at which an agent checks for stalls, and the lateness that counts as one, ns.

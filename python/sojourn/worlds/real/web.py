@@ -8,11 +8,9 @@ client gives up: nginx's own time-outs (a minute without progress) are disabled.
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import random
-import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -23,6 +21,7 @@ from sojourn.worlds.real import random_streams
 from sojourn.worlds.real.faults import BrokenTestbed, Faults, how_ended
 from sojourn.worlds.real.loop import READ, WRITE, Loop
 from sojourn.worlds.real.mounts import enter_unnamed_folder
+from sojourn.worlds.real.namespace import die_with_parent
 from sojourn.worlds.real.senders import abort, client
 
 #: Size of the sparse file.
@@ -85,11 +84,6 @@ class Server:
         """Kill it; the kernel then removes its files."""
         self.process.kill()
         self.process.wait()
-
-
-def die_with_parent() -> None:
-    """Make the kernel kill this process when its parent ends."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Browsers:
