@@ -105,6 +105,7 @@ pub(crate) fn register(
         probes,
         ns2_limit_counts_service: false,
         file: leak(&page),
+        instance: sojourn_aqm::instance!(crate::python_aqm::PythonAqm),
         build,
     }));
     let class_facts = Class { name, file: description.file, overridden: description.overridden, probes };

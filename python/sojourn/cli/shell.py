@@ -21,7 +21,7 @@ from sojourn.runner.store import Store
 from sojourn.spec.toml import dumps
 from sojourn.study.shell_session import Session
 from sojourn.worlds.real.caller import given_to_caller
-from sojourn.worlds.real.shell import Request, run
+from sojourn.worlds.real.shell import SHELL_WORLD, Request, run
 
 
 def shell(
@@ -116,7 +116,7 @@ def shell(
     ).checked()
     if out is not None:
         with given_to_caller(out):
-            require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
+            require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), SHELL_WORLD)
             Store(out)  # an error here comes before the program runs
     started = time.time()
     code, record = run(request, command or [], peer, quiet, note)

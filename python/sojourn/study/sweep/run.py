@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from sojourn.errors import place
 from sojourn.metrics import Metrics
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import finish, prepare
