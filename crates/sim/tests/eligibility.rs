@@ -2,7 +2,8 @@
 //!
 //! Mutants that are detected, in `path/eligibility.rs`: each condition of `fast_path` left out or negated;
 //! the rate of the first queue's link for that of the measured one; each guard and each kind of `sender`
-//! left out or negated. In `path/lookahead.rs`: each reason of `find_eventless` left out.
+//! left out or negated. In `path/lookahead.rs`, `find_eventless`: the sender, a shared first link, its queue
+//! or delayed acknowledgements left out.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_sim::{

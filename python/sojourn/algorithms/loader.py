@@ -22,7 +22,7 @@ from sojourn import _core
 from sojourn.algorithms.base import HANDLERS, Aqm
 from sojourn.algorithms.param import Param
 from sojourn.errors import from_core
-from sojourn.spec.aqm_spec import canonical, short_path
+from sojourn.spec.aqm_spec import Spec, canonical, short_path
 
 HERE = "python"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
@@ -247,8 +247,8 @@ def _code(cls: type) -> bytes | None:
         return None
 
 
-def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
-    """Return the canonical spec of a text, an `Aqm` class, or an object of one.
+def spec_of(aqm: str | Aqm | type[Aqm]) -> Spec:
+    """Return the spec of a text, an `Aqm` class, or an object of one.
 
     Raises
     ------
@@ -259,7 +259,7 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
         return aqm.spec
     try:
         if isinstance(aqm, type) and issubclass(aqm, Aqm):
-            return _core.canonical(name_of(aqm))
+            return Spec(name_of(aqm))
         return canonical(str(aqm))
     except _core.SpecError as error:
         raise from_core(error) from None
