@@ -93,7 +93,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Ldc::new(config, &s.context)),
 };
 
-/// What stays the same; rates in bytes/s.
+/// Constant parameters; rates in bytes/s.
 #[derive(Clone, Debug)]
 struct Constants {
     d_target: f64,

@@ -146,7 +146,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     build: |s| s.build(|config| Red::new(config, &s.context)),
 };
 
-/// What stays the same, except `max_p` where it is adapted.
+/// Constant parameters, except an adapted `max_p`.
 #[derive(Clone, Debug)]
 struct Constants {
     variant: Variant,

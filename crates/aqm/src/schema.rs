@@ -1,7 +1,7 @@
-//! The one parameter schema: what a parameter is called, what it means, what it may be.
+//! The parameter schema: names, meanings and allowed values.
 //!
-//! Code, Python class, command-line help, documentation tables and validation are all made from these
-//! constants; a parameter is described nowhere else.
+//! Code, Python class, command-line help, documentation tables and validation are generated from these
+//! constants, which are the only description of a parameter.
 
 use crate::{Aqm, Conventions, Limit, Settings, Span, SpecError};
 use alloc::{boxed::Box, string::String};

@@ -23,7 +23,7 @@ pub(crate) fn check(spec: &str) {
             same_seed_same_decisions(spec, &harness);
             a_clone_continues(spec, &harness);
             time_may_stop_or_jump(spec, &harness);
-            calls_that_are_spared_would_do_nothing(spec, context, &harness);
+            omitted_calls_have_no_effect(spec, context, &harness);
         }
     }
 }
@@ -137,7 +137,7 @@ impl Aqm for AllHooks {
     }
 }
 
-fn calls_that_are_spared_would_do_nothing(spec: &str, context: Context, harness: &Harness) {
+fn omitted_calls_have_no_effect(spec: &str, context: Context, harness: &Harness) {
     if harness.aqm.hooks() == Hooks::ALL {
         return;
     }
@@ -251,7 +251,7 @@ fn algorithms_have_the_marker_if_they_never_read_contents() {
 }
 
 #[test]
-fn every_algorithm_holds_the_contract() {
+fn every_algorithm_satisfies_the_contract() {
     for algorithm in registry::ALGORITHMS {
         check(algorithm.name);
         for param in algorithm.params {
@@ -268,7 +268,7 @@ fn every_algorithm_holds_the_contract() {
 }
 
 #[test]
-fn documented_examples_hold_the_contract() {
+fn documented_examples_satisfy_the_contract() {
     for spec in [
         "red min_th 15p max_th 45p max_p 0.1 w_q 0.002",
         "red min_th 10kB max_th 30kB gentle wait ecn",
@@ -427,7 +427,7 @@ fn a_preset_is_its_values_written_out() {
 }
 
 #[test]
-fn every_algorithm_explains_itself() {
+fn every_algorithm_is_documented() {
     for algorithm in registry::ALGORITHMS {
         let doc = algorithm.doc();
         let name = algorithm.name;
@@ -451,7 +451,7 @@ fn every_algorithm_explains_itself() {
 }
 
 #[test]
-fn an_alias_decides_as_what_it_stands_for() {
+fn an_alias_decides_as_its_target() {
     for algorithm in registry::ALGORITHMS {
         let Some(alias) = algorithm.alias_of else { continue };
         let run = |spec: &str| {
