@@ -7,9 +7,21 @@ from pathlib import Path
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan, run_points
-from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers, World
+from sojourn.cli.options import (
+    AllowCode,
+    Aqm,
+    Export,
+    File,
+    Json,
+    Out,
+    SeedFrom,
+    Seeds,
+    Verbose,
+    Workers,
+    World,
+)
 from sojourn.cli.summaries import of_results
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario, load
@@ -28,8 +40,10 @@ def run(
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    permit_code(allow_code, aqm)
     scenario = load(file)
     points = plan(scenario, aqm, seeds, seed_from, world)
     specs = list(dict.fromkeys(point.spec for point in points))

@@ -100,6 +100,8 @@ class _Parsed:
         try:
             parsed = Spec(spec)
         except (InputError, _core.SpecError):
+            parsed = None
+        if parsed is None or not parsed.known:
             name, _, rest = spec.partition(" ")
             return cls(name, (rest,) if rest else ())
         name, values = parsed.name, dict(parsed.values)

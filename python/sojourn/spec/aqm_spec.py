@@ -32,6 +32,9 @@ class Spec(str):
         The queue's limit and the packet that it drops when it is full, if the text sets them.
     ecn : bool
         Whether the algorithm marks packets.
+    known : bool
+        False for an algorithm in Python whose parameters are unknown, as its code may not be executed; then
+        the text is not in canonical form, and is parsed again when it is used.
 
     Raises
     ------
@@ -54,18 +57,19 @@ class Spec(str):
     limit: str | None
     overflow: str | None
     ecn: bool
+    known: bool
 
     def __new__(cls, text: str) -> Spec:  # noqa: D102 - described by its class
-        if isinstance(text, Spec):
+        if isinstance(text, Spec) and text.known:
             return text
-        if (known := _parsed.get(text)) is not None:
-            return known
+        if (found := _parsed.get(text)) is not None:
+            return found
         if (file := text.partition(" ")[0]).endswith(".py"):
             raise InputError(file, "names a file without a class", f"{file}:CLASS")
         spec = super().__new__(cls, _core.canonical(text))
         info = _core.spec_info(spec)
         spec.name, spec.values = info["name"], MappingProxyType(info["values"])
-        spec.limit, spec.ecn = info["limit"], info["ecn"]
+        spec.limit, spec.ecn, spec.known = info["limit"], info["ecn"], info["known"]
         _, is_set, overflow = spec.rpartition(" overflow ")
         # Within parentheses it is that of a queue of a scheduler.
         spec.overflow = overflow if is_set and ")" not in overflow else None
