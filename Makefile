@@ -53,11 +53,12 @@ stress: build setup ## The tests with real packets, RUNS times (20), beside two 
 	echo "$$failed of $(RUNS) runs failed"; test $$failed = 0
 
 # With one profile these share metadata, procedural macros and build scripts.
+rust: export CARGO_COMMAND = $(CARGO)
 rust: ## Rust only: its lints and its tests
 	+$(CARGO) clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+$(CARGO) test --workspace --profile checked --locked --quiet
 	+RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --profile checked --locked --quiet
-	+$(CARGO) package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
+	+$(PYTHON) tools/package.py sojourn-aqm sojourn-sim
 
 programs: build # whose instructions are counted
 	+$(CARGO) build --package sojourn-sim --examples --release --locked --quiet
