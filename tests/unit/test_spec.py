@@ -12,6 +12,7 @@ import json
 import pickle
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from sojourn import _core
 from sojourn.algorithms import spec_of
 from sojourn.errors import InputError
 from sojourn.runner.point import points
+from sojourn.spec import aqm_spec
 from sojourn.spec.aqm_spec import Spec, canonical
 from sojourn.spec.scenario import Scenario
 from support import SMALL, Cli
@@ -30,7 +32,8 @@ Counts = collections.Counter[tuple[str, str]]
 
 @pytest.fixture
 def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
-    """Count the core's parses, by function and text."""
+    """Count the core's parses, by function and text; specs of earlier tests are forgotten."""
+    monkeypatch.setattr(aqm_spec, "_parsed", WeakValueDictionary())
     found: Counts = collections.Counter()
 
     def counted(name: str) -> Any:
