@@ -6,7 +6,7 @@ use super::{
 use crate::{
     engine::{CalendarQueue, Event, EventKind},
     error::RunError,
-    flow::{Endpoint, Flow, Hosts, WarmupSnapshot},
+    flow::{Application, Flow, Hosts, WarmupSnapshot},
     link::LinkKind,
     packet::Packet,
     path::{Network, Route},
@@ -322,7 +322,7 @@ fn flow_columns(result: &RunResult) -> FlowColumns {
         columns.delay_ns[row] += counts.delay.0;
         columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max.0);
         if !group.is_requests() {
-            columns.goodput_bytes[row] += flow.goodput(group);
+            columns.goodput_bytes[row] += flow.goodput(group, hosts.applications.get(number as u32));
         }
     }
     columns
@@ -332,18 +332,17 @@ fn flow_columns(result: &RunResult) -> FlowColumns {
 /// links whose arrival is a pending event.
 pub(crate) fn conserved<'a>(
     ports: &'a [Port],
-    flows: &[Flow],
+    hosts: &Hosts,
     in_flight: impl Iterator<Item = &'a Packet>,
 ) -> Result<(), RunError> {
     ports.iter().try_for_each(port_conserves)?;
+    let Hosts { flows, applications, .. } = hosts;
     let mut in_network = vec![0u32; flows.len()];
     for packet in in_flight.chain(ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward()) {
         in_network[packet.flow as usize] += 1;
     }
     for (number, flow) in flows.iter().enumerate() {
-        if let Endpoint::Tcp(connection) = &flow.endpoint {
-            in_network[number] += connection.shaped() as u32;
-        }
+        in_network[number] += applications.get(number as u32).map_or(0, Application::shaped) as u32;
         let sent = flow.tally().sent;
         let known = flow.accounted() + u64::from(in_network[number]);
         if sent != known {
