@@ -7,10 +7,10 @@
 use crate::{
     engine::{CalendarQueue, Event},
     flow::{Applications, Connection, Flow, FlowRoute, Group},
+    measure::{LossContext, LossLog},
     packet::{Packet, Sacks},
     path::{Hop, Links, Route},
     queue::QueueOps,
-    record::{LossContext, LossLog},
     tcp::{Segment, Sender},
 };
 use sojourn_aqm::Time;

@@ -34,11 +34,12 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST, Service},
     error::{PlanError, RunError},
     flow::{Endpoint, Group, Hosts, WarmupSnapshot},
+    measure::{self, LossLog, Recorder, RunResult, offered},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
+    record::{CwndColumns, DropColumns, Record, Window},
 };
 use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -277,7 +278,7 @@ impl Simulation {
     fn conserved(&self) -> Result<(), RunError> {
         let pending = self.world.clock.calendar.pending();
         let flying = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
-        crate::record::conserved(&self.ports, &self.world.hosts, flying.map(|(_, packet)| packet))
+        measure::conserved(&self.ports, &self.world.hosts, flying.map(|(_, packet)| packet))
     }
 
     fn into_record(self, events: u64) -> Record {
