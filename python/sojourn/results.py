@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.metrics import find
 from sojourn.record import Record, array
@@ -93,6 +94,7 @@ class Results:
             wanted = list(manifest["runs"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+        remember(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
         store = Store(folder, traces=True)
         outcomes = []

@@ -288,4 +288,4 @@ def test_a_scheduler_satisfies_the_checks_that_apply(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["red.py:RED", "pi.py:PI", "codel.py:CoDel"])
 def test_the_examples_satisfy_the_contract(name: str) -> None:
-    assert not check_aqm(f"{ROOT}/examples/own/{name}").failed
+    assert not check_aqm(f"{ROOT}/examples/own/{name}", allow_code=True).failed

@@ -307,7 +307,7 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
 
 def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
     """In the same scenarios, under the same seeds; no claim uses them."""
-    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
+    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"], allow_code=True)
     assert joined.claims.equals(result.claims)
     extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")
     assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}

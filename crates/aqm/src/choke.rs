@@ -17,8 +17,7 @@
 //! |---|---|---|---|
 //! | picking | one number for each candidate | Linux: up to three, where its array has holes, then the head | our queue has no holes |
 //! | just at a threshold | compared at `min_th`, signalled at `max_th` | Linux: only above | as `red`: there p_b = 0, and 1 |
-//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every
-//! match | a verdict has one victim; the purpose of the variant, a higher probability of a match, is kept |
+//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | a verdict has one victim; the purpose of the variant, a higher probability of a match, is kept |
 //! | what a flow is | the simulator's or gateway's flow | Linux: a digest of addresses, ports and protocol, or the class that a filter gives | the same packets |
 //! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
 //!

@@ -16,8 +16,7 @@
 //! |---|---|---|---|
 //! | after a pause | the first late head starts the spacing | CAKE compares with the `drop_next` of before that start, so the next head is signalled at once | the spacing begins with interval / sqrt(count), as CAKE's own comment says |
 //! | 1 / sqrt(count) | exact integer square root | CAKE: a cache and one Newton step on 32 bits | the step lags behind count |
-//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target
-//! at least 1.5 (`floor 1.5`) | CAKE has the rates of its tins; a slow link here needs `floor` |
+//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target at least 1.5 (`floor 1.5`) | CAKE has the rates of its tins; a slow link here needs `floor` |
 //! | overload by delay | none | ns-3: p rises too once a head has waited 400 ms (`blue_delay 400ms`) | CAKE |
 //! | queues | one queue | CAKE: a COBALT for each of its queues | that is the scheduler's part |
 //!

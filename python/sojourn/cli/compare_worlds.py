@@ -13,10 +13,10 @@ import typer
 from sojourn import _core, files
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, progress
+from sojourn.cli.common import note, permit_code, progress
 from sojourn.cli.compare_packets import compare_packets
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
+from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
@@ -59,8 +59,10 @@ def compare_worlds(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
+    permit_code(allow_code, aqm)
     if world not in OTHERS:
         raise unknown(world, "a world beside simulated packets", OTHERS, "world")
     output: Any = {"out": out, "json": json, "export": export, "workers": workers}

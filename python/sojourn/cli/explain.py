@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import _core
-from sojourn.cli.common import print_json
+from sojourn.cli.common import permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
@@ -33,6 +33,7 @@ def explain(
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
+        permit_code(False, [name])
         try:
             algorithms[name] = _core.algorithm(name)
         except _core.SpecError as error:

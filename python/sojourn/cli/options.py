@@ -107,6 +107,12 @@ Out = Annotated[
         parser=path_of("--out", "a folder"),
     ),
 ]
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code", help="Execute the Python code that FILE names; without it only that of --aqm."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Export = Annotated[
     list[Path] | None,

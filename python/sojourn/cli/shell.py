@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import note, print_json
+from sojourn.cli.common import note, permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
@@ -102,6 +102,7 @@ def shell(
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
+    permit_code(False, [aqm, up_aqm or ""])
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,

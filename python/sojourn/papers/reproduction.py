@@ -14,7 +14,7 @@ from dataclasses import replace
 from os import PathLike
 
 from sojourn import files
-from sojourn.algorithms import Aqm, spec_of
+from sojourn.algorithms import Aqm, permitting, spec_of
 from sojourn.errors import place
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
@@ -44,6 +44,7 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
+    allow_code: bool = False,
 ) -> Reproduction:
     """Re-run a paper and write the results.
 
@@ -68,6 +69,8 @@ def reproduce(
         Called about ten times a second with (share, done, total).
     announce : callable or None
         Called with one line at each stage.
+    allow_code : bool
+        Execute the Python files that `aqms` names as text.
 
     Raises
     ------
@@ -77,7 +80,8 @@ def reproduce(
         If runs failed or the results cannot be written.
     """
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
-    extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
+    with permitting(allow_code):
+        extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
     selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)))
     refuse(selection)
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper

@@ -98,6 +98,8 @@ class _Parsed:
         try:
             info = _core.spec_info(spec)
         except _core.SpecError:
+            info = {"known": False}
+        if not info["known"]:
             name, _, rest = spec.partition(" ")
             return cls(name, (rest,) if rest else ())
         name, values = str(info["name"]), dict(info["values"])

@@ -1,4 +1,4 @@
-"""Checks points before a run: the core checks their plans, then their world what it supports."""
+"""Checks points before a run: permission of their code, then the core their plans, then their world."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from sojourn import _core, worlds
 from sojourn.errors import InputError, from_core
+from sojourn.runner.code import require_permission
 from sojourn.runner.point import Point
 from sojourn.spec.plan import measured, queues
 
 
 def check(points: Iterable[Point]) -> None:
-    """Raise ``InputError`` if a plan is invalid, or if the common world of `points` does not support it."""
+    """Raise ``InputError`` if code is not permitted, a plan is invalid, or its world refuses it."""
     wanted = list(points)
+    require_permission(wanted)
     seen = set()
     for point in wanted:
         if point.plan_json not in seen:

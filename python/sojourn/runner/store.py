@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core, files
+from sojourn.algorithms import names_in
 from sojourn.errors import RunFailed, disk, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record
@@ -188,7 +189,8 @@ class Store:
         """Return the command that runs a point again, from what the folder holds."""
         scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
-        return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
+        words += ["--seeds", "1", "--seed-from", str(point.seed)]
+        return shlex.join([*words, "--allow-code"] if names_in(point.plan_json) else words)
 
 
 def _packed(reduced: str | None, warnings: Sequence[str]) -> str | None:

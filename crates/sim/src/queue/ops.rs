@@ -4,8 +4,8 @@ use super::QueueStats;
 use crate::{engine::CalendarQueue, packet::Packet, record::Recorder};
 use sojourn_aqm::Time;
 
-/// A queue: a [`super::Port`] with any algorithm, or a [`super::FifoRef`] with a known one, for which the loop
-/// of the fast path is compiled separately.
+/// A queue: a [`super::Port`] with any algorithm, or a [`super::FifoRef`] with a known one, for which the
+/// loop of the fast path is compiled separately.
 pub(crate) trait QueueOps {
     /// A packet arrives. False: there may be an outcome to report.
     fn enqueue(&mut self, now: Time, packet: &mut Packet) -> bool;

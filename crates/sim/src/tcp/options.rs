@@ -86,8 +86,8 @@ choice! {
         /// retransmission timer (RFC 3168, section 6.1.2).
         Rfc3168 = "rfc3168",
         /// ns-2: a mark after a timeout reduces the window again; repeated marks at a window of one packet or
-        /// less double the timeout and keep it doubled; a loss or timeout after the reduction for a mark causes
-        /// no second one, and that timeout is not counted; retransmissions carry CWR too.
+        /// less double the timeout and keep it doubled; a loss or timeout after the reduction for a mark
+        /// causes no second one, and that timeout is not counted; retransmissions carry CWR too.
         Ns2 = "ns2",
     }
 }
@@ -95,8 +95,8 @@ choice! {
 choice! {
     /// How recovery ends.
     Exit {
-        /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582, section
-        /// 3.2, step 3).
+        /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582,
+        /// section 3.2, step 3).
         Deflate = "deflate",
         /// The window stays at its reduced size, and the ACK that ends recovery increases it (ns-2).
         Grow = "grow",

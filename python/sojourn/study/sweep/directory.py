@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import digest
@@ -56,6 +58,8 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
     require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    code = code_of(plan.points)
+    require_same(directory, code)
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
     text = plan.to_toml()
@@ -77,6 +81,7 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "status": "running",
         "runs": len(plan.points),
         "command": words,
+        "code": code,
     }
     _write_facts(directory, facts)
     page = README.format(
@@ -111,6 +116,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
+    remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     store = Store(directory, traces=False)
     found = {point: store.read(point.run_id) for point in plan.points}
@@ -128,6 +134,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     folder = Path(directory)
     if not files.exists(folder / PLAN):
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
+    remember(stored(folder))
     plan = read(folder / PLAN)
     try:
         manifest = json.loads(files.read_text(folder / MANIFEST) or "{}")

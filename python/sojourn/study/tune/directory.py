@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sojourn import _core, files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.results import Results
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import require_owner
+from sojourn.runner.point import points
 from sojourn.runner.store import Store, parquet
 from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
@@ -28,11 +31,14 @@ REPORT = "report.html"
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory; return the store of its runs."""
     require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
+    require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "command": command_line(command) if command else "",
+        "code": code,
         **plan.facts(),
     }
     if files.exists(folder / MANIFEST) and not _is_same_plan(folder, plan):
@@ -77,6 +83,7 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
         rows = pl.read_parquet(io.BytesIO(table)).rows(named=True)
     except (ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
+    remember(stored(folder))
     objectives = [Objective.parse(one) for one in facts["objectives"]]
     (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
     tune = Tune(

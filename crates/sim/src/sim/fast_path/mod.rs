@@ -3,8 +3,8 @@
 //! Most packets arrive at the measured queue, leave it and make a round trip ([`crate::path::RoundTrip`]):
 //! over links to the receiver, back as an acknowledgement, and the packet that the sender transmits next is
 //! in flight to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
-//! with the measured queue and the flow of the packet. It leaves everything else to the general engine ([`SlowPathExit`]).
-//! [`crate::path::eligibility`] decides which runs use it.
+//! with the measured queue and the flow of the packet. It leaves everything else to the general engine
+//! ([`SlowPathExit`]). [`crate::path::eligibility`] decides which runs use it.
 
 use super::{
     Hosts, Log, Simulation, World,
