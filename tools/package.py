@@ -2,16 +2,12 @@
 
     python tools/package.py CRATE ...
 
-The variable `CARGO_COMMAND` is Cargo with its configuration, `cargo` if it is not set.
-
 `cargo package` would verify them by building them and all their dependencies in the profile `dev`, which
 nothing else uses. Here they are unpacked into a workspace that has the profiles of this one, and checked in
 its target directory: only the packages themselves are compiled. That their code can also be generated is
 tested where they come from.
 """
 
-import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -43,10 +39,9 @@ def unpack(archive: Path, directory: Path) -> None:
 
 def main(crates: list[str]) -> int:
     """Package and check `crates`; return the exit code of Cargo."""
-    cargo = shlex.split(os.environ.get("CARGO_COMMAND", "cargo"))
     common = ["--offline", "--quiet"]
     chosen = [word for crate in crates for word in ("--package", crate)]
-    words = [*cargo, "package", "--no-verify", "--locked", "--allow-dirty", *chosen, *common]
+    words = ["cargo", "package", "--no-verify", "--locked", "--allow-dirty", *chosen, *common]
     if code := subprocess.run(words, cwd=ROOT, check=False).returncode:
         return code
     manifest = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
@@ -57,7 +52,7 @@ def main(crates: list[str]) -> int:
         unpack(PACKAGES / f"{package}.crate", UNPACKED)
     (UNPACKED / "Cargo.toml").write_text(workspace(manifest, packages), encoding="utf-8")
     shutil.copy(ROOT / "Cargo.lock", UNPACKED)
-    words = [*cargo, "check", "--profile", "checked", "--target-dir", str(ROOT / "target"), *common]
+    words = ["cargo", "check", "--profile", "checked", "--target-dir", str(ROOT / "target"), *common]
     return subprocess.run(words, cwd=UNPACKED, check=False).returncode
 
 
