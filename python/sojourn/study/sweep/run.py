@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.errors import place
 from sojourn.metrics import Metrics
@@ -75,10 +76,8 @@ def sweep(
     if store is None:
         return Swept(plan, found)
     # Other shards may have finished in the meantime.
-    store = Store(store.directory, traces=False)
+    store.refresh()
     if len(found) < len(points) and all(point.run_id in store for point in points):
         found = metrics(points, store)
     swept = Swept(plan, found, store.directory)
-    if swept.complete:
-        finish(swept, store.directory)
-    return swept
+    return replace(swept, id=finish(swept, store)) if swept.complete else swept
