@@ -1,4 +1,4 @@
-"""``sojourn shell`` as a real process: what runs behind the link is behind it, and nothing outlives it.
+"""``sojourn shell`` as a real process: its command is behind the link, and no process outlives it.
 
 Mutants that were found: see `crates/gateway/tests/mutants.md`.
 """
@@ -29,7 +29,7 @@ from support import Cli, until
 IDLE = f"sleep 10{os.getpid()}"
 LINK = ("--rate", "20mbit", "--delay", "10ms")
 BARE = (*LINK, "--no-report")
-#: As an ordinary user of this machine sees it.
+#: As seen by an ordinary user of this machine.
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 ECHO = (
     "import os, socket, time\n"
@@ -94,7 +94,7 @@ def idlers() -> list[int]:
 
 
 def devices() -> dict[int, str]:
-    """Return the names of all devices in our own namespace by their index, which is never used again."""
+    """Return the names of all devices in our own namespace by their index, which is never reused."""
     return dict(socket.if_nameindex())
 
 
@@ -107,7 +107,7 @@ def device(shell: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Return the JSON behind what the command itself printed."""
+    """Return the JSON after the output of the command itself."""
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
     return found
@@ -205,9 +205,7 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
 
 
 @pytest.mark.usefixtures("places")
-def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
-    program: Callable[[str], str], tmp_path: Path
-):
+def test_a_forwarding_host_translates_addresses(program: Callable[[str], str], tmp_path: Path):
     """The host is a namespace, too, with a neighbour without a route to the shell's addresses."""
     nft = program("nft")
     host, beyond = Namespace("host"), Namespace("beyond")
@@ -260,14 +258,14 @@ def test_the_exit_code_is_the_commands(process: Cli):
 
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize("whom", ["shell", "command"])
-def test_after_a_kill_nothing_is_left(start: Callable[..., subprocess.Popen[str]], whom: str):
+def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subprocess.Popen[str]], whom: str):
     one = start("--peer", IDLE, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
     until(lambda: len(idlers()) == 4)
     index, name = device(one)
     if whom == "shell":
         one.kill()
     else:
-        # The command's own number is that of whom init started first.
+        # The command has the PID of the first process that init started.
         inside = [
             pid
             for pid in idlers()
@@ -282,7 +280,7 @@ def test_after_a_kill_nothing_is_left(start: Callable[..., subprocess.Popen[str]
 
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_with_a_record(
+def test_a_signal_ends_the_shell_with_a_record(
     start: Callable[..., subprocess.Popen[str]], number: signal.Signals, code: int
 ):
     one = start("--", *IDLE.split())
@@ -293,7 +291,7 @@ def test_a_signal_ends_it_with_a_record(
 
 
 @pytest.mark.usefixtures("places")
-def test_a_terminal_has_a_line_about_the_link(tmp_path: Path):
+def test_a_terminal_shows_a_status_line(tmp_path: Path):
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (30, 60))
     one = subprocess.Popen(
@@ -342,7 +340,7 @@ def test_bad_input_is_one_line_and_code_2(cli: Cli, words: list[str], said: str)
     assert "Traceback" not in done.stderr
 
 
-def test_a_block_has_room_for_shells_within():
+def test_an_address_block_has_room_for_nested_shells():
     one = next(blocks(None))
     two = next(blocks(f"{one.inside}/{one.network.prefixlen}"))
     three = next(blocks(f"{two.inside}/{two.network.prefixlen}"))

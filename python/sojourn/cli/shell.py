@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import note, print_json
+from sojourn.cli.common import note, permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
@@ -19,7 +19,7 @@ from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import Store
 from sojourn.spec.toml import dumps
 from sojourn.study.shell_session import Session
-from sojourn.worlds.real.shell import Request, run
+from sojourn.worlds.real.shell import SHELL_WORLD, Request, run
 
 
 def shell(
@@ -100,6 +100,7 @@ def shell(
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
+    permit_code(False, [aqm, up_aqm or ""])
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -113,7 +114,7 @@ def shell(
         seed=seed,
     ).checked()
     if out is not None:
-        require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
+        require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), SHELL_WORLD)
         Store(out)  # an error here comes before the program runs
     started = time.time()
     code, record = run(request, command or [], peer, quiet, note)

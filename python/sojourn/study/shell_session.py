@@ -27,7 +27,7 @@ from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
 from sojourn.worlds.real.gateway import lateness, run_warnings
-from sojourn.worlds.real.shell import Request
+from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
 #: The file that identifies the directory of a shell, and the other required one.
 LINK, MANIFEST = "link.toml", "manifest.json"
@@ -82,7 +82,7 @@ class Session:
     @property
     def world(self) -> str:
         """Name of the world, as of a point."""
-        return "real"
+        return SHELL_WORLD
 
     @property
     def plan_json(self) -> str:
@@ -146,7 +146,7 @@ class Session:
         late = lateness(self.record)
         return {
             "name": self.name,
-            "world": "real",
+            "world": SHELL_WORLD,
             "version": _core.VERSION,
             "core_version": _core.CORE_VERSION,
             "command": command_line(["sojourn", *sys.argv[1:]]),

@@ -102,7 +102,7 @@ class Link:
     capacity : mapping, optional
         A varying rate, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
     loss : float
-        Random loss probability behind the queue.
+        Random loss probability after the queue.
     """
 
     rate: str
@@ -171,9 +171,9 @@ class Gateway:
     traffic : sequence of Match
         The rules that assign packets to traffic.
     duration : str, optional
-        When the record ends; None: at ``finish``.
+        End of the record; None: at ``finish``.
     warmup : str
-        When statistics start.
+        Start of the statistics.
     interval : str, optional
         Sampling interval; None: no series.
     seed : int
@@ -251,9 +251,9 @@ class Gateway:
     def finish(self) -> Record:
         """Wait for the end and return the record; without a duration, stop now.
 
-        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of how late packets were
-        written: ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway
-        could not run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
+        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of the lateness of packets:
+        ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway could not
+        run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
         ``kernel_drops`` (by device).
 
         Raises

@@ -70,7 +70,7 @@ def become_root_of_own() -> None:
 
 
 def _remedy(error: OSError) -> str:
-    """Return what would allow this process to create namespaces."""
+    """Return the permission that this process needs to create namespaces."""
     if error.errno == errno.ENOSPC:
         return "root, or more user namespaces: sudo sysctl -w user.max_user_namespaces=10000"
     if os.getuid() == 0:
@@ -92,7 +92,7 @@ def _remedy(error: OSError) -> str:
 def missing() -> str:
     """Return the requirement of real packets that this machine lacks, or an empty text.
 
-    Nothing is created: whether the kernel grants a user namespace shows only when one is requested.
+    No namespace is created, so that a kernel which refuses user namespaces is not detected here.
     """
     if not Path("/proc/self/ns/net").exists():
         return "this kernel has no network namespaces"

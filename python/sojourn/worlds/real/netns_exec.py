@@ -49,7 +49,8 @@ class NamespacedProcess:
         self._pid = 0
         self._ready = threading.Event()
         self._arguments = (namespace, list(command), dict(environment), user)
-        # PR_SET_PDEATHSIG acts on the death of the thread that forked init; so that thread waits for its end.
+        # PR_SET_PDEATHSIG acts on the death of the thread that forked init; so that thread waits until init
+        # ends.
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         self._ready.wait()

@@ -1,4 +1,4 @@
-"""Runs a program behind an emulated link and records what the link did.
+"""Runs a program behind an emulated link and records the activity of the link.
 
 ``Request`` describes the link, ``run`` runs a program behind it.
 """
@@ -29,6 +29,8 @@ from sojourn.worlds.real.link_ends import LinkEnds, connect
 from sojourn.worlds.real.netns_exec import NamespacedProcess
 from sojourn.worlds.real.status_line import StatusLine
 
+#: The world to which the record of a shell belongs.
+SHELL_WORLD = "real"
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
 ENDS = ("inside", "outside")
 #: Interval between two updates of the status line, s.

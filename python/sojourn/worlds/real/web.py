@@ -2,7 +2,7 @@
 
 Every object uses its own connection (HTTP/1.0). An object is a byte range of one large sparse file. A limit
 on a connection's rate is enforced by reading no faster, so that the receive window limits the sender. Only
-the client gives up: nginx's own time-outs (a minute without progress) are disabled.
+the client aborts transfers: nginx's time-outs (a minute without progress) are disabled.
 """
 
 from __future__ import annotations
@@ -135,7 +135,9 @@ class Browsers:
             row[2] = UNFINISHED if row[2] == -1 else self.loop.now()
             if not job["from_start"]:
                 gap = random_streams.draw(job["page_gap"], self.random(session, "gap", number))
-                soonest = now + RETRY_DELAY if row[2] == UNFINISHED else 0  # do not flood a dead server
+                soonest = (
+                    now + RETRY_DELAY if row[2] == UNFINISHED else 0
+                )  # limit the requests to a failed server
                 self.loop.at(max(self.loop.now() + round(gap), soonest), next_page)
 
         when = now

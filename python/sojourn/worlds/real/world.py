@@ -35,7 +35,9 @@ class Real:
     """The real world."""
 
     seeded = True
+    seeded_queue = True
     real_time = True
+    has_packets = True
 
     def version(self) -> str:
         """Return a hash of this world's sources and of the gateway's."""
