@@ -78,7 +78,8 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Cli:
-    """Run the command line in a process of its own, in `tmp_path`."""
+    """Run the command line in a process of its own, in `tmp_path`; it dies with this one."""
+    from sojourn.worlds.real.namespace import die_with_parent
 
     def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -89,6 +90,7 @@ def process(tmp_path: Path) -> Cli:
             text=True,
             timeout=300,  # for a command that hangs; other tests may run at the same time
             check=False,
+            preexec_fn=die_with_parent,
         )
 
     return run

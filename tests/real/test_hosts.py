@@ -25,7 +25,6 @@ from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import Layout
-from sojourn.worlds.real.web import PREFIX, remove_stale_directories
 from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
 
@@ -121,7 +120,8 @@ def run_quiet(found: Layout) -> Quiet:
 def test_the_kernel_counts_what_the_gateway_counts() -> None:
     run = run_quiet(laid(FTP.replace('"2s"', '"1s"').replace('"100p"', '"25p"')))
     gateway, hosts = run.gateway, run.hosts
-    assert [one["fault_count"] for one in hosts.values()] == [0] * 4
+    faults = [one["faults"][kind]["count"] for one in hosts.values() for kind in ("network", "testbed")]
+    assert faults == [0] * 8
     tally = gateway["tally"]
     assert tally["malformed"] == tally["undelivered"] == tally["odd"] == 0
     assert sum(gateway["kernel_drops"].values()) == 0
@@ -304,16 +304,11 @@ def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:
     assert values["drops"] == 0.0
 
 
-def test_directories_of_killed_servers_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for owner in ("999999999", str(os.getpid())):
-        (tmp_path / f"{PREFIX}{owner}-x").mkdir()
-    remove_stale_directories()
-    assert [one.name for one in tmp_path.iterdir()] == [f"{PREFIX}{os.getpid()}-x"]
-
-
 @pytest.mark.usefixtures("namespaces")
-def test_nothing_outlives_a_killed_parent() -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / 'of "temporary" files; {here}'  # never in nginx's configuration
+    folder.mkdir()
     code = (
         "import sys, time\nsys.path.insert(0, sys.argv[1])\nfrom test_hosts import WEB, laid\n"
         "from sojourn.worlds.real.hosts import Network\n"
@@ -324,21 +319,26 @@ def test_nothing_outlives_a_killed_parent() -> None:
         [sys.executable, "-c", code, str(Path(__file__).parent)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)},
     )
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
     assert len(pids) == 4
-    nginx = [pid for pid in _all() if _parent(pid) in pids]
+    nginx = [child for pid in pids for child in children(pid)]
     assert nginx
-    parent.send_signal(signal.SIGKILL)
+    folders = {Path(f"/proc/{pid}/cwd").readlink() for pid in nginx}
+    assert folders == {Path("/")}, "a file system without a path"
+    parent.send_signal(number)
     parent.wait()
     parent.stdout.close()
     until(lambda: not any(map(_alive, pids + nginx)))
+    assert not list(folder.iterdir())
 
 
-def _all() -> list[int]:
-    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+def children(parent: int) -> list[int]:
+    """Return the processes that a process has started."""
+    every = (int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit())
+    return [pid for pid in every if int(_status(pid, "PPid") or 0) == parent]
 
 
 def _status(pid: int, name: str) -> str:
@@ -347,10 +347,6 @@ def _status(pid: int, name: str) -> str:
     except OSError:
         return ""
     return next(line.partition(":")[2].strip() for line in lines if line.startswith(name))
-
-
-def _parent(pid: int) -> int:
-    return int(_status(pid, "PPid") or 0)
 
 
 def _alive(pid: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -22,11 +23,13 @@ from typing import Any
 import pytest
 
 from sojourn.worlds.real.addresses import blocks
-from sojourn.worlds.real.namespace import Namespace
+from sojourn.worlds.real.namespace import Namespace, die_with_parent
 from support import Cli, until
 
 #: Sleeps longer than any test; its command line is unique.
 IDLE = f"sleep 10{os.getpid()}"
+#: A command whose children outlive it unless they are killed.
+FAMILY = f"sh -c '{IDLE} & setsid {IDLE} & wait'"
 LINK = ("--rate", "20mbit", "--delay", "10ms")
 BARE = (*LINK, "--no-report")
 #: As seen by an ordinary user of this machine.
@@ -69,6 +72,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=die_with_parent,
         )
         started.append(one)
         until(lambda: bool(idlers()))
@@ -259,8 +263,8 @@ def test_the_exit_code_is_the_commands(process: Cli):
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize("whom", ["shell", "command"])
 def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subprocess.Popen[str]], whom: str):
-    one = start("--peer", IDLE, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
-    until(lambda: len(idlers()) == 4)
+    one = start("--peer", FAMILY, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
+    until(lambda: len(idlers()) == 5)
     index, name = device(one)
     if whom == "shell":
         one.kill()
@@ -270,12 +274,36 @@ def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subproce
             pid
             for pid in idlers()
             if Path(f"/proc/{pid}/status").read_text().split("NSpid:")[1].split()[1] == "2"
+            and Path(f"/proc/{pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
         ]
         os.kill(inside[0], signal.SIGKILL)
     assert one.wait(60) == (-9 if whom == "shell" else 137)
     until(lambda: not idlers() and index not in devices())
     routes = subprocess.run(["ip", "route"], capture_output=True, text=True, check=True).stdout
     assert f" dev {name} " not in routes or name in devices().values()
+
+
+@pytest.mark.usefixtures("places")
+def test_a_peer_ends_with_the_program(process: Cli):
+    done = process("shell", *BARE, "--peer", FAMILY, "--", "true")
+    assert done.returncode == 0, done.stderr
+    until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_under_sudo_all_is_done_for_the_user_who_called_it(process: Cli, tmp_path: Path):
+    user = pwd.getpwnam("nobody")
+    os.chown(tmp_path, user.pw_uid, user.pw_gid)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o666)
+    words = ["--out", "new/out", "--export", "table.csv", "--peer", "sh -c 'id -u > pipe'"]
+    environment = {"SUDO_USER": "nobody"}
+    done = process("shell", *LINK, *words, "--", "sh", "-c", "cat pipe; id -u", env=environment)
+    assert done.stdout.split() == [str(user.pw_uid)] * 2, done.stderr
+    made = [path for path in tmp_path.rglob("*") if path != pipe]
+    assert {tmp_path / "table.csv", tmp_path / "new", tmp_path / "new/out/report.html"} <= set(made)
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(user.pw_uid, user.pw_gid)}
 
 
 @pytest.mark.usefixtures("places")
@@ -330,6 +358,9 @@ def test_a_terminal_shows_a_status_line(tmp_path: Path):
         (["--rate", "20mbit", "--limit", "100"], "has no unit"),
         (["--rate", "20mbit", "--seed", "-1"], "--seed = -1 is out of range"),
         (["--rate", "lte.trace"], "or the file of a trace"),
+        (["--rate", "20mbit", "--peer", ""], "--peer is empty"),
+        (["--rate", "20mbit", "--peer", "no-such-peer -s"], "no-such-peer: command not found"),
+        (["--rate", "20mbit", "--peer", "sh -c 'x"], "cannot be read: no closing quotation"),
         (["--rate", "20mbit", "--out", "/proc/nothing"], "/proc/nothing cannot be written"),
     ],
 )

@@ -18,8 +18,7 @@
 //! | clamp of C~ to C | before the packet is charged | ns-2: after it | the paper; they differ by alpha b in an idle link, 0.01 % of C at 10 Mbit/s, and not at all in a busy one |
 //! | units | bytes (`mode packet`: every packet counts as a mean one) | ns-2: the same two, in units of mean packets | bytes need no conversion |
 //! | alpha | a parameter | ns-2: 0.15, fixed in its source | its stable range depends on load, delay and rate |
-//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a
-//! drop; otherwise flows without ECN would get no signal |
+//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
 //! | which packet is marked | the arriving one | ns-2 can mark the head (`markfront_`) | the paper; it is off in ns-2 too |
 //!
 //! # References
@@ -38,9 +37,9 @@ use alloc::boxed::Box;
 config! {
     /// The parameters of AVQ.
     pub struct Config {
-        /// Wanted utilisation of the link
+        /// Target utilization of the link
         gamma: f64 = Param::fixed("0.98").range(Range::SHARE).source("Kunniyur and Srikant 2001");
-        /// How fast the virtual rate adapts
+        /// Speed of adaptation of the virtual rate
         alpha: f64 = Param::fixed("0.15")
             .unit("1/s")
             .range(Range::POSITIVE)

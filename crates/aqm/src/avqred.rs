@@ -15,16 +15,13 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing
-//! literal`) | otherwise arrivals less than 1 ms apart, the usual case, never drain VQ |
-//! | packets added to VQ | every accepted packet | the print: only those that find VQ at or below min_th
-//! (`listing literal`) | otherwise VQ exceeds min_th by at most one packet and never reaches max_th |
+//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing literal`) | otherwise arrivals less than 1 ms apart, the usual case, never drain VQ |
+//! | packets added to VQ | every accepted packet | the print: only those that find VQ at or below min_th (`listing literal`) | otherwise VQ exceeds min_th by at most one packet and never reaches max_th |
 //! | p_a at count p_b >= 1 | 1 | the print: p_b/(1 - count p_b), infinite or negative (`listing literal`) | a probability |
 //! | clock | nanoseconds | the print: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
 //! | VQ / 1500 | real | the print does not say | whole packets would make p_b jump by 1/11 |
 //! | v_capacity at the start | min_capacity | not printed | the paper says that a low min_capacity delays finding the rate |
-//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | the
-//! range of the processor of its gateway; the ratio is kept |
+//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | the range of the processor of its gateway; the ratio is kept |
 //! | desired utilisation | `gamma`, 1 | in the text, not in the print | the print drains at v_capacity itself |
 //! | the fluid model of the paper | not this | drops at the rate p_b | RED's counter makes it 2 p_b, and 1 above the midpoint of the thresholds |
 //!
@@ -69,11 +66,11 @@ config! {
         min_th: Size = Param::fixed("10p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
         /// Virtual queue from which every packet is signalled
         max_th: Size = Param::fixed("21p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
-        /// What the thresholds count the virtual queue in
+        /// Unit of the thresholds of the virtual queue
         unit: Bytes = Param::fixed("1500B").unit("B").range(common::PACKET_BYTES).source(PAPER);
-        /// A measurement takes longer than this
+        /// Minimum duration of a measurement
         interval: Span = Param::fixed("1ms").unit("s").range(common::PERIOD).source(PAPER);
-        /// Desired utilisation: the virtual queue is drained at gamma v_capacity
+        /// Desired utilization: the virtual queue is drained at gamma v_capacity
         gamma: f64 = Param::fixed("1")
             .range(Range::SHARE)
             .source("ours: the text names it, the listing does not");

@@ -14,13 +14,10 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | Feng et al. use
-//! packet loss; the origin of the threshold could not be checked in their report |
+//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | Feng et al. use packet loss; the origin of the threshold could not be checked in their report |
 //! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
 //! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
-//! | an idle link that drops its arrival | is idle again, one more event | some event models: not | the
-//! transmitter finds no packet; otherwise p_m = 1, reached just before the link became idle, would last
-//! forever |
+//! | an idle link that drops its arrival | is idle again, one more event | some event models: not | the transmitter finds no packet; otherwise p_m = 1, reached just before the link became idle, would last forever |
 //! | short queues | no exception | ALTQ exempts a queue of at most one packet | the paper has none |
 //! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's; its advice is `d1` far above `d2` |
 //!
@@ -51,7 +48,7 @@ config! {
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
             .source("Feng et al. 1999");
-        /// Step down once in a freeze time for as long as the link stays idle
+        /// Step down once per freeze time while the link is idle
         repeat_idle: bool = Param::fixed("off").source("Feng et al. 1999: one event");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;

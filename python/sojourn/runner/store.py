@@ -109,7 +109,7 @@ class Store(Archive):
         return shlex.join([*words, "--allow-code"] if names_in(point.plan_json) else words)
 
     def _damaged(self, path: Path, reason: str) -> None:
-        """Set a file aside that does not verify."""
+        """Rename a file that does not verify."""
         target = path.with_name(f"{path.name}.damaged")
         if files.exists(path):  # another process may have renamed it
             files.rename(path, target)

@@ -65,6 +65,11 @@ class Session:
             object.__setattr__(self, "run_id", name)
 
     @property
+    def default_folder(self) -> Path:
+        """The folder of the results if none is given."""
+        return Path("results") / f"{self.name}-{self.run_id[:8]}"
+
+    @property
     def note(self) -> str:
         """The command as text."""
         return " ".join(self.command) or "an interactive shell"
@@ -128,13 +133,12 @@ class Session:
 
     def write(self, out: Path | None) -> Results:
         """Write record and manifest to a directory; return them as results, for a report."""
-        folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
-        store = Store(folder)
+        store = Store(out if out is not None else self.default_folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
-        manifest["id"] = keep_rows(folder, store.leaves([self.run_id]))
-        write_manifest(folder, manifest)
-        files.write(folder / LINK, self.to_toml())
+        manifest["id"] = keep_rows(store.directory, store.leaves([self.run_id]))
+        write_manifest(store.directory, manifest)
+        files.write(store.directory / LINK, self.to_toml())
         return self._results(store, manifest)
 
     def _results(self, store: Archive, manifest: dict[str, Any]) -> Results:

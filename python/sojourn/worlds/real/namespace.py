@@ -43,6 +43,11 @@ def call(name: str, *arguments: int) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
+def die_with_parent() -> None:
+    """Make the kernel kill this process when the thread that started it ends."""
+    libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def is_privileged() -> bool:
     """Return whether this process may create namespaces, and devices in its own network namespace."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -150,7 +155,7 @@ class Namespace:
 
         def prepare() -> None:
             self.enter()
-            libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            die_with_parent()
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
         libc()  # loaded before the fork
