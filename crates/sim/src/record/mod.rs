@@ -10,6 +10,7 @@ mod histogram;
 mod integrals;
 mod loss_log;
 mod recorder;
+mod reserve;
 
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
