@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -16,8 +17,8 @@ from sojourn.errors import InputError, place
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
 from sojourn.runner.execute import Outcome, Progress, check, execute
+from sojourn.runner.manifest import MANIFEST, marking_interruption, write_manifest, write_text
 from sojourn.runner.manifest import manifest as begin
-from sojourn.runner.manifest import write_manifest, write_text
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
@@ -92,9 +93,10 @@ def run(
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}
-    for outcome in execute(wanted, store, workers, progress, executor=executor):
-        noted[outcome.point] = outcome.warnings
-        outcomes.append(_settle(outcome, store))
+    with contextlib.nullcontext() if store is None else marking_interruption(store.directory / MANIFEST):
+        for outcome in execute(wanted, store, workers, progress, executor=executor):
+            noted[outcome.point] = outcome.warnings
+            outcomes.append(_settle(outcome, store))
     warnings = summary((point.spec, noted[point]) for point in wanted)
     warnings += alike((one.point.spec, one.metrics) for one in outcomes)
     if store is None or manifest is None:

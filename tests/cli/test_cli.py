@@ -359,7 +359,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_p
     done = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert 1 <= len(done) < 40
     assert not [path for path in runs.iterdir() if path.suffix == ".tmp"]
-    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "running"
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "interrupted"
     again = [sys.executable, "-m", "sojourn", *map(str, words), "2"]
     assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"

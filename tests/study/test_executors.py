@@ -197,7 +197,7 @@ def test_chunks_take_seconds_and_share_the_end() -> None:
     sent: list[list[int]] = []
     chunks._send = lambda indices: sent.append(indices) or chunks._out.update({len(sent): indices})  # type: ignore[assignment, method-assign, func-returns-value, call-overload]
     chunks._seconds = 0.01
-    chunks._todo = cluster.deque(range(100))
+    chunks._source, chunks._jobs, chunks._taken = iter([("plan", 1)] * 100), {}, 0
     chunks._feed()
     assert [len(one) for one in sent] == [50, 25, 13, 6]
     assert sorted(index for one in sent for index in one) == list(range(94))

@@ -21,7 +21,7 @@ from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
-from sojourn.papers.manifest import begin, finish
+from sojourn.papers.manifest import NAME, begin, finish
 from sojourn.papers.markdown import summary
 from sojourn.papers.paper import Paper
 from sojourn.papers.real import LEAST
@@ -29,6 +29,7 @@ from sojourn.papers.report import page
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
+from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import write_whole
 
@@ -88,19 +89,20 @@ def reproduce(
     wanted = required_runs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
     _begin(directory, paper, selection, campaign)
-    models = [] if selection.real else required_runs.models(paper, claims, quick)
-    if models:
-        say(f"solving the equations of {len(models)} models of {paper.id}")
-        campaign.calculate(models)
-    say(f"{_count(wanted)} runs of {paper.id}{required_runs.how_long(wanted, selection)}")
-    campaign.run(wanted)
-    if not quick and not selection.real:
-        more, harder = required_runs.more(paper, claims, campaign)
-        if harder:
-            campaign.calculate(harder)
-        if more:
-            say(f"{_count(more)} more runs for claims that are undecided")
-            campaign.run(more)
+    with marking_interruption(directory / NAME):
+        models = [] if selection.real else required_runs.models(paper, claims, quick)
+        if models:
+            say(f"solving the equations of {len(models)} models of {paper.id}")
+            campaign.calculate(models)
+        say(f"{_count(wanted)} runs of {paper.id}{required_runs.how_long(wanted, selection)}")
+        campaign.run(wanted)
+        if not quick and not selection.real:
+            more, harder = required_runs.more(paper, claims, campaign)
+            if harder:
+                campaign.calculate(harder)
+            if more:
+                say(f"{_count(more)} more runs for claims that are undecided")
+                campaign.run(more)
     judged = _judge(paper, claims, campaign, selection)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)

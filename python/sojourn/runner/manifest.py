@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core
 from sojourn.algorithms import digests
-from sojourn.errors import disk
+from sojourn.errors import SojournError, disk
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store, write_whole
 from sojourn.spec.scenario import Scenario
+
+#: The file in a results directory.
+MANIFEST = "manifest.json"
 
 
 def command_line(command: Sequence[str]) -> str:
@@ -47,7 +51,19 @@ def manifest(
 
 def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
     """Write ``manifest.json`` atomically."""
-    write_text(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
+    write_text(store, MANIFEST, json.dumps(manifest, indent=1) + "\n")
+
+
+@contextlib.contextmanager
+def marking_interruption(path: Path) -> Iterator[None]:
+    """Set the status of the manifest at `path` to ``interrupted`` if a signal ends the block."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(OSError, ValueError, SojournError):
+            facts = {**json.loads(path.read_text(encoding="utf-8")), "status": "interrupted"}
+            write_whole(path, (json.dumps(facts, indent=1) + "\n").encode())
+        raise
 
 
 def write_text(store: Store, name: str, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,20 @@ class RunIndex:
         self.folder = folder
         self._where: dict[str, Path] = {}
         self._rows: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
-        for path in folder.glob("[!.]*.parquet"):
+        self._names: set[str] = set()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Add the files that other processes have written since."""
+        try:
+            names = set(os.listdir(self.folder))  # noqa: PTH208 - names are enough
+        except FileNotFoundError:
+            names = set()
+        for name in sorted(names - self._names):
+            self._names.add(name)
+            path = self.folder / name
+            if name.startswith(".") or path.suffix != ".parquet":
+                continue
             # The file of a single run is named by its id; other files are read.
             alone = re.fullmatch(r"[0-9a-f]{16}", path.stem) is not None
             self.add(path, [path.stem] if alone else self._inside(path))
@@ -35,6 +49,7 @@ class RunIndex:
     def add(self, path: Path, ids: Sequence[str]) -> None:
         """Add a file and its runs."""
         self._rows.pop(path, None)
+        self._names.add(path.name)
         self._where.update(dict.fromkeys(ids, path))
 
     def find(self, run_id: str) -> Path | None:

@@ -95,6 +95,13 @@ class Store:
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._index
 
+    def refresh(self) -> None:
+        """Take in the runs that other processes have stored since."""
+        try:
+            self._index.refresh()
+        except OSError as error:
+            raise disk(error, self.directory) from None
+
     def path(self, run_id: str) -> Path:
         """Return the file of a run; for a missing run, the file that it would get alone."""
         return self._index.find(run_id) or self.directory / "runs" / f"{run_id}.parquet"

@@ -10,7 +10,18 @@ import functools
 from importlib import import_module
 
 from sojourn.errors import unknown
-from sojourn.worlds.base import Case, Executor, Made, News, Reduce, Running, World, measure, parsed
+from sojourn.worlds.base import (
+    Case,
+    Executor,
+    Made,
+    News,
+    Reduce,
+    Running,
+    WorkerDied,
+    World,
+    measure,
+    parsed,
+)
 
 __all__ = [
     "REGISTRY",
@@ -20,6 +31,7 @@ __all__ = [
     "News",
     "Reduce",
     "Running",
+    "WorkerDied",
     "World",
     "find",
     "measure",

@@ -6,12 +6,14 @@ and the process that finds all runs complete writes the tables. The same call re
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 
 from sojourn.errors import place
 from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.manifest import MANIFEST, marking_interruption
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import finish, prepare
@@ -67,9 +69,9 @@ def sweep(
     store = None if out is None else prepare(plan, place(out), command)
 
     def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:
-        return {
-            one.point: one.metrics for one in execute(wanted, store, workers, progress, executor=executor)
-        }
+        with contextlib.nullcontext() if store is None else marking_interruption(store.directory / MANIFEST):
+            outcomes = execute(wanted, store, workers, progress, executor=executor)
+            return {one.point: one.metrics for one in outcomes}
 
     found = metrics(shard.of(points), store)
     if store is None:

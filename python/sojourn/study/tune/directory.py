@@ -31,6 +31,7 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
+        "status": "running",
         "command": command_line(command) if command else "",
         **plan.facts(),
     }
@@ -56,9 +57,11 @@ def _is_same_plan(folder: Path, plan: Tune) -> bool:
 
 
 def keep_trials(tuned: Tuned, folder: Path) -> None:
-    """Write the trials of a finished tuning."""
+    """Write the trials of a finished tuning, and that it is complete."""
     try:
         write_whole(folder / TRIALS, parquet(tuned.table()))
+        facts = {**json.loads((folder / MANIFEST).read_text(encoding="utf-8")), "status": "complete"}
+        write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
     except OSError as error:
         raise disk(error, folder) from None
 

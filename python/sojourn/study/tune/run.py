@@ -8,6 +8,7 @@ held-out seeds, together with the baseline.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 
@@ -15,9 +16,10 @@ from sojourn.api import run as run_scenario
 from sojourn.errors import InputError, place
 from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
-from sojourn.study.tune.directory import keep_trials, prepare
+from sojourn.study.tune.directory import MANIFEST, keep_trials, prepare
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Run, Trial, search
 from sojourn.worlds import Executor
@@ -67,18 +69,19 @@ def tune(
         return found
 
     seeds = range(plan.seed_from, plan.seed_from + plan.seeds)
-    trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
-    ranking = choose(plan, trials)
-    baseline = plan.baseline
-    results = run_scenario(
-        plan.scenario,
-        list(dict.fromkeys([*ranking.order[: plan.best], baseline])),
-        plan.fresh,
-        out=None if folder is None else folder / CONFIRM,
-        progress=None,
-        command=command or None,
-        executor=executor,
-    )
+    with contextlib.nullcontext() if folder is None else marking_interruption(folder / MANIFEST):
+        trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
+        ranking = choose(plan, trials)
+        baseline = plan.baseline
+        results = run_scenario(
+            plan.scenario,
+            list(dict.fromkeys([*ranking.order[: plan.best], baseline])),
+            plan.fresh,
+            out=None if folder is None else folder / CONFIRM,
+            progress=None,
+            command=command or None,
+            executor=executor,
+        )
     comparison = keep(Comparison(results, baseline, plan.objectives[0].metric))
     tuned = Tuned(plan, trials, ranking, comparison, folder)
     if folder is not None:
