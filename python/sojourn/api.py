@@ -11,24 +11,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, worlds
+from sojourn import _core, arguments, worlds
 from sojourn.algorithms import Aqm, spec_of
-from sojourn.errors import InputError, place
+from sojourn.errors import InputError
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
 from sojourn.runner.execute import Outcome, Progress, check, execute
 from sojourn.runner.manifest import MANIFEST, marking_interruption, write_manifest, write_text
 from sojourn.runner.manifest import manifest as begin
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
 from sojourn.spec.plan import measured, queues
-from sojourn.spec.scenario import Scenario
+from sojourn.spec.scenario import Scenario, load
 from sojourn.worlds import Executor
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     aqms: Sequence[str | Aqm | type[Aqm]] | None = None,
     seeds: int | Iterable[int] = 5,
     seed_from: int = 1,
@@ -44,8 +44,8 @@ def run(
 
     Parameters
     ----------
-    scenario : Scenario
-        The network and its traffic; see ``load``.
+    scenario : Scenario or path
+        The network and its traffic, or the file that describes them; see ``load``.
     aqms : sequence of str or Aqm, optional
         Algorithms at the measured queue: specs, or classes and objects in Python; the scenario's if None.
     seeds : int or iterable of int
@@ -69,6 +69,13 @@ def run(
     executor : Executor, optional
         Executes the runs, such as `sojourn.Dask`; the cores of this machine if None.
 
+    Raises
+    ------
+    InputError
+        Before anything runs, for an argument of a wrong type or value.
+    RunFailed
+        At the end, if runs failed; the others are stored in `out`.
+
     Examples
     --------
     >>> import sojourn
@@ -79,17 +86,24 @@ def run(
     >>> results.trace("queue", aqm="red", seed=1).columns[:4]
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
+    scenario = scenario_of(scenario)
     wanted = plan(scenario, aqms, seeds, seed_from, world)
-    if workers is not None and workers < 1:
-        raise InputError("workers", f"= {workers} is too few", "at least 1")
+    if workers is not None:
+        arguments.whole(workers, "workers", 1)
+    arguments.callback(progress, "progress", "a function of (share, done, total)")
+    arguments.word(keep_traces, "keep_traces", ("all", "none"))
+    if command is not None:
+        arguments.texts(command, "command", "a list of words")
+    if executor is not None and not hasattr(executor, "start"):
+        raise arguments.wrong(executor, "executor", "is not an executor", "sojourn.Dask(ADDRESS), or None")
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
-        require_owner(place(out), "run", scenario.name, scenario.to_toml(), world)
-        store = _open(out, keep_traces)
-        manifest = begin(scenario, wanted, command or sys.argv, world)
-        write_manifest(store, manifest)
-        write_text(store, "scenario.toml", scenario.to_toml())
+        with entering(arguments.folder(out), "run", scenario.name, scenario.to_toml(), world):
+            store = Store(out, traces=keep_traces == "all")
+            manifest = begin(scenario, wanted, command or sys.argv, world)
+            write_manifest(store, manifest)
+            write_text(store, "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}
@@ -112,6 +126,15 @@ def run(
     return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
 
 
+def scenario_of(value: Scenario | str | os.PathLike[str]) -> Scenario:
+    """Return a scenario, or the one in a file."""
+    if isinstance(value, Scenario):
+        return value
+    if isinstance(value, str | os.PathLike):
+        return load(value)
+    raise arguments.wrong(value, "scenario", "is not a scenario", "a Scenario, or the path of its file")
+
+
 def plan(
     scenario: Scenario,
     aqms: Sequence[str | Aqm | type[Aqm]] | None,
@@ -120,21 +143,24 @@ def plan(
     world: str = "simulated",
 ) -> list[Point]:
     """Return the points of a run; raise ``InputError`` for invalid arguments."""
-    there = worlds.find(world)
-    if isinstance(aqms, str):
-        raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
-    specs = [spec_of(one) for one in aqms or [queues(scenario)[measured(scenario)].aqm]]
+    there = worlds.find(arguments.word(world, "world", worlds.REGISTRY))
+    scenario = scenario_of(scenario)
+    given = [] if aqms is None else arguments.listed(aqms, "aqms", "a list of specs")
+    for one in given:
+        if not (isinstance(one, str | Aqm) or (isinstance(one, type) and issubclass(one, Aqm))):
+            raise arguments.wrong(
+                one, "aqms", "is not an algorithm", "a spec, an Aqm class, or an object of one"
+            )
+    specs = [spec_of(one) for one in given or [queues(scenario)[measured(scenario)].aqm]]
     for spec in specs:
         if specs.count(spec) > 1:
             raise InputError(f"aqm {spec!r}", "is given twice")
-    if isinstance(seeds, int):
-        if not 1 <= seeds <= MOST_SEEDS:
-            raise InputError("seeds", f"= {seeds} is out of range", f"1 to {MOST_SEEDS}")
-        seeds = range(seed_from, seed_from + seeds)
-    numbers = list(dict.fromkeys(seeds))
-    for seed in (*numbers[:1], *numbers[-1:], *(s for s in numbers if s < 0)):
-        if not 0 <= seed < 2**53:
-            raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
+    first = arguments.whole(seed_from, "seed_from")
+    if isinstance(seeds, Iterable):
+        found = arguments.listed(seeds, "seeds", "a number, or a list of numbers")
+    else:
+        found = list(range(first, first + arguments.whole(seeds, "seeds", 1, MOST_SEEDS)))
+    numbers = list(dict.fromkeys(arguments.whole(seed, "seed") for seed in found))
     if not numbers:
         raise InputError("seeds", "is empty", "at least one seed")
     wanted = points(scenario, specs, numbers if there.seeded else numbers[:1], world)
@@ -145,14 +171,11 @@ def plan(
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
     """Return ``results/NAME-ID``: the same scenario, algorithms and version use the same directory."""
     more = () if world == "simulated" else (world,)
-    name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
+    arguments.word(world, "world", [*worlds.REGISTRY, "beside real"])
+    scenario = scenario_of(scenario)
+    specs = arguments.texts(aqms, "aqms", "a list of specs")
+    name = digest(scenario.to_toml(), "\n".join(specs), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
-
-
-def _open(out: str | os.PathLike[str], keep_traces: str) -> Store:
-    if keep_traces not in ("all", "none"):
-        raise InputError("keep_traces", f"= {keep_traces!r} is not one of the allowed words", "all, none")
-    return Store(out, traces=keep_traces == "all")
 
 
 def _settle(outcome: Outcome, store: Store | None) -> Outcome:

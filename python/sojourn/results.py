@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import files
 from sojourn.errors import InputError
 from sojourn.metrics import find
 from sojourn.record import Record, array
@@ -84,11 +85,12 @@ class Results:
         """
         folder = Path(directory)
         try:
-            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            text = files.read_text(folder / MANIFEST)
+            if text is None:
+                raise InputError(str(folder), "is not a results folder: it has no manifest.json")
+            manifest = json.loads(text)
             wanted = list(manifest["runs"])
-        except (FileNotFoundError, NotADirectoryError):
-            raise InputError(str(folder), "is not a results folder: it has no manifest.json") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
         scenario = load(folder / "scenario.toml")
         store = Store(folder, traces=True)

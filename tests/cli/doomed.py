@@ -1,7 +1,7 @@
 """The command line, which signals itself when RUNS runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
 
 A kill from outside comes when the machine lets it, perhaps after the end. This one comes at a moment that is
-counted, and the worst: SIGKILL when the next file is written but not yet named, SIGINT when the last has just
+counted, and the worst: SIGKILL when the next file is written but not yet named, others when the last has just
 got its name.
 """
 
@@ -27,7 +27,7 @@ def doom(number: signal.Signals, whole: int) -> None:
         if number == signal.SIGKILL and named > whole:
             os.kill(os.getpid(), number)
         done = rename(self, target)
-        if number == signal.SIGINT and named == whole:
+        if number != signal.SIGKILL and named == whole:
             os.kill(os.getpid(), number)
         return done
 

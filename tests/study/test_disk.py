@@ -47,7 +47,8 @@ def test_a_full_disk_is_reported_and_survived(program: Callable[[str], str], tmp
     )
     first, _, rest = said.partition("code 1\n")
     assert first.count("\n") == 1, first
-    assert "disk/out: cannot be written: no space left on device" in first
+    assert first.startswith("sojourn: disk/out/")
+    assert ".parquet: cannot be written: no space left on device" in first
     assert ".tmp" not in said
     assert "code 0" in rest
     assert "80 of 80 runs are done, 0 failed" in rest

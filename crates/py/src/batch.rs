@@ -109,7 +109,8 @@ impl Failure {
 
 #[pymethods]
 impl Batch {
-    /// Start `jobs` (plan and seed) on `workers` threads. `trace_limit`: bytes that the traces of a run may take.
+    /// Start `jobs` (plan and seed) on `workers` threads. `trace_limit`: bytes that the traces of a run may
+    /// take.
     #[new]
     #[pyo3(signature = (jobs, workers, trace_limit = None))]
     fn new(jobs: Vec<(String, u64)>, workers: usize, trace_limit: Option<u64>) -> PyResult<Batch> {

@@ -7,14 +7,23 @@ import json
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sojourn.errors import InputError
 from sojourn.runner.manifest import command_line
+from sojourn.runner.point import Point
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
-from sojourn.worlds.simulated.executors import Local, Serial
+from sojourn.worlds.simulated.executors import Local, Serial, cores
+from sojourn.worlds.simulated.memory import excess
+
+
+def note_memory(points: Iterable[Point], workers: int | None) -> None:
+    """Print a warning if traces of the runs may need more memory than there is."""
+    plans = [point.plan_json for point in points]
+    if sentence := excess(plans, min(workers or cores(), len(plans))):
+        note(f"sojourn: warning: {sentence}")
 
 
 @contextlib.contextmanager

@@ -11,10 +11,8 @@ from sojourn.cli.common import note, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
 from sojourn.cli.run import note_duration
-from sojourn.errors import disk
 from sojourn.metrics import PERCENT
 from sojourn.results import Results
-from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
 
 if TYPE_CHECKING:
@@ -82,7 +80,7 @@ def _of(found: list[Row]) -> list[Table]:
 def _write(directory: Path, simulated: Results, real: Results, tables: list[Table]) -> Path:
     """Write the report of both worlds."""
     from sojourn import plots
-    from sojourn.report import Document, Figure, Section, Text, render
+    from sojourn.report import Document, Figure, Section, Text, write
     from sojourn.study.compare_worlds.real import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
@@ -118,9 +116,4 @@ def _write(directory: Path, simulated: Results, real: Results, tables: list[Tabl
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
-    path = directory / "report.html"
-    try:
-        write_whole(path, render(page).encode())
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return write(page, directory / "report.html")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
 from sojourn.cli.common import note, progress
@@ -15,12 +15,11 @@ from sojourn.cli.compare_real import compare_real
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
 from sojourn.worlds import REGISTRY
 
@@ -180,7 +179,7 @@ def _write(
 ) -> Path:
     """Write the report of both worlds; return its path."""
     from sojourn import plots
-    from sojourn.report import Document, Figure, Section, Text, render
+    from sojourn.report import Document, Figure, Section, Text, write
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]
@@ -212,9 +211,5 @@ def _write(
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
     path = directory / "report.html"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        write_whole(path, render(page).encode())
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    files.make_folder(directory)
+    return write(page, path)

@@ -8,12 +8,24 @@ from pathlib import Path
 from sojourn import worlds
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.common import note, note_memory, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers, World
+from sojourn.cli.options import (
+    Aqm,
+    Export,
+    File,
+    Json,
+    Out,
+    RetryFailed,
+    SeedFrom,
+    Seeds,
+    Verbose,
+    Workers,
+    World,
+)
 from sojourn.cli.summaries import of_results
-from sojourn.errors import disk
 from sojourn.results import Results
+from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.units import number
 from sojourn.study.compare import Comparison
@@ -30,12 +42,18 @@ def run(
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
     scenario = load(file)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
+    wanted = plan(scenario, aqm, seeds, seed_from, world)
+    specs = list(dict.fromkeys(point.spec for point in wanted))
     note_duration(scenario, len(specs) * seeds, world)
     directory = out if out is not None else default_directory(scenario, specs, world)
+    if world == "simulated":
+        note_memory(wanted, workers)
+    if retry_failed:
+        retry(directory)
     with resumable():
         with progress(scenario.name) as move:
             results = run_scenario(
@@ -72,8 +90,6 @@ def write_report(results: Results) -> Path:
     assert results.directory is not None
     path = results.directory / "report.html"
     comparison = Comparison.of(results)
-    try:
-        report.write(report.for_comparison(comparison) if comparison else report.for_results(results), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(
+        report.for_comparison(comparison) if comparison else report.for_results(results), path
+    )

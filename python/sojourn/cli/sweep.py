@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     Aqm,
@@ -22,6 +22,7 @@ from sojourn.cli.options import (
     Metric,
     Out,
     Ranges,
+    RetryFailed,
     SeedFrom,
     Serial,
     Workers,
@@ -30,8 +31,9 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.summaries import of_sweep
-from sojourn.errors import InputError, disk
+from sojourn.errors import InputError
 from sojourn.format import Scale
+from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import load
@@ -100,6 +102,7 @@ def sweep(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
     if str(file) == "status":
@@ -123,6 +126,9 @@ def sweep(
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
 
+    note_memory(plan.points, workers)
+    if retry_failed:
+        retry(folder)
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
         swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)
@@ -181,11 +187,7 @@ def write_swept(swept: Swept) -> Path:
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
-    try:
-        report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
 
 
 def pair(text: str) -> tuple[str, str]:

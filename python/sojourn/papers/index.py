@@ -8,12 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import Verdict
 from sojourn.papers.result import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
-from sojourn.runner.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
 over seeds; *undecided* means that the runs do not decide. Claims that are also made about the
@@ -75,5 +74,5 @@ def _about(result: Reproduction, directory: Path) -> str:
 def write(results: Sequence[Reproduction], command: str, directory: Path) -> Path:
     """Write ``index.html`` into `directory`; return its path."""
     path = directory / "index.html"
-    write_whole(path, render(document(results, command, directory)).encode())
+    files.write(path, render(document(results, command, directory)))
     return path

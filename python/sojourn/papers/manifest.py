@@ -12,12 +12,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.campaign import Campaign
 from sojourn.papers.paper import Paper
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, command
-from sojourn.runner.store import write_whole
 
 NAME = "manifest.json"
 
@@ -59,4 +58,4 @@ def finish(result: Reproduction) -> None:
 
 
 def _write(directory: Path, content: dict[str, Any]) -> None:
-    write_whole(directory / NAME, (json.dumps(content, indent=1) + "\n").encode())
+    files.write(directory / NAME, json.dumps(content, indent=1) + "\n")

@@ -8,15 +8,14 @@ so that the same call continues where it was stopped.
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
+from sojourn import files
 from sojourn.algorithms import Aqm, spec_of
-from sojourn.errors import disk, place
+from sojourn.arguments import folder as folder_of
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
@@ -30,8 +29,8 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import marking_interruption
-from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import write_whole
+from sojourn.runner.ownership import entering
+from sojourn.runner.store import parquet
 
 
 def reproduce(
@@ -84,11 +83,11 @@ def reproduce(
     refuse(selection)
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
     claims = chosen(paper, selection)
-    directory = place(out) if out is not None else default_directory(paper, selection)
-    require_owner(directory, "reproduce", paper.id)
+    directory = folder_of(out) if out is not None else default_directory(paper, selection)
     wanted = required_runs.jobs(paper, claims, selection)
-    campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
-    _begin(directory, paper, selection, campaign)
+    with entering(directory, "reproduce", paper.id):
+        campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
+        begin(directory, paper, selection, campaign)
     with marking_interruption(directory / NAME):
         models = [] if selection.real else required_runs.models(paper, claims, quick)
         if models:
@@ -116,13 +115,6 @@ def reproduce(
 def _count(jobs: Sequence[Job]) -> int:
     """Return how many different runs there are."""
     return len({job.point.run_id for job in jobs})
-
-
-def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
-    try:
-        begin(directory, paper, selection, campaign)
-    except OSError as error:
-        raise disk(error, directory) from None
 
 
 def _judge(
@@ -162,17 +154,9 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-
-    frame = result.metrics
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    text = result.claims.write_csv()
-    try:
-        write_whole(result.directory / "metrics.parquet", buffer.getvalue())
-        write_whole(result.directory / "claims.csv", text.encode())
-        write_whole(result.directory / "published.csv", result.published.write_csv().encode())
-        write_whole(result.directory / "summary.md", summary(result).encode())
-        write_whole(result.report, page(result).encode())
-        finish(result)
-    except OSError as error:
-        raise disk(error, result.directory) from None
+    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "claims.csv", result.claims.write_csv())
+    files.write(result.directory / "published.csv", result.published.write_csv())
+    files.write(result.directory / "summary.md", summary(result))
+    files.write(result.report, page(result))
+    finish(result)

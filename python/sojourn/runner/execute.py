@@ -2,8 +2,8 @@
 
 Runs that the store has are not executed again, and runs that another process executes are waited for
 (`sojourn.runner.leases`). Ctrl-C stops within a fraction of a second; finished runs stay stored. A failed run
-does not stop the others: the failure is logged, and raised at the end. Runs that may have ended an earlier
-process come last, in processes of their own.
+does not stop the others: the failure is logged, and raised at the end. After an earlier process died, each
+run gets a process of its own, and those that may have ended it come last.
 """
 
 from __future__ import annotations
@@ -103,11 +103,11 @@ def execute(
         )
     wanted = list(points)
     check(wanted)
-    missing = []
+    missing = {}
     for point in wanted:
         outcome = _recall(point, store, reduce) if store is not None else None
         if outcome is None:
-            missing.append(point)
+            missing[point.run_id] = point
         else:
             yield outcome
     if not missing:
@@ -119,7 +119,7 @@ def execute(
             yield from study.recalled()
             if turn := study.turn():
                 source = _Source(turn.points, study, turn.after)
-                running = worlds.find(missing[0].world).run(
+                running = worlds.find(wanted[0].world).run(
                     source, reduce, store is None or store.traces, workers, executor, turn.isolated
                 )
                 yield from study.executed(running, source)
@@ -142,7 +142,7 @@ class _Study:
 
     def __init__(
         self,
-        missing: list[Point],
+        missing: dict[str, Point],
         total: int,
         store: Store | None,
         reduce: Reduce | None,
@@ -153,7 +153,7 @@ class _Study:
         self.leases = None if store is None else Leases(store.directory)
         self.failures: list[tuple[Point, Exception]] = []
         #: Runs that are stored without something that is needed, such as their series.
-        self._partial = set() if store is None else {one.run_id for one in missing if one.run_id in store}
+        self._partial = set() if store is None else {one for one in missing if one in store}
 
     def is_stored(self, point: Point) -> bool:
         """Return whether the store has all that is needed of a point."""
@@ -168,7 +168,7 @@ class _Study:
             return
         self.store.refresh()
         found = []
-        for point in self.missing:
+        for point in list(self.missing.values()):
             if (
                 point.run_id in self.store
                 and (outcome := _recall(point, self.store, self.reduce)) is not None
@@ -184,7 +184,7 @@ class _Study:
         """
         leases = {} if self.leases is None else self.leases.survey()
         free, suspects = [], []
-        for point in self.missing:
+        for point in self.missing.values():
             lease = leases.get(point.run_id)
             if lease is None:
                 free.append(point)
@@ -194,7 +194,8 @@ class _Study:
                 self.fail(point, WorkerDied(f"{lease.reason}; --retry-failed executes it again"))
         self._finish([point for point, _ in self.failures])
         if free:
-            return _Turn(free, {}, False)
+            # What ended a process may have company: after one death every run gets a process of its own.
+            return _Turn(free, {}, bool(suspects))
         return _Turn(suspects, leases, True) if suspects else None
 
     def wait(self) -> None:
@@ -209,8 +210,8 @@ class _Study:
             self.store.fail(point, str(error))
 
     def _finish(self, points: Iterable[Point]) -> None:
-        done = {point.run_id for point in points}
-        self.missing = [point for point in self.missing if point.run_id not in done]
+        for point in points:
+            self.missing.pop(point.run_id, None)
 
     def _report(self, waiting: int, running: float) -> None:
         if self.on_progress is not None:

@@ -8,26 +8,28 @@ clock of the process that looks; a living owner touches its leases every `BEAT_S
 never compared.
 
 A lease of a dead owner says that the run may have ended the process (out of memory, a crash). Such a run is a
-suspect: it is executed last, in a process of its own. After `MOST_DEATHS` it is not executed any more, until
-`retry` removes its leases.
+suspect: it is executed last, and as long as there is one, every run gets a process of its own. After
+`MOST_DEATHS` deaths a run is not executed any more, until `retry` removes its leases.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import platform
 import re
 import threading
 import time
-import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+from sojourn import files
+from sojourn.errors import SojournError
+from sojourn.runner.owner import Owner, boot
 
 FOLDER = "leases"
 #: Deaths of owners or workers after which a run is not executed any more.
@@ -36,51 +38,11 @@ MOST_DEATHS = 2
 BEAT_S, STALE_S = 10.0, 60.0
 #: Time between two looks at a lease that another process holds, in s.
 LOOK_S = 0.1
+#: Attempts to create a lease.
+ATTEMPTS = 5
 _NAME = re.compile(r"([0-9a-z]+)\.(\d+)\.lease")
 #: In place of the id of a run: the lease of the directory's description.
 DIRECTORY = "directory"
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A process: host, boot of the kernel, PID namespace, PID, start in clock ticks, and a random name."""
-
-    host: str
-    boot: str
-    namespace: str
-    pid: int
-    start: str
-    name: str
-
-    @classmethod
-    def here(cls) -> Owner:
-        """Return this process, under a new name."""
-        boot, namespace = _kernel()
-        return cls(platform.node(), boot, namespace, os.getpid(), _start(os.getpid()), uuid.uuid4().hex)
-
-    def is_dead(self) -> bool | None:
-        """Return whether the process has ended; None if that cannot be seen from here."""
-        boot, namespace = _kernel()
-        if not boot or (self.boot, self.namespace) != (boot, namespace):
-            return None
-        return _start(self.pid) != self.start
-
-
-def _kernel() -> tuple[str, str]:
-    """Return the id of this boot and the PID namespace; empty texts if the system has none."""
-    with contextlib.suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-        return boot, os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - it is no path
-    return "", ""
-
-
-def _start(pid: int) -> str:
-    """Return the start time of a process; empty if it has ended, whether or not its parent knows."""
-    try:
-        words = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return ""
-    return "" if words[0] in (b"Z", b"X") else words[19].decode()
 
 
 class State(Enum):
@@ -111,7 +73,7 @@ class Leases:
         self._owner = Owner.here()
         self._held: dict[str, int] = {}
         #: Stamp of each lease whose owner cannot be seen, and when it was first seen with that stamp.
-        self._looks: dict[str, tuple[int, float]] = {}
+        self._looks: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
         self._beating: threading.Thread | None = None
         self._end = threading.Event()
@@ -127,14 +89,14 @@ class Leases:
     def close(self) -> None:
         """Release what is held; remove the folder if it is empty."""
         self._end.set()
-        self.release(list(self._held))
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+        with contextlib.suppress(SojournError):  # an error before this one matters more
+            self.release(list(self._held))
+        files.remove_folder(self.folder)
 
     def survey(self) -> dict[str, Lease]:
         """Return the present lease of each run that has one and that this object does not hold."""
         present: dict[str, int] = {}
-        for name in _names(self.folder):
+        for name in files.names(self.folder):
             if found := _NAME.fullmatch(name):
                 run_id, number = found[1], int(found[2])
                 present[run_id] = max(number, present.get(run_id, 0))
@@ -147,9 +109,8 @@ class Leases:
 
     def _judged(self, run_id: str, number: int) -> Lease | None:
         path = self._path(run_id, number)
-        try:
-            content, stamp = path.read_bytes(), path.stat().st_mtime_ns
-        except FileNotFoundError:
+        content, stamp = files.read(path), files.modified(path)
+        if content is None or stamp is None:
             return None  # released in the meantime
         facts = _facts(content)
         deaths = int(facts.get("deaths", 0))
@@ -165,7 +126,7 @@ class Leases:
             dead = self._is_unchanged(path.name, stamp)
         if not dead:
             return Lease(number, State.HELD, deaths)
-        if owner is not None and owner.host == platform.node() and owner.boot != _kernel()[0]:
+        if owner is not None and owner.host == platform.node() and owner.boot != boot():
             return Lease(number, State.STALE, deaths)  # the machine restarted: not the run's fault
         deaths += 1
         if deaths >= MOST_DEATHS:
@@ -173,7 +134,7 @@ class Leases:
             return Lease(number, State.ENDED, deaths, reason)
         return Lease(number, State.STALE, deaths)
 
-    def _is_unchanged(self, name: str, stamp: int) -> bool:
+    def _is_unchanged(self, name: str, stamp: float) -> bool:
         """Return whether a lease has had the same stamp for `STALE_S`."""
         now = time.monotonic()
         before, since = self._looks.get(name, (None, now))
@@ -190,27 +151,23 @@ class Leases:
         number = 0 if after is None else after.number + 1
         deaths = 0 if after is None else after.deaths
         content = {"owner": asdict(self._owner), "deaths": deaths}
-        if not _create(self._path(run_id, number), content):
+        path = self._path(run_id, number)
+        if files.exists(path) or not _create(path, content):
             return False
         with self._lock:
             self._held[run_id] = number
         if self._beating is None:
             self._beating = threading.Thread(target=self._beat, name="sojourn-leases", daemon=True)
-            self._beating.start()
+            with contextlib.suppress(RuntimeError):  # without memory for it, only other machines lose sight
+                self._beating.start()
         return True
 
     def holds(self, run_id: str) -> bool:
         """Return whether the lease of a run is still this process's: no other took it for dead."""
         number = self._held.get(run_id)
-        if number is None or self._path(run_id, number + 1).exists():
+        if number is None or files.exists(self._path(run_id, number + 1)):
             return False
-        try:
-            return self._is_mine(self._path(run_id, number))
-        except FileNotFoundError:
-            return False
-
-    def _is_mine(self, path: Path) -> bool:
-        owner = _facts(path.read_bytes()).get("owner")
+        owner = _facts(files.read(self._path(run_id, number)) or b"").get("owner")
         return isinstance(owner, dict) and owner.get("name") == self._owner.name
 
     def release(self, run_ids: Iterable[str]) -> None:
@@ -233,8 +190,7 @@ class Leases:
 
     def _remove(self, run_id: str, number: int) -> None:
         for lower in range(number + 1):
-            with contextlib.suppress(FileNotFoundError):
-                self._path(run_id, lower).unlink()
+            files.remove(self._path(run_id, lower), durable=False)
 
     def _path(self, run_id: str, number: int) -> Path:
         return self.folder / f"{run_id}.{number}.lease"
@@ -245,8 +201,8 @@ class Leases:
             with self._lock:
                 held = list(self._held.items())
             for run_id, number in held:
-                with contextlib.suppress(OSError):
-                    os.utime(self._path(run_id, number))
+                with contextlib.suppress(SojournError):
+                    files.touch(self._path(run_id, number))
 
 
 @contextlib.contextmanager
@@ -263,31 +219,26 @@ def describing(directory: Path) -> Iterator[None]:
 
 def retry(directory: Path) -> None:
     """Let runs be executed again that were given up; leases of living processes stay."""
-    for folder in directory.glob(f"**/{FOLDER}"):
-        with Leases(folder.parent) as leases:
-            for run_id, lease in leases.survey().items():
-                if lease.state is not State.HELD:
-                    leases.forget(run_id, lease)
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - names are enough
-    except FileNotFoundError:
-        return []
+    with Leases(directory) as leases:
+        for run_id, lease in leases.survey().items():
+            if lease.state is not State.HELD:
+                leases.forget(run_id, lease)
 
 
 def _create(path: Path, content: dict[str, Any]) -> bool:
-    """Create a lease; return False if there is one."""
-    while True:
+    """Create a lease; return False if there is one.
+
+    It need not survive a power cut, which ends its owner, too.
+    """
+    for attempt in range(ATTEMPTS):
         try:
-            with path.open("x", encoding="utf-8") as file:
-                file.write(json.dumps(content))
-            return True
-        except FileExistsError:
-            return False
-        except FileNotFoundError:  # another process has removed the empty folder
-            path.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(path.parent)
+            return files.create(path, json.dumps(content), durable=False)
+        except SojournError:
+            # Another process may have removed the empty folder in between.
+            if attempt == ATTEMPTS - 1:
+                raise
+    return False
 
 
 def _facts(content: bytes) -> dict[str, Any]:

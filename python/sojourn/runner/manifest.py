@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.algorithms import digests
-from sojourn.errors import SojournError, disk
+from sojourn.errors import SojournError
 from sojourn.runner.point import Point
-from sojourn.runner.store import Store, write_whole
+from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 
 #: The file in a results directory.
@@ -60,15 +60,12 @@ def marking_interruption(path: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        with contextlib.suppress(OSError, ValueError, SojournError):
-            facts = {**json.loads(path.read_text(encoding="utf-8")), "status": "interrupted"}
-            write_whole(path, (json.dumps(facts, indent=1) + "\n").encode())
+        with contextlib.suppress(ValueError, SojournError):
+            facts = {**json.loads(files.read_text(path) or "{}"), "status": "interrupted"}
+            files.write(path, json.dumps(facts, indent=1) + "\n")
         raise
 
 
 def write_text(store: Store, name: str, text: str) -> None:
     """Write a file of a results directory atomically."""
-    try:
-        write_whole(store.directory / name, text.encode())
-    except OSError as error:
-        raise disk(error, store.directory / name) from None
+    files.write(store.directory / name, text)

@@ -8,14 +8,17 @@ shell is a new study, even with the same link.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sojourn import files
 from sojourn.errors import InputError
+from sojourn.runner.leases import describing
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
 #: The file that describes a study, by kind.
@@ -98,6 +101,20 @@ def require_owner(
     raise InputError(os.fspath(directory), f"holds {what}{by}", "a folder of its own, with --out DIR")
 
 
+@contextlib.contextmanager
+def entering(
+    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
+) -> Iterator[None]:
+    """Call `require_owner`, and exclude other processes until the block has written what the directory is of.
+
+    Of two different studies that enter a new directory at the same time, one is refused.
+    """
+    require_owner(out, kind, name, text, world)
+    with describing(Path(out)):
+        require_owner(out, kind, name, text, world)
+        yield
+
+
 def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
     """Return the first key in which two scenarios differ, with both values; empty if there is none.
 
@@ -124,15 +141,19 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "")
 def _spare(directory: Path, kind: str, text: str | None) -> None:
     """Raise ``InputError`` if the study would overwrite a file of the user."""
     report = directory / REPORT
-    alone = report.is_file() and not any((directory / name).exists() for name in (MANIFEST, TUNE))
+    alone = files.is_file(report) and not any(files.exists(directory / name) for name in (MANIFEST, TUNE))
     if alone and kind != "compare-worlds":  # which writes only a report
         raise InputError(os.fspath(report), "would be overwritten", "a folder of its own, with --out DIR")
     file = directory / FILES.get(kind, "")
-    if text is None or not file.is_file():
+    if text is None or not files.is_file(file):
         return
     about = _about(kind, file)
     # A process killed between its first two files leaves only this one, which has no comments.
-    if about is not None and "#" not in file.read_text() and not difference(about, tomllib.loads(text)):
+    if (
+        about is not None
+        and "#" not in (files.read_text(file) or "")
+        and not difference(about, tomllib.loads(text))
+    ):
         return
     raise InputError(os.fspath(file), "would be overwritten", "a folder of its own, with --out DIR")
 
@@ -140,8 +161,11 @@ def _spare(directory: Path, kind: str, text: str | None) -> None:
 def _about(kind: str, file: Path) -> dict[str, Any] | None:
     """Return the scenario, or the link, in a file of a directory; None if it cannot be read."""
     try:
-        found: Any = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = files.read_text(file)
+        found: Any = None if text is None else tomllib.loads(text)
+    except ValueError:
+        return None
+    if found is None:
         return None
     if kind == "shell":
         found = {"link": found.get("link")}
@@ -152,7 +176,7 @@ def _about(kind: str, file: Path) -> dict[str, Any] | None:
 
 def _json(file: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(files.read_text(file) or "null")
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.errors import InputError
 from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
@@ -169,14 +169,15 @@ def reopen(folder: Path) -> tuple[Session, Results]:
     InputError
         If it is not the directory of a shell, or incomplete.
     """
+    text = files.read_text(folder / MANIFEST)
+    if text is None:
+        raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}")
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(text)
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
-    except FileNotFoundError:
-        raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}") from None
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
     store = Store(folder)
     stored = store.read(name)

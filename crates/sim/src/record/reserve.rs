@@ -4,8 +4,8 @@
 use super::{CwndColumns, DropColumns};
 use crate::error::RunError;
 
-/// The rows to have memory for, if there are `rows` and room for `capacity`: as many as `more` need, and twice
-/// as many as before, if they are not above the `limit`.
+/// The rows to have memory for, if there are `rows` and room for `capacity`: as many as `more` need, and
+/// twice as many as before, if they are not above the `limit`.
 fn grown(rows: usize, capacity: usize, more: usize, limit: usize) -> usize {
     if capacity - rows >= more { capacity } else { (2 * capacity).min(limit).max(rows + more) }
 }

@@ -195,8 +195,8 @@ impl Simulation {
     /// Run to the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than is there
-    /// or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than there
+    /// is or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {

@@ -10,7 +10,7 @@ import contextlib
 import os
 from collections.abc import Sequence
 
-from sojourn.errors import place
+from sojourn.arguments import folder as folder_of
 from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
 from sojourn.runner.manifest import MANIFEST, marking_interruption
@@ -66,7 +66,7 @@ def sweep(
     """
     points = plan.points
     check(points)
-    store = None if out is None else prepare(plan, place(out), command)
+    store = None if out is None else prepare(plan, folder_of(out), command)
 
     def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:
         with contextlib.nullcontext() if store is None else marking_interruption(store.directory / MANIFEST):

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn.errors import InputError, disk
-from sojourn.runner.store import write_whole
+from sojourn import files
+from sojourn.errors import InputError
 from sojourn.study.sweep.directory import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
@@ -55,9 +55,10 @@ def write_script(
     if not 1 <= count <= len(plan.points):
         raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
     cpus = workers or 1
+    folder = directory.resolve()
+    log = _quoted(Path(os.fspath(folder).replace("%", "%%")) / "slurm-%A_%a.log")
     found = estimate(plan, directory, cpus)
     prepare(plan, directory, command)
-    folder = directory.resolve()
     minutes = found.seconds / 60 / count
     text = TEXT.format(
         runs=found.runs,
@@ -67,18 +68,30 @@ def write_script(
         job="".join(c if c.isalnum() else "-" for c in plan.scenario.name),
         cpus=cpus,
         limit=max(LEAST, math.ceil(MARGIN * minutes)),
-        log=folder / "slurm-%A_%a.log",
+        log=log,
         sojourn=_program(),
         plan=shlex.quote(os.fspath(folder / PLAN)),
         out=shlex.quote(os.fspath(folder)),
     )
     path = directory / SCRIPT
-    try:
-        write_whole(path, text.encode())
-        path.chmod(0o755)
-    except OSError as error:
-        raise disk(error, path) from None
+    files.write(path, text, executable=True)
     return path
+
+
+def _quoted(path: Path) -> str:
+    """Return a path for a line ``#SBATCH``; which sbatch reads itself.
+
+    Raises
+    ------
+    InputError
+        If the path has a character that cannot be quoted there.
+    """
+    text = os.fspath(path)
+    if not text.isprintable() or '"' in text or "\\" in text:
+        raise InputError(
+            f"{text!r}:", "has a character that sbatch cannot take", "a folder without it, with --out"
+        )
+    return f'"{text}"'
 
 
 def _program() -> str:

@@ -13,7 +13,8 @@ import os
 from collections.abc import Sequence
 
 from sojourn.api import run as run_scenario
-from sojourn.errors import InputError, place
+from sojourn.arguments import folder as folder_of
+from sojourn.errors import InputError
 from sojourn.metrics import Metrics
 from sojourn.runner.execute import Progress, check, execute
 from sojourn.runner.manifest import marking_interruption
@@ -55,7 +56,7 @@ def tune(
         If a run fails.
     """
     check(points(plan.scenario, plan.aqms, [plan.seed_from]))
-    folder = None if out is None else place(out)
+    folder = None if out is None else folder_of(out)
     store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0

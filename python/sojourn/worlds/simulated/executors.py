@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from sojourn import _core
 from sojourn import algorithms as own
-from sojourn.errors import InputError
+from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
 from sojourn.worlds.base import Made, News, Reduce, Running, measure, parsed
@@ -56,9 +56,7 @@ def checked(workers: int | None) -> int:
     """
     if workers is None:
         return cores()
-    if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError("workers", f"= {workers!r} is not a number of workers", "1 or more")
-    return workers
+    return whole(workers, "workers", 1)
 
 
 class Local:
