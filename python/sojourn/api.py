@@ -11,14 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, arguments, worlds
+from sojourn import _core, arguments, files, worlds
 from sojourn.algorithms import Aqm, spec_of
 from sojourn.errors import InputError
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
 from sojourn.runner.execute import Outcome, Progress, check, execute
-from sojourn.runner.manifest import MANIFEST, marking_interruption, write_manifest, write_text
+from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import manifest as begin
+from sojourn.runner.manifest import marking_interruption, write_manifest
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
@@ -102,12 +103,12 @@ def run(
         with entering(arguments.folder(out), "run", scenario.name, scenario.to_toml(), world):
             store = Store(out, traces=keep_traces == "all")
             manifest = begin(scenario, wanted, command or sys.argv, world)
-            write_manifest(store, manifest)
-            write_text(store, "scenario.toml", scenario.to_toml())
+            write_manifest(store.directory, manifest)
+            files.write(store.directory / "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}
-    with contextlib.nullcontext() if store is None else marking_interruption(store.directory / MANIFEST):
+    with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
         for outcome in execute(wanted, store, workers, progress, executor=executor):
             noted[outcome.point] = outcome.warnings
             outcomes.append(_settle(outcome, store))
@@ -117,12 +118,13 @@ def run(
         return Results(scenario, specs, outcomes, warnings)
     manifest.update(
         status="complete",
+        id=keep_rows(store.directory, store.leaves(point.run_id for point in wanted)),
         warnings=warnings,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun[0])),
         wall_s=round(time.perf_counter() - begun[1], 3),
         cpu_s=round(time.process_time() - begun[2], 3),
     )
-    write_manifest(store, manifest)
+    write_manifest(store.directory, manifest)
     return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
 
 

@@ -88,6 +88,7 @@ def test_the_results_folder_explains_itself(cli: Cli, small_file: Path, tmp_path
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json",
         "report.html",
+        "rows.parquet",
         "runs",
         "scenario.toml",
         "traces",

@@ -74,6 +74,7 @@ def run(
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")
     note(f"report: {written}")
+    note(f"id: {results.id}")
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:

@@ -166,6 +166,7 @@ def tune(
         note(f"sojourn: warning: {warning}")
     emit(of_tuned(tuned), json, export)
     note(f"report: {write_tuned(tuned)}")
+    note(f"id: {tuned.id}")
 
 
 def _plan(

@@ -20,7 +20,7 @@ from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
-from sojourn.papers.manifest import NAME, begin, finish
+from sojourn.papers.manifest import begin, finish
 from sojourn.papers.markdown import summary
 from sojourn.papers.paper import Paper
 from sojourn.papers.real import LEAST
@@ -30,7 +30,7 @@ from sojourn.papers.selection import REAL, Selection, chosen, default_directory,
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.ownership import entering
-from sojourn.runner.store import parquet
+from sojourn.runner.sealed import seal
 
 
 def reproduce(
@@ -88,7 +88,7 @@ def reproduce(
     with entering(directory, "reproduce", paper.id):
         campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
         begin(directory, paper, selection, campaign)
-    with marking_interruption(directory / NAME):
+    with marking_interruption(directory):
         models = [] if selection.real else required_runs.models(paper, claims, quick)
         if models:
             say(f"solving the equations of {len(models)} models of {paper.id}")
@@ -154,7 +154,7 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
     files.write(result.directory / "summary.md", summary(result))

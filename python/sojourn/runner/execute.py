@@ -19,9 +19,10 @@ from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
+from sojourn.runner.archive import Stored
 from sojourn.runner.leases import LOOK_S, Lease, Leases, State
 from sojourn.runner.point import Point
-from sojourn.runner.store import Finished, Store, Stored
+from sojourn.runner.store import Finished, Store
 from sojourn.worlds import Executor, Made, Reduce, Running, WorkerDied, parsed
 
 #: Completed share of all virtual time (0 to 1), finished runs, total runs.
@@ -207,7 +208,8 @@ class _Study:
         """Note that a point failed."""
         self.failures.append((point, error))
         if self.store is not None:
-            self.store.fail(point, str(error))
+            with contextlib.suppress(SojournError):  # a full disk stops the next write
+                self.store.fail(point, str(error))
 
     def _finish(self, points: Iterable[Point]) -> None:
         for point in points:
@@ -325,16 +327,19 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
     stored = store.read(point.run_id)
     if stored is None:
         return None
-    samples = parsed(point.plan_json)["trace"]["interval"] is not None
-    whole = store.has_traces(point.run_id) or not samples
-    if store.traces and not whole:
+    if store.traces and not _has_traces(point, store):
         return None
     if _is_current(stored, reduce):
         return Outcome(point, stored.metrics, stored.record, False, stored.warnings)
-    if reduce is not None and not whole:
+    if reduce is not None and not _has_traces(point, store):
         return None
     values = worlds.find(point.world).metrics(stored.record, reduce)
     return Outcome(point, values, stored.record, False, stored.warnings)
+
+
+def _has_traces(point: Point, store: Store) -> bool:
+    """Return whether everything over time that the scenario asks for is stored and verifies."""
+    return not any(parsed(point.plan_json)["trace"].values()) or store.has_traces(point.run_id)
 
 
 def _is_current(stored: Stored, reduce: Reduce | None) -> bool:

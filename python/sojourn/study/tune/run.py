@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sojourn.api import run as run_scenario
 from sojourn.arguments import folder as folder_of
@@ -20,7 +21,7 @@ from sojourn.runner.execute import Progress, check, execute
 from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
-from sojourn.study.tune.directory import MANIFEST, keep_trials, prepare
+from sojourn.study.tune.directory import MANIFEST, finish, prepare
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Run, Trial, search
 from sojourn.worlds import Executor
@@ -61,16 +62,19 @@ def tune(
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0
 
+    made: set[str] = set()
+
     def run(wanted: Sequence[Point]) -> dict[Point, Metrics]:
         nonlocal done
         found = {one.point: one.metrics for one in execute(wanted, store, executor=executor)}
         done += len(found)
+        made.update(point.run_id for point in found)
         if progress is not None:
             progress(min(1.0, done / total), done, total)
         return found
 
     seeds = range(plan.seed_from, plan.seed_from + plan.seeds)
-    with contextlib.nullcontext() if folder is None else marking_interruption(folder / MANIFEST):
+    with contextlib.nullcontext() if folder is None else marking_interruption(folder, MANIFEST):
         trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
         ranking = choose(plan, trials)
         baseline = plan.baseline
@@ -85,9 +89,7 @@ def tune(
         )
     comparison = keep(Comparison(results, baseline, plan.objectives[0].metric))
     tuned = Tuned(plan, trials, ranking, comparison, folder)
-    if folder is not None:
-        keep_trials(tuned, folder)
-    return tuned
+    return tuned if store is None else replace(tuned, id=finish(tuned, store, made))
 
 
 def _searched(plan: Tune, seeds: range, run: Run) -> list[Trial]:
