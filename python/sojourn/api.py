@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn import _core, arguments, files, worlds
-from sojourn.algorithms import Aqm, spec_of
+from sojourn.algorithms import Aqm, digests, permitting, spec_of
 from sojourn.errors import InputError
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
-from sojourn.runner.execute import Outcome, Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.code import require_same
+from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import manifest as begin
 from sojourn.runner.manifest import marking_interruption, write_manifest
@@ -38,8 +40,9 @@ def run(
     progress: Progress | None = None,
     keep_traces: Literal["all", "none"] = "all",
     command: Sequence[str] | None = None,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
     executor: Executor | None = None,
+    allow_code: bool = False,
 ) -> Results:
     """Run every algorithm with every seed and return the results.
 
@@ -63,12 +66,15 @@ def run(
         Whether the time series are stored in `out`.
     command : sequence of str, optional
         The command line, for the manifest; ``sys.argv`` if None.
-    world : {"simulated", "real", "fluid"}
-        Simulated packets; real hosts and packets (`sojourn.worlds.real`), in real time, one run after the
-        other; or the equations of `sojourn.worlds.fluid`, which are deterministic and use only
-        the first seed.
+    world : str
+        A key of `sojourn.worlds.REGISTRY`: simulated packets; real hosts and packets
+        (`sojourn.worlds.real`), in real time, one run after the other; or the equations of
+        `sojourn.worlds.fluid`, which are deterministic and use only the first seed.
     executor : Executor, optional
         Executes the runs, such as `sojourn.Dask`; the cores of this machine if None.
+    allow_code : bool
+        Execute the Python files that the scenario and specs name (``mine.py:Mine``). Classes and objects in
+        `aqms` need no permission. See ``SECURITY.md``.
 
     Raises
     ------
@@ -87,8 +93,11 @@ def run(
     >>> results.trace("queue", aqm="red", seed=1).columns[:4]
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
-    scenario = scenario_of(scenario)
-    wanted = plan(scenario, aqms, seeds, seed_from, world)
+    with permitting(allow_code):
+        scenario = scenario_of(scenario)
+        # Once code is loaded, specs have their canonical form.
+        scenario = scenario.with_() if allow_code else scenario
+        wanted = plan(scenario, aqms, seeds, seed_from, world)
     if workers is not None:
         arguments.whole(workers, "workers", 1)
     arguments.callback(progress, "progress", "a function of (share, done, total)")
@@ -101,8 +110,9 @@ def run(
     store, manifest = None, None
     if out is not None:
         with entering(arguments.folder(out), "run", scenario.name, scenario.to_toml(), world):
-            store = Store(out, traces=keep_traces == "all")
             manifest = begin(scenario, wanted, command or sys.argv, world)
+            require_same(out, manifest["code"])
+            store = Store(out, traces=keep_traces == "all")
             write_manifest(store.directory, manifest)
             files.write(store.directory / "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
@@ -142,7 +152,7 @@ def plan(
     aqms: Sequence[str | Aqm | type[Aqm]] | None,
     seeds: int | Iterable[int],
     seed_from: int = 1,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
 ) -> list[Point]:
     """Return the points of a run; raise ``InputError`` for invalid arguments."""
     there = worlds.find(arguments.word(world, "world", worlds.REGISTRY))
@@ -170,12 +180,12 @@ def plan(
     return wanted
 
 
-def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
-    """Return ``results/NAME-ID``: the same scenario, algorithms and version use the same directory."""
-    more = () if world == "simulated" else (world,)
+def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
+    """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
     arguments.word(world, "world", [*worlds.REGISTRY, "beside real"])
-    scenario = scenario_of(scenario)
-    specs = arguments.texts(aqms, "aqms", "a list of specs")
+    scenario, specs = scenario_of(scenario), arguments.texts(aqms, "aqms", "a list of specs")
+    more = [] if world == worlds.DEFAULT else [world]
+    more += sorted({one for spec in specs for one in digests(scenario.plan_json(spec))})
     name = digest(scenario.to_toml(), "\n".join(specs), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
 

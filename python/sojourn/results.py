@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.metrics import find
 from sojourn.record import Record, array
@@ -92,6 +93,7 @@ class Results:
             wanted = [one["run_id"] for one in manifest["runs"]]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+        remember(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
         archive = Archive(folder)
         outcomes = []

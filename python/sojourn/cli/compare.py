@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, note_memory, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqms,
     Baseline,
     Dask,
@@ -75,8 +76,10 @@ def compare(
     serial: Serial = False,
     dask: Dask = None,
     retry_failed: RetryFailed = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
+    permit_code(allow_code, aqm, [baseline or ""])
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
     wanted = plan(scenario, aqm, seeds, seed_from)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, Out, RetryFailed, Workers
 from sojourn.cli.output import Column, Output, Table
@@ -66,6 +66,7 @@ def reproduce(
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
+    permit_code(False, aqm)
     if paper not in (*PAPERS, "all"):
         raise unknown(paper, "a paper", [*PAPERS, "all"])
     several = paper == "all"

@@ -8,9 +8,10 @@ from pathlib import Path
 from sojourn import worlds
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, note_memory, progress, resumable
+from sojourn.cli.common import note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqm,
     Export,
     File,
@@ -36,15 +37,17 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
-    world: World = "simulated",
+    world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
     retry_failed: RetryFailed = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    permit_code(allow_code, aqm)
     scenario = load(file)
     wanted = plan(scenario, aqm, seeds, seed_from, world)
     specs = list(dict.fromkeys(point.spec for point in wanted))

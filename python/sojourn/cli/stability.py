@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import files
-from sojourn.cli.common import note
+from sojourn.cli.common import note, permit_code
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, path_of
 from sojourn.cli.output import Column, Output, Table
@@ -74,6 +74,7 @@ def stability(
     export: Export = None,
 ) -> None:
     """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
+    permit_code(False, [spec])
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
     if len(ranges) not in (0, 2):

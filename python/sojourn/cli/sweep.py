@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tomllib
@@ -11,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, note_memory, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqm,
     Dask,
     Export,
@@ -33,6 +35,7 @@ from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
 from sojourn.format import Scale
+from sojourn.runner.code import missing_permission
 from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
@@ -103,6 +106,7 @@ def sweep(
     serial: Serial = False,
     dask: Dask = None,
     retry_failed: RetryFailed = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
     if str(file) == "status":
@@ -112,6 +116,7 @@ def sweep(
         return
     if directory is not None:
         raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
+    permit_code(allow_code, aqm, specs_of(lists))
     plan = _plan(file, ranges or [], lists or [], aqm, seeds, seed_from)
     for name in metric or []:
         check_metric(plan.scenario, "metric", name)
@@ -200,6 +205,18 @@ def pair(text: str) -> tuple[str, str]:
     return key, values.strip()
 
 
+def specs_of(lists: list[str] | None) -> list[str]:
+    """Return the values of -L that may be specs of algorithms.
+
+    Examples
+    --------
+    >>> specs_of(["aqm red,mine.py:Mine", "queue.limit 50p"])
+    ['red', 'mine.py:Mine']
+    """
+    pairs = [pair(one) for one in lists or () if re.match(r"\s*([\w.-]+\.)?aqm[\s=]", one)]
+    return [word.strip() for _, values in pairs for word in values.split(",")]
+
+
 def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
     found = status(directory)
     notes = [f"{found['done']} of {found['runs']} runs are done, {len(found['failed'])} failed"]
@@ -228,9 +245,15 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
     notes = [
         f"combinations  {len(plan.cells)}",
         f"runs          {found.runs}, of which {found.done} are done in {folder}",
-        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)",
-        f"disk          about {found.bytes / 1e6:.3g} MB",
     ]
+    if found.seconds is None or found.bytes is None:
+        notes.append(
+            f"time          unknown without trial runs: {missing_permission(plan.points, plan.where)}"
+        )
+    else:
+        time = _duration(found.seconds)
+        notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
+        notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
     emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
 
 

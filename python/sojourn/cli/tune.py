@@ -11,9 +11,10 @@ import typer
 
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqm,
     Baseline,
     Dask,
@@ -33,9 +34,11 @@ from sojourn.cli.options import (
 from sojourn.cli.output import Output
 from sojourn.cli.rank_table import notes, ranking_json, ranking_table
 from sojourn.cli.run import write_report
-from sojourn.cli.sweep import pair
+from sojourn.cli.sweep import pair, specs_of
 from sojourn.errors import InputError
+from sojourn.runner.code import require_permission
 from sojourn.runner.leases import retry
+from sojourn.runner.point import points
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario, load
@@ -136,6 +139,7 @@ def tune(
     serial: Serial = False,
     dask: Dask = None,
     retry_failed: RetryFailed = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
     if file.suffix in TABLES:
@@ -151,6 +155,7 @@ def tune(
         if value is not None:
             raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
 
+    permit_code(allow_code, aqm, [baseline or ""], specs_of(lists))
     scenario = load(file)
     aims = [Objective.parse(one) for one in metric or AIMS]
     plan = _plan(scenario, aqm or [], aims, ranges or [], lists or [], by)
@@ -176,6 +181,7 @@ def _plan(
         check_metric(scenario, "metric", aim.metric)
     specs = list(dict.fromkeys(canonical(one) for one in aqms))
     specs = specs or [canonical(queues(scenario)[measured(scenario)].aqm)]
+    require_permission(points(scenario, specs, [1]))
     if by != "rank":
         spans = [pair(one) if " " in one.strip() or "=" in one else (one.strip(), "") for one in ranges]
         values = [pair(one) for one in lists]

@@ -1,7 +1,7 @@
-"""How a reproduction is made: versions, command, host, seeds, time; ``manifest.json`` beside the results.
+"""Provenance of a reproduction: versions, command, host, seeds, time; ``manifest.json`` beside the results.
 
-It is written when the work begins (status ``running``, with the command that continues it) and again when
-all is done (``complete``).
+It is written at the start (status ``running``, with the command that continues the work) and at the end
+(``complete``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NAME = "manifest.json"
 
 
 def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, Any]:
-    """Return what is known of the work so far."""
+    """Return the content of the manifest for the current state."""
     seeds = sorted({int(str(row["seed"])) for row in campaign.rows})
     return {
         "sojourn": _core.VERSION,
@@ -42,12 +42,12 @@ def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, A
 
 
 def begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
-    """Write down what is going on."""
+    """Write the manifest at the start."""
     write_manifest(directory, {**facts(paper, selection, campaign), "status": "running"})
 
 
 def finish(result: Reproduction) -> None:
-    """Write down what was done."""
+    """Write the manifest at the end."""
     known = facts(result.paper, result.selection, result.campaign)
     known["id"] = result.id
     times = {

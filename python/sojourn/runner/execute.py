@@ -20,6 +20,7 @@ from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
 from sojourn.runner.archive import Stored
+from sojourn.runner.check import check
 from sojourn.runner.leases import LOOK_S, Lease, Leases, State
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store
@@ -55,13 +56,6 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Reasons to doubt the results, one sentence each."""
         return [*worlds.find(self.point.world).warnings(self.record), *self.noted]
-
-
-def check(points: Iterable[Point]) -> None:
-    """Raise ``InputError`` if the common world of `points` does not support one of them."""
-    wanted = list(points)
-    if wanted:
-        worlds.find(wanted[0].world).supports(wanted)
 
 
 def execute(

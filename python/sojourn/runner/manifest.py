@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
-from sojourn.algorithms import digests
 from sojourn.errors import InputError, SojournError
+from sojourn.runner.code import code_of
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 
@@ -35,7 +35,7 @@ def manifest(
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
-        "own": sorted({one for point in wanted for one in digests(point.plan_json)}),
+        "code": code_of(wanted),
         "seeds": sorted({point.seed for point in wanted}),
         "world": world,
         "command": command_line(command),

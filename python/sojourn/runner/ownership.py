@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from sojourn import files
 from sojourn.errors import InputError
 from sojourn.runner.leases import describing
+from sojourn.worlds import DEFAULT
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
 #: The file that describes a study, by kind.
@@ -39,7 +40,7 @@ class Owner(NamedTuple):
     kind: str
     name: str
     about: dict[str, Any] | None
-    world: str = "simulated"
+    world: str = DEFAULT
     command: str = ""
 
 
@@ -53,12 +54,12 @@ def owner_of(directory: Path) -> Owner | None:
         about = _about(kind, directory / file)
         if own and about is not None:
             name, world, command = (str(own.get(key, "")) for key in ("name", "world", "command"))
-            return Owner(kind, str(about.get("name", name)), about, world or "simulated", command)
+            return Owner(kind, str(about.get("name", name)), about, world or DEFAULT, command)
     return None
 
 
 def require_owner(
-    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
+    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = DEFAULT
 ) -> None:
     """Raise ``InputError`` if a directory has results of another study; nothing is written.
 

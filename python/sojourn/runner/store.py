@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core, files
+from sojourn.algorithms import names_in
 from sojourn.errors import disk, place
 from sojourn.metrics import Metrics
 from sojourn.record.columns import RECORD_COLUMNS, pack, trace_frames
@@ -104,7 +105,8 @@ class Store(Archive):
         """Return the command that runs a point again, from what the folder holds."""
         scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
-        return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
+        words += ["--seeds", "1", "--seed-from", str(point.seed)]
+        return shlex.join([*words, "--allow-code"] if names_in(point.plan_json) else words)
 
     def _damaged(self, path: Path, reason: str) -> None:
         """Set a file aside that does not verify."""

@@ -27,7 +27,7 @@ from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
 from sojourn.worlds.real.gateway import lateness, run_warnings
-from sojourn.worlds.real.shell import Request
+from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
 #: The file that identifies the directory of a shell, and the other required one.
 LINK, MANIFEST = "link.toml", "manifest.json"
@@ -65,6 +65,11 @@ class Session:
             object.__setattr__(self, "run_id", name)
 
     @property
+    def default_folder(self) -> Path:
+        """The folder of the results if none is given."""
+        return Path("results") / f"{self.name}-{self.run_id[:8]}"
+
+    @property
     def note(self) -> str:
         """The command as text."""
         return " ".join(self.command) or "an interactive shell"
@@ -82,7 +87,7 @@ class Session:
     @property
     def world(self) -> str:
         """Name of the world, as of a point."""
-        return "real"
+        return SHELL_WORLD
 
     @property
     def plan_json(self) -> str:
@@ -128,13 +133,12 @@ class Session:
 
     def write(self, out: Path | None) -> Results:
         """Write record and manifest to a directory; return them as results, for a report."""
-        folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
-        store = Store(folder)
+        store = Store(out if out is not None else self.default_folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
-        manifest["id"] = keep_rows(folder, store.leaves([self.run_id]))
-        write_manifest(folder, manifest)
-        files.write(folder / LINK, self.to_toml())
+        manifest["id"] = keep_rows(store.directory, store.leaves([self.run_id]))
+        write_manifest(store.directory, manifest)
+        files.write(store.directory / LINK, self.to_toml())
         return self._results(store, manifest)
 
     def _results(self, store: Archive, manifest: dict[str, Any]) -> Results:
@@ -146,7 +150,7 @@ class Session:
         late = lateness(self.record)
         return {
             "name": self.name,
-            "world": "real",
+            "world": SHELL_WORLD,
             "version": _core.VERSION,
             "core_version": _core.CORE_VERSION,
             "command": command_line(["sojourn", *sys.argv[1:]]),

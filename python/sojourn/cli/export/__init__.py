@@ -1,7 +1,6 @@
 """Exporters: the formats of ``--export FILE``, each known by the suffix of its files.
 
-To add a format, write a class with the attributes of `Exporter`, add it to `EXPORTERS`, and name its suffix
-in the help text of ``--export`` (`options`).
+To add a format, write a class with the attributes of `Exporter` and add it to `EXPORTERS`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.runner.archive import Archive
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
@@ -60,6 +62,8 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
 
 
 def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
+    code = code_of(plan.points)
+    require_same(directory, code)
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
     text = plan.to_toml()
@@ -81,6 +85,7 @@ def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "status": "running",
         "runs": len(plan.points),
         "command": words,
+        "code": code,
     }
     write_manifest(directory, facts)
     page = README.format(
@@ -113,6 +118,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
+    remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     archive = Archive(directory)
     found = {point: archive.read(point.run_id) for point in plan.points}
@@ -131,6 +137,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     folder = Path(directory)
     if not files.exists(folder / PLAN):
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
+    remember(stored(folder))
     plan = read(folder / PLAN)
     archive = Archive(folder)
     missing = {point.run_id for point in plan.points if point.run_id not in archive}

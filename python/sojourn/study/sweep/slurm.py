@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sojourn import files
 from sojourn.errors import InputError
+from sojourn.runner.code import code_of, require_permission
 from sojourn.study.sweep.directory import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
@@ -29,7 +30,7 @@ TEXT = """\
 #SBATCH --cpus-per-task={cpus}
 #SBATCH --time={limit}
 #SBATCH --output={log}
-exec {sojourn} sweep {plan} --out {out} \\
+exec {sojourn} sweep {plan} --out {out} {permission}\\
   --shard "$SLURM_ARRAY_TASK_ID/{count}" --workers "${{SLURM_CPUS_PER_TASK:-{cpus}}}"
 """
 
@@ -55,11 +56,12 @@ def write_script(
     if not 1 <= count <= len(plan.points):
         raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
     cpus = workers or 1
+    require_permission(plan.points, plan.where)
     folder = directory.resolve()
     log = _quoted(Path(os.fspath(folder).replace("%", "%%")) / "slurm-%A_%a.log")
     found = estimate(plan, directory, cpus)
     prepare(plan, directory, command)
-    minutes = found.seconds / 60 / count
+    minutes = (found.seconds or 0.0) / 60 / count
     text = TEXT.format(
         runs=found.runs,
         name=plan.scenario.name,
@@ -72,6 +74,7 @@ def write_script(
         sojourn=_program(),
         plan=shlex.quote(os.fspath(folder / PLAN)),
         out=shlex.quote(os.fspath(folder)),
+        permission="--allow-code " if code_of(plan.points) else "",
     )
     path = directory / SCRIPT
     files.write(path, text, executable=True)

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError, RunFailed
 from sojourn.results import Results
 from sojourn.runner.archive import Archive
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
 from sojourn.runner.ownership import entering
+from sojourn.runner.point import points
 from sojourn.runner.sealed import Damaged, seal, table
 from sojourn.runner.store import Store
 from sojourn.spec.scenario import load
@@ -35,12 +38,15 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
 
 
 def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
+    code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
+    require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "status": "running",
         "command": command_line(command) if command else "",
+        "code": code,
         **plan.facts(),
     }
     if files.exists(folder / MANIFEST) and not _is_same_plan(folder, plan):
@@ -98,6 +104,7 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
 
 
 def _tuned(folder: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Tuned:
+    remember(stored(folder))
     objectives = [Objective.parse(one) for one in facts["objectives"]]
     (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
     tune = Tune(

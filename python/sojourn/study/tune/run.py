@@ -13,11 +13,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sojourn.algorithms import permitting
 from sojourn.api import run as run_scenario
 from sojourn.arguments import folder as folder_of
 from sojourn.errors import InputError
 from sojourn.metrics import Metrics
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
@@ -33,6 +35,7 @@ def tune(
     progress: Progress | None = None,
     command: Sequence[str] = (),
     executor: Executor | None = None,
+    allow_code: bool = False,
 ) -> Tuned:
     """Try settings, select the best, confirm them.
 
@@ -48,6 +51,8 @@ def tune(
         The command line, for the manifest.
     executor : Executor, optional
         Executes the runs; all cores of this machine if None. The results do not depend on it.
+    allow_code : bool
+        Execute the Python files that the plan names.
 
     Raises
     ------
@@ -56,7 +61,9 @@ def tune(
     RunFailed
         If a run fails.
     """
-    check(points(plan.scenario, plan.aqms, [plan.seed_from]))
+    with permitting(allow_code):
+        plan = replace(plan, scenario=plan.scenario.with_()) if allow_code else plan
+        check(points(plan.scenario, plan.specs, [plan.seed_from]))
     folder = None if out is None else folder_of(out)
     store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)

@@ -1,4 +1,4 @@
-"""``sojourn compare-worlds --world real``: simulated packets beside real ones."""
+"""``sojourn compare-worlds`` with another world of packets, such as the real one: repeated runs of both."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from sojourn.cli.run import note_duration
 from sojourn.metrics import PERCENT
 from sojourn.results import Results
 from sojourn.spec.scenario import load
+from sojourn.worlds import DEFAULT, find
 
 if TYPE_CHECKING:
-    from sojourn.study.compare_worlds.real import Row
+    from sojourn.study.compare_worlds.packets import Row
 
 
-def compare_real(
+def compare_packets(
     file: Path,
+    world: str,
     aqms: list[str] | None,
     counts: tuple[int, int],
     *,
@@ -29,35 +31,38 @@ def compare_real(
     export: list[Path] | None,
     workers: int | None,
 ) -> None:
-    """Run a scenario in simulated and in real packets, `counts` times each; show both and the verdicts."""
-    from sojourn.study.compare_worlds.real import rows, simulate
+    """Run a scenario in simulated packets and in those of `world`; show both and the verdicts.
+
+    `counts` are the numbers of simulated runs and of the other world's.
+    """
+    from sojourn.study.compare_worlds.packets import rows, simulate
 
     scenario = load(file)
     seeds, repeats = counts
     plan(scenario, aqms, seeds)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqms, repeats, world="real")))
-    directory = out if out is not None else default_directory(scenario, specs, "beside real")
-    note_duration(scenario, len(specs) * repeats, "real")
+    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqms, repeats, world=world)))
+    directory = out if out is not None else default_directory(scenario, specs, f"beside {world}")
+    note_duration(scenario, len(specs) * repeats, world)
     with resumable(), progress(scenario.name) as move:
-        real = run(scenario, specs, repeats, world="real", out=directory, progress=move)
+        other = run(scenario, specs, repeats, world=world, out=directory, progress=move)
         simulated = simulate(scenario, specs, repeats, seeds, workers, move)
-    for warning in real.warnings:
-        note(f"sojourn: warning: real: {warning}")
-    found = rows(simulated, real)
-    tables = _of(found)
-    path = _write(directory, simulated[0], real, tables)
-    data = {"metrics": [row.data() for row in found], "report": str(path)}
+    for warning in other.warnings:
+        note(f"sojourn: warning: {world}: {warning}")
+    found = rows(simulated, other)
+    tables = _of(found, world)
+    path = _write(directory, world, simulated[0], other, tables)
+    data = {"metrics": [row.data(world) for row in found], "report": str(path)}
     emit(Output(scenario.name, tables, data), json, export)
     note(f"report: {path}")
 
 
-def _of(found: list[Row]) -> list[Table]:
+def _of(found: list[Row], world: str) -> list[Table]:
     """Return a table for each algorithm, with a metric in each row."""
     columns = [
         Metrics("metric", ""),
-        OfMetrics("simulated", "simulated"),
+        OfMetrics(DEFAULT, DEFAULT),
         OfMetrics("spread", "std. dev. of single runs", digits=2),
-        OfMetrics("real", "real"),
+        OfMetrics(world, world),
         Column("difference", "difference", PERCENT, 3),
         Column("verdict", "verdict"),
     ]
@@ -66,7 +71,7 @@ def _of(found: list[Row]) -> list[Table]:
         rows = [
             (
                 row.metric,
-                *(Measured(row.metric, value) for value in (row.simulated, row.spread, row.real)),
+                *(Measured(row.metric, value) for value in (row.simulated, row.spread, row.other)),
                 row.difference,
                 row.verdict,
             )
@@ -77,42 +82,42 @@ def _of(found: list[Row]) -> list[Table]:
     return tables
 
 
-def _write(directory: Path, simulated: Results, real: Results, tables: list[Table]) -> Path:
+def _write(directory: Path, world: str, simulated: Results, other: Results, tables: list[Table]) -> Path:
     """Write the report of both worlds."""
     from sojourn import plots
     from sojourn.report import Document, Figure, Section, Text, write
-    from sojourn.study.compare_worlds.real import TARGETS, USUAL
+    from sojourn.study.compare_worlds.packets import TARGETS, USUAL
 
     targets = "; ".join(f"{one.metric} {100 * one.share:g} %" for one in TARGETS)
-    blocks: list[Any] = [
-        Text(
-            f"*agrees*: the real mean is within the target of the simulated one ({targets}; mean delay also "
-            "1 ms). "
-            f"*within the spread*: not so, but within {USUAL:g} standard deviations of single simulated "
-            "runs. Simulated runs have the seeds of the real ones, and so the same random numbers in the "
+    words = (
+        f"*agrees*: the {world} mean is within the target of the simulated one ({targets}; mean delay also "
+        f"1 ms). *within the spread*: not so, but within {USUAL:g} standard deviations of single simulated "
+        "runs."
+    )
+    if find(world).seeded_queue:
+        words += (
+            f" Simulated runs have the seeds of the {world} ones, and so the same random numbers in the "
             "queue; what the hosts draw differs."
         )
-    ]
-    sections = [Section("When the worlds agree", blocks)]
+    sections = [Section("When the worlds agree", [Text(words)])]
     for table in tables:
         aqm = table.title
-        parts: list[Any] = [written(table, "Means over simulated runs, and over real ones")]
+        parts: list[Any] = [written(table, f"Means over simulated and over {world} runs")]
         traces = [
             one.trace("queue", aqm=aqm, seed=one.seeds[0]).select("time_s", "queue_mean")
-            for one in (simulated, real)
+            for one in (simulated, other)
         ]
         if traces[0].height and traces[1].height:
-            svg = plots.overlay(
-                *traces, aqm=aqm, title="Simulated and real queue", labels=("simulated", "real")
-            )
+            svg = plots.overlay(*traces, aqm=aqm, labels=(DEFAULT, world))
             parts.append(Figure(svg, "The queue in both worlds", f"{aqm}, the first run of each"))
         sections.append(Section(aqm, parts))
     page = Document(
-        title=f"{simulated.scenario.name}: simulated and real",
+        title=f"{simulated.scenario.name}: {DEFAULT} and {world}",
         subtitle=", ".join(simulated.aqms),
         kind="Two worlds",
-        command=f"sojourn compare-worlds {simulated.scenario.where} --world real",
-        summary="Simulated packets beside real ones; real runs are of one machine, under its load.",
+        command=f"sojourn compare-worlds {simulated.scenario.where} --world {world}",
+        summary=f"Simulated packets beside those of the {world} world"
+        + (", whose runs are of one machine, under its load." if find(world).real_time else "."),
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
