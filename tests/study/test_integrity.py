@@ -115,7 +115,7 @@ def test_a_table_of_another_program_is_read_and_reported(
     assert (one.fresh, two.fresh) == (True, False)
 
 
-def test_what_is_damaged_is_set_aside_and_made_again(cli: Cli, tmp_path: Path) -> None:
+def test_what_is_damaged_is_renamed_and_made_again(cli: Cli, tmp_path: Path) -> None:
     """Of runs and of traces. Seen to fail: a trace checked for its existence only."""
     (tmp_path / "s.toml").write_text(TRACED)
     words = ("run", "s.toml", "--aqm", "droptail", "--seeds", "2", "--out", "out", "--json")

@@ -24,15 +24,16 @@ import polars as pl
 import pytest
 
 from sojourn import InputError, RunFailed, Scenario, files
+from sojourn.algorithms import permitting
 from sojourn.runner import leases as module
 from sojourn.runner.execute import execute
 from sojourn.runner.leases import STALE_S, Lease, Leases, Owner, State, retry
 from sojourn.runner.ownership import entering
 from sojourn.runner.point import points
 from sojourn.runner.store import Store
-from sojourn.worlds.simulated import executors, processes
+from sojourn.worlds.simulated import executors, memory, processes
 from sojourn.worlds.simulated.executors import Serial
-from support import ROOT, until
+from support import ROOT, Cli, until
 
 RUN = "0123456789abcdef"
 
@@ -228,7 +229,8 @@ def test_a_run_that_ends_its_process_twice_is_not_executed_again(
     short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deadly.py").write_text(DEADLY)
-    wanted = points(short, [f"{tmp_path}/deadly.py:Deadly", "droptail"], [1])
+    with permitting(True):
+        wanted = points(short, [f"{tmp_path}/deadly.py:Deadly", "droptail"], [1])
     store = Store(tmp_path / "out", traces=False)
     with pytest.raises(RunFailed, match=r"1 of 2 runs failed.*was ended by SIGKILL, 2 times"):
         list(execute(wanted, store, 1))
@@ -246,7 +248,8 @@ def test_a_worker_that_makes_no_progress_is_killed_and_its_run_repeated(
     short: Scenario, tmp_path: Path
 ) -> None:
     (tmp_path / "deadly.py").write_text(DEADLY)
-    (point,) = points(short, [f"{tmp_path}/deadly.py:Deadly how stop"], [1])
+    with permitting(True):
+        (point,) = points(short, [f"{tmp_path}/deadly.py:Deadly how stop"], [1])
     running, mark = processes.Processes(1, None), tmp_path / "stopped"
     running.add(0, (point.plan_json, 1))
     until(lambda: running.poll(0.01) or (mark.exists() and mark.read_text()))
@@ -284,6 +287,28 @@ def test_a_trace_that_is_too_large_fails_its_run_alone(
         list(execute(wanted, Store(tmp_path)))
     assert len(rows(tmp_path)) == 1
     assert not (tmp_path / module.FOLDER).exists()
+
+
+def test_a_warning_says_before_the_start_that_memory_may_not_suffice(
+    cli: Cli, short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 1_000_000)
+    (tmp_path / "large.toml").write_text(short.with_(trace={"cwnd": True, "drops": True}).to_toml())
+    (tmp_path / "small.toml").write_text(short.to_toml())
+    said = cli("sweep", "large.toml", "--seeds", "1", "--workers", "1", "--out", "large").stderr
+    assert "warning: the traces of a run may need" in said
+    assert "warning" not in cli("sweep", "small.toml", "--seeds", "1", "--out", "small").stderr
+
+
+def test_the_available_memory_is_the_least_of_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = memory.available()
+    assert free is not None
+    assert free > 0
+    limits = {memory.resource.RLIMIT_AS: 2**40, memory.resource.RLIMIT_DATA: 1}
+    monkeypatch.setattr(memory.resource, "getrlimit", lambda which: (limits[which], limits[which]))
+    assert memory.available() == 0
+    monkeypatch.setattr(memory, "available", lambda: 800)
+    assert memory.trace_limit(2) == 64
 
 
 def test_of_two_studies_that_enter_a_folder_at_once_one_is_refused(short: Scenario, tmp_path: Path) -> None:
