@@ -183,7 +183,8 @@ def plan(
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
     """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
     arguments.word(world, "world", [*worlds.REGISTRY, "beside real"])
-    scenario, specs = scenario_of(scenario), arguments.texts(aqms, "aqms", "a list of specs")
+    scenario = scenario_of(scenario)
+    specs = [spec_of(one) for one in arguments.texts(aqms, "aqms", "a list of specs")]
     more = [] if world == worlds.DEFAULT else [world]
     more += sorted({one for spec in specs for one in digests(scenario.plan_json(spec))})
     name = digest(scenario.to_toml(), "\n".join(specs), _core.CORE_VERSION, *more, length=8)

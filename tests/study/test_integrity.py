@@ -120,8 +120,9 @@ def test_what_is_damaged_is_renamed_and_made_again(cli: Cli, tmp_path: Path) -> 
     (tmp_path / "s.toml").write_text(TRACED)
     words = ("run", "s.toml", "--aqm", "droptail", "--seeds", "2", "--out", "out", "--json")
     first = cli(*words)
+    shown = json.loads((tmp_path / "out/manifest.json").read_text())["runs"][0]["run_id"]
     for folder in ("traces", "runs"):
-        path = sorted((tmp_path / "out" / folder).iterdir())[0]
+        path = tmp_path / "out" / folder / f"{shown}.parquet"
         path.write_bytes(path.read_bytes()[:500])
         for command in ("report", "run"):
             done = cli("report", "out") if command == "report" else cli(*words)

@@ -35,6 +35,7 @@ COMMANDS = {
     "list": ("list_", "list_algorithms"),
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
+    "verify": ("verify", "verify"),
     "schema": ("schema", "schema"),
     "shell": ("shell", "shell"),
     "bench": ("bench", "bench"),

@@ -158,7 +158,7 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-    files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics"))
+    files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics.parquet"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
     files.write(result.directory / "summary.md", summary(result))

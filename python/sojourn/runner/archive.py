@@ -87,6 +87,20 @@ class Archive:
         return run_id in self._index
 
     @property
+    def files(self) -> set[Path]:
+        """The files of the finished runs."""
+        return self._index.files
+
+    @property
+    def unsealed(self) -> set[Path]:
+        """Those of them without a hash."""
+        return self._index.unsealed
+
+    def conflicts(self) -> dict[str, tuple[Path, Path]]:
+        """Return the runs of which two files hold different rows, with the files."""
+        return self._index.conflicts()
+
+    @property
     def run_ids(self) -> list[str]:
         """The ids of all finished runs, sorted."""
         return list(self._index)
@@ -136,8 +150,6 @@ class Archive:
         RunFailed
             If the file was removed or damaged since the archive was opened.
         """
-        import polars as pl
-
         path = self.path(run_id)
         if self._rows is None or self._rows[0] != path:
             content = files.read(path)
@@ -147,7 +159,10 @@ class Archive:
                 self._rows = path, table(content).frame
             except Damaged as error:
                 raise _unusable(path, str(error)) from None
-        return self._rows[1].filter(pl.col("run_id") == run_id)
+        place = self._rows[1]["run_id"].index_of(run_id)
+        if place is None:
+            raise _unusable(path, f"it has no run {run_id}")
+        return self._rows[1][place : place + 1]
 
     def stored_hash(self, run_id: str) -> str | None:
         """Return the hash that the row of a run states; None if it was stored without."""

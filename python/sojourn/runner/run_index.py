@@ -71,6 +71,23 @@ class RunIndex:
         for other, frame in self._frames.items():
             self.add(other, frame)
 
+    @property
+    def files(self) -> set[Path]:
+        """The files that were read."""
+        return set(self._frames)
+
+    def conflicts(self) -> dict[str, tuple[Path, Path]]:
+        """Return the runs of which two files hold different rows, with the files."""
+        first: dict[str, tuple[str, Path]] = {}
+        found = {}
+        for path, frame in self._frames.items():
+            if "hash" in frame.columns:
+                for run_id, known in zip(frame["run_id"], frame["hash"], strict=True):
+                    other, where = first.setdefault(run_id, (known, path))
+                    if other != known:
+                        found[run_id] = where, path
+        return found
+
     def path(self, run_id: str) -> Path | None:
         """Return the file of a run."""
         found = self._where.get(run_id)

@@ -26,7 +26,7 @@ class Damaged(Exception):  # noqa: N818 - a finding, which the caller handles
 
 
 class Table(NamedTuple):
-    """A table that was read; `is_sealed` is whether its hash was verified."""
+    """A table that was read; with `is_sealed` its hash was verified."""
 
     frame: pl.DataFrame
     is_sealed: bool

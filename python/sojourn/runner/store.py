@@ -84,7 +84,7 @@ class Store(Archive):
         name = ids[0] if len(ids) == 1 else f"chunk-{digest(*ids)}"
         path = self.directory / "runs" / f"{name}.parquet"
         files.write(path, seal(rows))
-        self._index.add(path, rows.drop(RECORD_COLUMNS, strict=False))
+        self._index.add(path, rows[[name for name in rows.columns if name not in RECORD_COLUMNS]])
 
     def _write_traces(self, one: Finished) -> list[str]:
         """Write the tables over time of a run; return their names."""
@@ -109,7 +109,7 @@ class Store(Archive):
         return shlex.join([*words, "--allow-code"] if names_in(point.plan_json) else words)
 
     def _damaged(self, path: Path, reason: str) -> None:
-        """Set a file aside that does not verify."""
+        """Rename a file that does not verify."""
         target = path.with_name(f"{path.name}.damaged")
         if files.exists(path):  # another process may have renamed it
             files.rename(path, target)

@@ -22,6 +22,8 @@ COPIES = 5
 SHARE = 0.8
 #: Bytes of a row in each trace.
 CWND_ROW, DROP_ROW = 28, 29
+#: Rows that the core reserves at least.
+LEAST_ROWS = 8192
 #: Bytes of a packet where the traffic does not fix them.
 PACKET = 500
 CGROUP = Path("/sys/fs/cgroup")
@@ -78,7 +80,8 @@ def trace_bytes(plan_json: str) -> int:
     if not row:
         return 0
     size = min(map(_packet, plan["traffic"]), default=PACKET)
-    return int(plan["duration"] / 1e9 * _rate(plan["topology"]) / 8 / size * row)
+    packets = plan["duration"] / 1e9 * _rate(plan["topology"]) / 8 / size
+    return row * max(LEAST_ROWS, int(packets))
 
 
 def _packet(traffic: dict[str, Any]) -> int:
