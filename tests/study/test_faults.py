@@ -132,7 +132,7 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
 #: The identities of simulated processes that have ended, and the processes, so that each keeps its own.
 ENDED: set[int] = set()
 KEPT: list[Process] = []
-#: Looks at the work of another process after which a simulated process gives up: nothing goes on beside it.
+#: Looks at the work of another process after which a simulated process gives up: nothing continues beside it.
 MOST_LOOKS = 8
 
 
@@ -338,15 +338,6 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
         "run",
         "rot",
         [(Archive, "has_traces", lambda self, run_id: self.trace_tables(run_id) is not None)],
-    ),
-    "8: a lease excludes no other process": (
-        "sweep",
-        "other",
-        [
-            (Leases, "survey", lambda _self: {}),
-            (Leases, "take", lambda _self, _run_id, _after=None: True),
-            (Leases, "holds", lambda _self, _run_id: True),
-        ],
     ),
     "9: folders are not synchronized": (
         "sweep",
