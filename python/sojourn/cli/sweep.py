@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -24,6 +24,7 @@ from sojourn.cli.options import (
     Metric,
     Out,
     Ranges,
+    RetryFailed,
     SeedFrom,
     Serial,
     Workers,
@@ -35,6 +36,7 @@ from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
 from sojourn.format import Scale
 from sojourn.runner.code import missing_permission
+from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import load
@@ -103,6 +105,7 @@ def sweep(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
@@ -128,6 +131,9 @@ def sweep(
         print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
 
+    note_memory(plan.points, workers)
+    if retry_failed:
+        retry(folder)
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
         swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)

@@ -18,7 +18,7 @@ from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.sealed import seal
 from sojourn.runner.store import Store
@@ -57,7 +57,11 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
-    require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    with entering(directory, "sweep", plan.scenario.name, plan.scenario.to_toml()):
+        return _describe(plan, directory, command)
+
+
+def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     code = code_of(plan.points)
     require_same(directory, code)
     store = Store(directory, traces=False)
