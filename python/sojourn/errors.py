@@ -28,6 +28,21 @@ _WRONG_PLACE = {
 }
 
 
+#: Longest part of a message, in characters: where, and what is wrong.
+MOST_TEXT = 400
+
+
+def shortened(text: str, most: int = MOST_TEXT) -> str:
+    """Return a text, or its beginning and its length if it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> shortened("a" * 1000, 8)
+    'aaaaaaaa... (1000 characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
 class SojournError(Exception):
     """Base of every error that Sojourn raises on purpose."""
 
@@ -63,7 +78,7 @@ class InputError(SojournError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        line = f"{self.where} {self.problem}".strip()
+        line = f"{shortened(self.where)} {shortened(self.problem)}".strip()
         if self.nearest:
             line += f" (did you mean {self.nearest}?)"
         if self.allowed:

@@ -20,6 +20,7 @@ import typer
 from sojourn import _core
 from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
+from sojourn.terminal import show
 
 #: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
@@ -45,7 +46,7 @@ INTERRUPTED = 130
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"sojourn {_core.CORE_VERSION}")
+        show(f"sojourn {_core.CORE_VERSION}")
         raise typer.Exit
 
 
@@ -122,8 +123,8 @@ def _call(arguments: Sequence[str]) -> int:
 
 def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
-        traceback.print_exc()
-    print(f"sojourn: {' '.join(message.split())}", file=sys.stderr)
+        show(traceback.format_exc(), sys.stderr)
+    show(f"sojourn: {' '.join(message.split())}", sys.stderr)
     return code
 
 

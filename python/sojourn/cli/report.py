@@ -22,6 +22,7 @@ from sojourn.study import shell_session
 from sojourn.study.compare import Comparison
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
+from sojourn.terminal import show
 
 
 def report(
@@ -40,19 +41,19 @@ def report(
     output: Callable[[], Output]
     if (directory / tune_directory.MANIFEST).exists():
         tuned = tune_directory.reopen(directory)
-        print(write_tuned(tuned))
+        show(str(write_tuned(tuned)))
         output = partial(of_tuned, tuned)
     elif (directory / sweep_directory.PLAN).exists():
         swept = sweep_directory.reopen(directory)
-        print(write_swept(swept))
+        show(str(write_swept(swept)))
         output = partial(of_sweep, swept)
     elif (directory / shell_session.LINK).exists():
         session, results = shell_session.reopen(directory)
-        print(write_report(results))
+        show(str(write_report(results)))
         output = partial(of_session, session)
     else:
         results = Results.open(directory)
-        print(write_report(results))
+        show(str(write_report(results)))
         comparison = Comparison.of(results)
         output = partial(of_comparison, comparison) if comparison else partial(of_results, results)
     if export:

@@ -8,6 +8,9 @@ from pathlib import Path
 from sojourn import _core
 from sojourn.errors import InputError, from_core
 
+#: Longest spec.
+MOST_CHARACTERS = 10_000
+
 
 def aqm(name: str, **params: object) -> str:
     """Return the canonical spec of an algorithm.
@@ -40,6 +43,8 @@ def canonical(spec: str) -> str:
 
 def parsed(spec: str) -> str:
     """Return the canonical form of a spec; raise the core's ``SpecError`` if it is invalid."""
+    if len(spec) > MOST_CHARACTERS:
+        raise InputError(f"{spec[:40]!r}...", "is too long", f"at most {MOST_CHARACTERS} characters")
     if (name := spec.partition(" ")[0]).endswith(".py"):
         raise InputError(name, "names a file without a class", f"{name}:CLASS")
     return _core.canonical(spec)
@@ -55,9 +60,16 @@ def located(spec: str, folder: str) -> str:
     """
     name, space, rest = spec.strip().partition(" ")
     path, colon, cls = name.rpartition(":")
-    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
+    if not colon or not folder or Path(path).is_absolute() or not _is_file(Path(folder) / path):
         return spec
     return f"{short_path(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no file has such a name
+        return False
 
 
 def short_path(path: str) -> str:

@@ -121,6 +121,15 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in index for point in plan.points)
 
 
+def _failure(line: str) -> dict[str, Any] | None:
+    """Return a line of ``failures.jsonl``; None if it is incomplete, as a full disk leaves it."""
+    try:
+        found = json.loads(line)
+        return {key: str(found[key]) for key in ("run_id", "aqm", "seed", "reason", "repeat")}
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
     remember(stored(directory))
@@ -149,7 +158,7 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
         lines = failures.read_text().splitlines() if failures.exists() else []
     except (OSError, ValueError) as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
-    failed = {one["run_id"]: one for one in map(json.loads, lines)}
+    failed = {one["run_id"]: one for one in map(_failure, lines) if one is not None}
     index = RunIndex(folder / "runs")
     missing = {point.run_id for point in plan.points if point.run_id not in index}
     return {

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 
+from sojourn.terminal import show
 from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, PR_SET_PDEATHSIG, Namespace, call, libc
 
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
@@ -145,9 +146,9 @@ def _become(command: list[str], environment: dict[str, str], user: tuple[str, in
         os.execvpe(command[0], command, environment)
     except FileNotFoundError:
         code = NOT_FOUND
-        print(f"sojourn: {command[0]}: command not found", file=sys.stderr)
+        show(f"sojourn: {command[0]}: command not found", sys.stderr)
     except OSError as error:
-        print(f"sojourn: {command[0]}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        show(f"sojourn: {command[0]}: {(error.strerror or str(error)).lower()}", sys.stderr)
     finally:
         sys.stderr.flush()
         os._exit(code)
