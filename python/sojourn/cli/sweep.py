@@ -148,7 +148,7 @@ def _plan(
     seed_from: int,
 ) -> Sweep:
     """Read a plan, or make one of a scenario and the options, which override the plan's seeds and aqms."""
-    plan = read(file)
+    plan = read(file, or_scenario=True)
     axes = [*plan.axes, *(spaced(*pair(one)) for one in ranges), *(listed(*pair(one)) for one in lists)]
     specs = [canonical(one) for one in aqm or plan.aqms]
     if not specs:

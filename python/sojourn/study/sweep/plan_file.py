@@ -16,10 +16,15 @@ from sojourn.study.axes import Axis, listed, spaced
 from sojourn.study.sweep.model import Sweep
 
 
-def read(path: str | os.PathLike[str]) -> Sweep:
+def read(path: str | os.PathLike[str], or_scenario: bool = False) -> Sweep:
     """Read a plan file: ``scenario`` (a table, or the path of a file), ``aqms``, ``seeds``, ``vary``.
 
-    A file with neither ``scenario`` nor ``vary`` is a scenario alone.
+    Parameters
+    ----------
+    path : path
+        The file, or ``-`` for standard input.
+    or_scenario : bool
+        Whether a file with neither ``scenario`` nor ``vary`` is a scenario alone.
 
     Raises
     ------
@@ -28,16 +33,15 @@ def read(path: str | os.PathLike[str]) -> Sweep:
     """
     where = str(path)
     try:
-        text = read_text(path, MOST_SCENARIO)
-        data = tomllib.loads(text)
+        data = tomllib.loads(read_text(path, MOST_SCENARIO))
     except tomllib.TOMLDecodeError as error:
         raise InputError(where, f"is not TOML: {error}") from None
     except RecursionError:
         raise InputError(where, "is not TOML: nested too deeply") from None
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
-    if {"scenario", "vary"}.isdisjoint(data):
-        return Sweep(Scenario.from_toml(text, where), [], [])
+    if or_scenario and {"scenario", "vary"}.isdisjoint(data):
+        return Sweep(Scenario.of(data, where), [], [])
     known = ("scenario", "aqms", "seeds", "seed_from", "vary")
     for key in data:
         if key not in known:
