@@ -15,8 +15,9 @@ from sojourn.algorithms import Aqm, digests, permitting, spec_of
 from sojourn.errors import InputError, place
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
+from sojourn.runner.check import check
 from sojourn.runner.code import require_same
-from sojourn.runner.execute import Outcome, Progress, check, execute
+from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.manifest import manifest as begin
 from sojourn.runner.manifest import write_manifest, write_text
 from sojourn.runner.ownership import require_owner
@@ -37,7 +38,7 @@ def run(
     progress: Progress | None = None,
     keep_traces: Literal["all", "none"] = "all",
     command: Sequence[str] | None = None,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
     executor: Executor | None = None,
     allow_code: bool = False,
 ) -> Results:
@@ -63,10 +64,10 @@ def run(
         Whether the time series are stored in `out`.
     command : sequence of str, optional
         The command line, for the manifest; ``sys.argv`` if None.
-    world : {"simulated", "real", "fluid"}
-        Simulated packets; real hosts and packets (`sojourn.worlds.real`), in real time, one run after the
-        other; or the equations of `sojourn.worlds.fluid`, which are deterministic and use only
-        the first seed.
+    world : str
+        A key of `sojourn.worlds.REGISTRY`: simulated packets; real hosts and packets
+        (`sojourn.worlds.real`), in real time, one run after the other; or the equations of
+        `sojourn.worlds.fluid`, which are deterministic and use only the first seed.
     executor : Executor, optional
         Executes the runs, such as `sojourn.Dask`; the cores of this machine if None.
     allow_code : bool
@@ -124,7 +125,7 @@ def plan(
     aqms: Sequence[str | Aqm | type[Aqm]] | None,
     seeds: int | Iterable[int],
     seed_from: int = 1,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
 ) -> list[Point]:
     """Return the points of a run; raise ``InputError`` for invalid arguments."""
     there = worlds.find(world)
@@ -149,9 +150,9 @@ def plan(
     return wanted
 
 
-def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
+def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
     """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
-    more = [] if world == "simulated" else [world]
+    more = [] if world == worlds.DEFAULT else [world]
     more += sorted({one for spec in aqms for one in digests(scenario.plan_json(spec))})
     name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"

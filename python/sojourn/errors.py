@@ -7,11 +7,16 @@ Only the command line prints; all other code raises one of these.
 from __future__ import annotations
 
 import errno
+import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from sojourn import _core
+
+Args = ParamSpec("Args")
+T = TypeVar("T")
 
 #: Errors that another directory avoids; others (a full disk, a broken one) are failures.
 _WRONG_PLACE = {
@@ -90,6 +95,26 @@ class InputError(SojournError):
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
 
 
+def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:
+    """Decorate a reader of a results directory, its last argument: damaged content is an ``InputError``.
+
+    A missing key or a value of another type means that the files were changed after they were written.
+    """
+
+    @functools.wraps(read)
+    def wrapped(*args: Args.args, **kwargs: Args.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except (SojournError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            where = str([*args, *kwargs.values()][-1])
+            problem = f"is damaged: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise InputError(where, problem, "a results folder as it was written") from error
+
+    return wrapped
+
+
 def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:
     """Return a path; reject an empty text, which Python takes for the working directory.
 
@@ -121,7 +146,7 @@ def unknown(word: str, kind: str, candidates: Iterable[str], where: str = "") ->
 
 def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
     """Return a file system error as one line about `path`."""
-    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    reason = _reason(error)
     place = os.fspath(error.filename or path)
     if isinstance(place, bytes):
         place = os.fsdecode(place)
@@ -130,3 +155,16 @@ def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
             place, f"cannot be written: {reason}", "a folder that may be written, with --out DIR"
         )
     return RunFailed(f"{place}: cannot be written: {reason}")
+
+
+class Unreadable(RunFailed):
+    """A file exists but cannot be read: no permission, a broken disk, too many open files."""
+
+
+def unreadable(error: OSError, path: str | os.PathLike[str]) -> Unreadable:
+    """Return a file system error as one line about `path`, which could not be read."""
+    return Unreadable(f"{os.fspath(path)}: cannot be read: {_reason(error)}")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error) or type(error).__name__).lower()

@@ -1,4 +1,4 @@
-"""Algorithms in Python decide as the built-in ones: the same records, drop by drop.
+"""Algorithms in Python give the same records as the built-in ones, drop by drop.
 
 Mutant seen to fail: `on_idle` not called.
 """
@@ -22,7 +22,7 @@ TWINS = {
 
 @pytest.mark.parametrize("name", TWINS)
 @pytest.mark.parametrize("ecn", [False, True])
-def test_a_twin_makes_the_same_record(
+def test_a_twin_gives_the_same_record(
     name: str, ecn: bool, small: sojourn.Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)

@@ -1,8 +1,8 @@
-"""An algorithm in Python wherever an algorithm can be named: command line, scenario file, Python, papers.
+"""A Python algorithm can be used wherever an algorithm is named: command line, scenario, Python, papers.
 
-Mutants seen to fail: the run id without the file's hash; a file read once and for all; the path of a scenario
-file taken from the working directory; `print` of a handler on standard output; a class without a file run in
-a thread.
+Mutants seen to fail: the run id without the file's hash; a file read only once; paths in a scenario file
+relative to the working directory; `print` of a handler on standard output; a class without a file run in a
+thread.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def run_id(scenario: sojourn.Scenario, spec: str) -> str:
     return Point(scenario, spec, 1).run_id
 
 
-def test_the_command_line_runs_it_and_finds_it_again(process: Cli, mine: Path, small_file: Path) -> None:
+def test_the_command_line_runs_it_and_reopens_its_results(process: Cli, mine: Path, small_file: Path) -> None:
     words = ("run", small_file, "--aqm", "mine.py:Mine mode loud target 10ms", "--aqm", "codel")
     done = process(*words, "--seeds", 2, "--out", "out", "--json")
     assert done.returncode == 0, done.stderr
@@ -125,7 +125,7 @@ def test_explain_shows_its_page(cli: Cli, mine: Path) -> None:
     assert cli("explain", "mine.py:Mina").returncode == 2
 
 
-def test_a_scenario_file_names_it_beside_itself(mine: Path) -> None:
+def test_a_path_in_a_scenario_file_is_relative_to_that_file(mine: Path) -> None:
     folder = mine.parent / "deep"
     folder.mkdir()
     (folder / "mine.py").write_text(MINE.replace('"20ms"', '"30ms"'))
@@ -175,7 +175,7 @@ class Here(sojourn.Aqm):
         return sojourn.DROP("forced") if queue.packets >= self.most else sojourn.PASS
 
 
-def test_a_class_of_a_file_is_known_by_its_file(small: sojourn.Scenario) -> None:
+def test_a_class_of_a_file_is_identified_by_its_file(small: sojourn.Scenario) -> None:
     spec = Here(most="7p").spec
     assert spec.endswith("test_use.py:Here most 7p")
     results = sojourn.run(small, aqms=[Here(most="7p"), Here], seeds=1)
@@ -186,7 +186,7 @@ def test_a_class_of_a_file_is_known_by_its_file(small: sojourn.Scenario) -> None
         Here(most="7p").most
 
 
-def test_a_class_of_no_file_runs_in_this_process(small: sojourn.Scenario) -> None:
+def test_a_class_without_a_file_runs_in_this_process(small: sojourn.Scenario) -> None:
     class Local(Here):
         """The same, shorter."""
 
@@ -206,7 +206,7 @@ def test_a_paper_may_name_it(mine: Path, small: sojourn.Scenario) -> None:
     assert Point(small, arm.spec, 1).run_id != Point(small, "red", 1).run_id
 
 
-def test_a_script_may_hold_class_and_runs(mine: Path) -> None:
+def test_a_script_may_contain_class_and_runs(mine: Path) -> None:
     script = mine.parent / "script.py"
     guarded = """
         if __name__ == "__main__":
@@ -219,7 +219,7 @@ def test_a_script_may_hold_class_and_runs(mine: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "['script.py:Mine p 0.5']\n"), done.stderr
 
 
-def test_ctrl_c_keeps_what_is_done_and_the_same_command_continues(mine: Path) -> None:
+def test_ctrl_c_keeps_finished_runs_and_the_same_command_continues(mine: Path) -> None:
     long = SMALL.replace('"6s"', '"2000s"').replace('"2s"', '"1s"', 1)
     (mine.parent / "long.toml").write_text(long)
     mine.write_text("import os\n" + MINE.replace('print("late", now)', 'print("late", os.getpid())'))
@@ -266,7 +266,7 @@ class Endless(sojourn.Aqm):
 
 
 @pytest.mark.parametrize("known", ["by its file", "here only"])
-def test_ctrl_c_ends_a_handler_that_never_ends(known: str, mine: Path, small_file: Path) -> None:
+def test_ctrl_c_ends_a_handler_in_an_endless_loop(known: str, mine: Path, small_file: Path) -> None:
     (mine.parent / "endless.py").write_text(ENDLESS)
     run = "sojourn.run(sojourn.load('small.toml'), aqms=[Endless], seeds=1)"
     script = f"import sojourn\nfrom endless import Endless\n{run}"

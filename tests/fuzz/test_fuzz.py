@@ -26,7 +26,7 @@ CASES = int(os.environ.get("FUZZ_CASES", "0"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 #: Cases in `make test`, by what one takes.
 SHORT = {"specs": 2000, "plans": 1000, "scenarios": 250}
-SHORT_STORED = 40
+SHORT_STORED = 12
 TEXTS = {"specs": SPECS, "plans": PLANS, "scenarios": SCENARIOS}
 
 

@@ -57,13 +57,13 @@ choice! {
 config! {
     /// The parameters of the controller that `pi2` and `dualpi2` share.
     pub struct Control {
-        /// Queueing delay to be held
+        /// Target queueing delay
         target: Span = Param::fixed("15ms")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1")
             .tc("target");
-        /// Largest RTT that must be stable
+        /// Largest RTT at which the control loop must be stable
         rtt_max: Span = Param::fixed("100ms")
             .unit("s")
             .range(common::PERIOD)
@@ -76,14 +76,14 @@ config! {
             .source("RFC 9332, appendix A.1")
             .linux("16ms")
             .tc("tupdate");
-        /// Gain on the delay's distance from the target
+        /// Gain of the difference between delay and target
         alpha: Option<f64> = Param::derived("0.1 t_update / rtt_max^2")
             .unit("1/s")
             .range(common::GAIN)
             .source("RFC 9332, appendix A.1")
             .linux("0.16")
             .tc("alpha");
-        /// Gain on the delay's change
+        /// Gain of the change of the delay
         beta: Option<f64> = Param::derived("0.3 / rtt_max")
             .unit("1/s")
             .range(common::GAIN)
@@ -111,7 +111,7 @@ config! {
         ]
         /// Where the signal is given
         at: At = Param::fixed("departure").source("RFC 9332, appendix A.1");
-        /// Nothing is signalled while this much or less is queued
+        /// No packet is signalled while at most this much is queued
         spare: Size = Param::fixed("0B")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
@@ -155,6 +155,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi2.rs"),
+    instance: crate::instance!(Pi2),
     build: |settings| settings.build(Pi2::new),
 };
 
@@ -220,7 +221,7 @@ impl Decision {
         }
     }
 
-    /// Something of probability p.
+    /// An event of probability p.
     pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.happens(p),
@@ -235,7 +236,7 @@ impl Decision {
         }
     }
 
-    /// Something of probability p_prime^2.
+    /// An event of probability p_prime^2.
     pub(crate) fn hits_squared(&mut self, p_prime: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.uniform().max(rng.uniform()) < p_prime,
@@ -245,7 +246,7 @@ impl Decision {
 }
 
 impl Control {
-    /// `p_c_max`, or what it is derived from.
+    /// `p_c_max`, or its derived default.
     pub(crate) fn p_c_max(&self) -> f64 {
         self.p_c_max.unwrap_or(1.0 / (self.k * self.k))
     }
@@ -258,7 +259,7 @@ pub struct Pi2 {
     draw: Decision,
     p_c_max: f64,
     at_arrival: bool,
-    /// Nothing is signalled while this much or less is queued.
+    /// No packet is signalled while at most this much is queued.
     spare: Size,
     ecn: bool,
 }
@@ -293,7 +294,7 @@ impl Pi2 {
     }
 }
 
-/// How long the head of `queue` has been queued, in seconds; 0 if the queue is empty.
+/// Time for which the head of `queue` has been queued, in seconds; 0 if the queue is empty.
 pub(crate) fn head_delay(now: Time, queue: &QueueView) -> f64 {
     queue.contents.at(0).map_or(0.0, |head| now.since(head.arrived).as_secs_f64())
 }

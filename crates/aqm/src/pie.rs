@@ -45,9 +45,9 @@ use alloc::boxed::Box;
 choice! {
     /// Where the delay comes from.
     pub enum Delay {
-        /// What the last departure waited.
+        /// The delay of the last departure.
         Last = "last",
-        /// What the head has waited.
+        /// The delay of the head so far.
         Head = "head",
         /// Backlog / link rate.
         Backlog = "backlog",
@@ -69,7 +69,7 @@ choice! {
 config! {
     /// The parameters of PIE.
     pub struct Config {
-        /// Queueing delay to be held (QDELAY_REF)
+        /// Target queueing delay (QDELAY_REF)
         target: Span = Param::fixed("15ms")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
@@ -81,15 +81,15 @@ config! {
             .range(common::PERIOD)
             .source("RFC 8033, 4.2")
             .tc("tupdate");
-        /// Gain on the delay's distance from the target
+        /// Gain of the difference between delay and target
         alpha: f64 = Param::fixed("0.125")
             .unit("1/s")
             .range(common::GAIN)
             .source("RFC 8033, 4.2")
             .tc("alpha");
-        /// Gain on the delay's change
+        /// Gain of the change of the delay
         beta: f64 = Param::fixed("1.25").unit("1/s").range(common::GAIN).source("RFC 8033, 4.2").tc("beta");
-        /// How long a burst may last without a signal
+        /// Duration of a burst that causes no signal
         max_burst: Span = Param::fixed("150ms").unit("s").range(Range::NOT_NEGATIVE).source("RFC 8033, 4.4");
         /// Probability from which ECN-capable packets are dropped too
         mark_ecnth: f64 = Param::fixed("0.1").range(Range::PROBABILITY).source("RFC 8033, 5.1");
@@ -102,13 +102,13 @@ config! {
             .unit("B")
             .range(common::PACKET_BYTES)
             .source("RFC 8033, 5.2");
-        /// From p = 0.1 on p rises by at most 0.02 a step
+        /// From p = 0.1 on, p rises by at most 0.02 per update
         step_cap: bool = Param::fixed("on").source("RFC 8033, 5.5");
         /// When p shrinks by 2 % more: both delays 0, or both below half the target
         decay: Decay = Param::fixed("empty").source("RFC 8033, appendix A; the other is appendix B");
         /// No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5
         derandomize: bool = Param::fixed("off").source("RFC 8033, appendix A; 5.4 allows it").linux("on");
-        /// Above a delay of 250 ms p rises by 0.02 more a step
+        /// Above a delay of 250 ms, p rises by 0.02 more per update
         jump: bool = Param::fixed("off").source("RFC 8033; Linux has it").linux("on");
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
@@ -127,6 +127,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("pie.rs"),
+    instance: crate::instance!(Pie),
     build: |s| s.build(|config| Pie::new(config, &s.context)),
 };
 
@@ -138,7 +139,7 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "accu", unit: "", doc: "sum of p since the last drop (`derandomize`)" },
 ];
 
-/// What stays the same; times in seconds.
+/// Constant parameters; times in seconds.
 #[derive(Clone, Debug)]
 struct Constants {
     target: f64,
@@ -160,7 +161,7 @@ struct Constants {
 /// Time that `dq_threshold` bytes take to leave, measured while at least as many wait.
 #[derive(Clone, Debug, Default)]
 struct DepartureRate {
-    /// Since when, and bytes since then, while a measurement runs.
+    /// Start of the measurement and bytes since then, while one runs.
     measuring: Option<(Time, f64)>,
     /// The average; 0 before the first measurement.
     average: f64,
@@ -276,7 +277,7 @@ impl Pie {
         self.burst = (self.burst - self.config.t_update).max(0.0);
     }
 
-    /// A quiet queue earns a new allowance.
+    /// Renew the allowance of a short queue.
     fn renew_allowance(&mut self) {
         let half = self.config.target / 2.0;
         if self.p == 0.0 && self.delay < half && self.delay_old < half {
@@ -284,14 +285,14 @@ impl Pie {
         }
     }
 
-    /// Whether this arrival is spared.
+    /// Whether this arrival is exempt.
     fn spares(&self, queue: &QueueView) -> bool {
         self.burst > 0.0
             || self.delay_old < self.config.target / 2.0 && self.p < 0.2
             || queue.bytes as f64 <= 2.0 * self.config.mean_packet
     }
 
-    /// The draw, or what stands in for it.
+    /// The random draw, or its de-randomised form.
     fn hits(&mut self, rng: &mut dyn Random) -> bool {
         if !self.config.derandomize {
             return rng.happens(self.p);

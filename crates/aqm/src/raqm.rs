@@ -72,7 +72,7 @@ choice! {
 config! {
     /// The parameters of RAQM.
     pub struct Config {
-        /// Queue to be held (mode dependent)
+        /// Target queue (mode dependent)
         q_0: Size = Param::fixed("50p")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -91,7 +91,7 @@ config! {
         m_0: f64 = Param::fixed("2").range(Range::POSITIVE).source(PAPER);
         #[doc = meaning!(rate)]
         rate: Option<u64> = common::RATE;
-        /// Wanted share of the rate: r_0 = gamma C
+        /// Target share of the link rate: r_0 = gamma C
         gamma: f64 = Param::fixed("1")
             .range(Range { min: 1e-3, max: 1.0, above: false, below: false })
             .source(PAPER);
@@ -107,7 +107,7 @@ config! {
             .source("RAQM paper, section 3");
         /// Probability p_k at the start
         p_0: f64 = Param::fixed("0.0002").range(Range::SHARE).source(PAPER);
-        /// Floor of p_k; 0 is the paper's own
+        /// Lower bound of p_k; the paper has 0
         p_min: f64 = Param::fixed("0.00001").range(Range::PROBABILITY).source("ours: 0 would be absorbing");
         /// Lower clamp of x = r/r_0 in the adaptive form
         x_min: f64 = Param::fixed("0.05").range(X).source("ours: the formula ends at 0");
@@ -133,6 +133,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("raqm.rs"),
+    instance: crate::instance!(Raqm),
     build: |s| s.build(|config| Raqm::new(config, &s.context)),
 };
 
@@ -247,7 +248,7 @@ impl Raqm {
         (self.arrived, self.refused, self.overflowed) = (0, 0, 0);
     }
 
-    /// Equation 3: what p_k is multiplied by.
+    /// Equation 3: the factor of p_k.
     fn factor(&self) -> f64 {
         let fixed = |m: f64| libm::exp((m * (self.x - 1.0)).min(700.0));
         if self.is_first {
@@ -260,7 +261,7 @@ impl Raqm {
         self.config.m.map_or_else(adaptive, fixed)
     }
 
-    /// Equation 14: the queue's part.
+    /// Equation 14: the queue term.
     fn probability(&self, queue: &QueueView) -> f64 {
         match self.config.q_0 {
             Some(Size::Packets(q_0)) => (self.p_k * f64::from(queue.packets) / q_0).min(1.0),

@@ -16,7 +16,7 @@
 //! |---|---|---|---|
 //! | mean packet | the true size | ns-2: 1000 B unless set | a wrong one moves the balance: with half-size packets it takes c for half of what it is |
 //! | where it marks | on arrival | ns-2: at the head when it leaves (`mark_at departure`) | one rule for drops and marks; preset `ns2` |
-//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
+//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
 //! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | the victim is the same packet |
 //! | price without bound | kept (`price_max` caps it) | some texts cap p near 1 | the paper; after lasting overload the price takes as long to fall as it took to rise |
 //! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
@@ -64,7 +64,7 @@ config! {
         phi: f64 = Param::fixed("1.001")
             .range(Range { min: 1.0, max: f64::INFINITY, above: true, below: true })
             .source("Athuraliya et al. 2001");
-        /// Queue to be held (ns-2: pbo)
+        /// Target queue (ns-2: pbo)
         b_star: Size = Param::fixed("20p")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
@@ -84,7 +84,7 @@ config! {
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
         /// Where a mark is drawn and set; drops are always on arrival
         mark_at: MarkAt = Param::fixed("arrival").source("Athuraliya et al. 2001").ns2("departure");
-        /// Upper end of the price; p then ends at 1 - phi^(-price_max)
+        /// Upper bound of the price; p is then at most 1 - phi^(-price_max)
         price_max: Option<f64> = Param::derived("no cap")
             .range(Range::POSITIVE)
             .source("Athuraliya et al. 2001");
@@ -107,6 +107,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("rem.rs"),
+    instance: crate::instance!(Rem),
     build: |s| s.build(|config| Rem::new(config, &s.context)),
 };
 

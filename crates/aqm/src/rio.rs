@@ -93,7 +93,7 @@ config! {
         max_p_out: f64 = probability("0.2").ns2("0.1");
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Above its upper threshold each rises on a line to 1 at twice that, instead of jumping to 1
+        /// Above its upper threshold, rise linearly to 1 at twice that threshold instead of jumping to 1
         gentle: bool = Param::fixed("off").source(CLARK);
         #[doc = meaning!(wait)]
         wait: bool = red_family::WAIT;
@@ -119,7 +119,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "base probability of the last arrival's precedence" },
-        Probe { name: "p_a", unit: "", doc: "what the last arrival met, 0 where it was not tested" },
+        Probe { name: "p_a", unit: "", doc: "drop probability of the last arrival, 0 if it was not tested" },
         Probe { name: "avg_in", unit: "packets or bytes", doc: "average that in or green packets meet" },
         Probe {
             name: "avg_yellow",
@@ -137,6 +137,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("rio.rs"),
+    instance: crate::instance!(Rio),
     build: |s| s.build(|config| Rio::new(config, &s.context)),
 };
 
@@ -162,7 +163,7 @@ pub struct Rio {
     precedences: [Precedence; 3],
     /// How many of them are used; the middle one is not with two.
     three: bool,
-    /// What the last arrival met: base probability, and spread by its counter.
+    /// Probabilities of the last arrival: base, and spread by its counter.
     p: f64,
     p_a: f64,
     /// ns-2: the present arrival is not tested.
@@ -264,7 +265,7 @@ impl Rio {
         }
     }
 
-    /// From now on nothing waits of some classes: their averages idle.
+    /// Some classes have no more queued packets: their averages start to decay.
     fn note_empty(&mut self, now: Time, queue: &QueueView) {
         for precedence in self.precedences.iter_mut().filter(|p| p.classes != Classes::ALL) {
             let idle_since = &mut precedence.average.idle_since;

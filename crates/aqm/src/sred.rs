@@ -64,7 +64,7 @@ config! {
             .source(PAPER);
         /// Drop packets that hit more often, or all alike
         form: Form = Param::fixed("full").source(PAPER);
-        /// What the queue is compared with
+        /// Buffer size with which the queue is compared
         buffer: Option<Size> = Param::derived("the buffer limit")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -90,6 +90,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sred.rs"),
+    instance: crate::instance!(Sred),
     build: |s| s.build(|config| Sred::new(config, &s.context)),
 };
 

@@ -137,6 +137,7 @@ fn described(
         probes,
         ns2_limit_counts_service: false,
         file: leak(&page),
+        instance: sojourn_aqm::instance!(crate::python_aqm::PythonAqm),
         build,
     })))
 }

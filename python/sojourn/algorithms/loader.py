@@ -1,9 +1,9 @@
 """Loads algorithms from ``file.py:Class`` and registers them with the core; only here is code executed.
 
-A file is executed only if it is permitted (`sojourn.algorithms.permission`), once for each version of it;
-what is wrong with it is refused before anything runs, like a misspelt parameter. Specs of other files are
-read by the description that a manifest holds, or keep their words. A class that no file holds (a notebook's)
-is known by ``python:Class`` and can run in this process only.
+A file is executed only if it is permitted (`sojourn.algorithms.permission`), once per version; errors in it
+are reported before a run starts, like a misspelt parameter. Specs of other files are read by the description
+that a manifest holds, or keep their words. A class without a file (in a notebook) has the name
+``python:Class`` and can run in this process only.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sojourn.spec.aqm_spec import canonical, short_path
 
 HERE = "python"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
-#: Attributes that the simulator sets, and words that the queue obeys.
+#: Attributes that the simulator sets, and parameters of the queue.
 RESERVED = ("ecn", "link", "limit", "overflow")
 
 Stamp = tuple[int, int]
@@ -39,7 +39,7 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True)
 class Own:
-    """A class that is registered: its `source` is None if no file holds it."""
+    """A registered class: its `source` is None if it is in no file."""
 
     name: str
     cls: type[Aqm]
@@ -198,7 +198,7 @@ def _execute(path: str, source: bytes) -> types.ModuleType:
         "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
     )
     module.__file__ = path
-    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - what sys.path holds
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as in sys.path
     sys.modules[module.__name__] = module
     sys.path.insert(0, folder)
     _loading += 1
@@ -320,7 +320,7 @@ def _file_name(cls: type[Aqm]) -> str | None:
 
 
 def _code(cls: type) -> bytes | None:
-    """Return the source of a class without a file, if Python has it."""
+    """Return the source of a class without a file, if Python can find it."""
     try:
         return inspect.getsource(cls).encode()
     except (OSError, TypeError):

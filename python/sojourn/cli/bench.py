@@ -20,7 +20,7 @@ from sojourn.cli.emit import write_exports
 from sojourn.cli.options import AllowCode, Aqm, Export, Json, scenario_file
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import RunFailed
-from sojourn.runner.execute import check
+from sojourn.runner.check import check
 from sojourn.spec.scenario import Scenario, load
 from sojourn.terminal import show
 

@@ -14,8 +14,9 @@ from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import from_core, unknown
-from sojourn.metrics import METRICS, WORLDS, Metric, find
+from sojourn.metrics import METRICS, Metric, find
 from sojourn.terminal import console, escape
+from sojourn.worlds import having
 
 
 def explain(
@@ -121,7 +122,7 @@ def _of_metric(metric: Metric) -> Output:
         "formula": metric.formula,
         "source": metric.source,
         "better": metric.better or "neither",
-        "worlds": ", ".join(world for world in WORLDS if world in metric.worlds),
+        "worlds": ", ".join(having(metric)),
     }
     columns = [Column(name.replace(" ", "_"), name) for name in facts]
     table = Table("metric", metric.label, columns, [tuple(facts.values())], keys=0, turned=True)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.export import check
+from sojourn.cli.export import EXPORTERS, check
 from sojourn.errors import place
 from sojourn.worlds import REGISTRY
 
@@ -56,7 +56,7 @@ World = Annotated[
     typer.Option(
         "--world",
         metavar="W",
-        help=f"World of the runs: {', '.join(REGISTRY)}. The fluid equations have no seeds.",
+        help=f"World of the runs: {', '.join(REGISTRY)}. A world without seeds runs once.",
     ),
 ]
 Baseline = Annotated[
@@ -119,7 +119,7 @@ Export = Annotated[
     typer.Option(
         "--export",
         metavar="FILE",
-        help="Also write the tables to a file: .json, .csv, .parquet, .tex or .md; repeatable.",
+        help=f"Also write the tables to a file: {', '.join(EXPORTERS)}; repeatable.",
         show_default=False,
         parser=export_file,
     ),

@@ -12,7 +12,7 @@ from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, Out, Workers
 from sojourn.cli.output import Column, Output, Table
-from sojourn.errors import disk, unknown
+from sojourn.errors import unknown
 
 if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
@@ -122,11 +122,7 @@ def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
     from sojourn.papers.index import write
 
-    try:
-        command = f"sojourn reproduce all {results[0].selection.options}".strip()
-        return write(results, command, directory)
-    except OSError as error:
-        raise disk(error, directory) from None
+    return write(results, f"sojourn reproduce all {results[0].selection.options}".strip(), directory)
 
 
 def _data(result: Reproduction) -> dict[str, object]:

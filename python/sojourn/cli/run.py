@@ -24,7 +24,6 @@ from sojourn.cli.options import (
     World,
 )
 from sojourn.cli.summaries import of_results
-from sojourn.errors import disk
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.units import number
@@ -36,7 +35,7 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
-    world: World = "simulated",
+    world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
     export: Export = None,
@@ -86,8 +85,6 @@ def write_report(results: Results) -> Path:
     assert results.directory is not None
     path = results.directory / "report.html"
     comparison = Comparison.of(results)
-    try:
-        report.write(report.for_comparison(comparison) if comparison else report.for_results(results), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(
+        report.for_comparison(comparison) if comparison else report.for_results(results), path
+    )

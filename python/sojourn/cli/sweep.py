@@ -31,7 +31,7 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.summaries import of_sweep
-from sojourn.errors import InputError, disk
+from sojourn.errors import InputError
 from sojourn.format import Scale
 from sojourn.runner.code import missing_permission
 from sojourn.spec.aqm_spec import canonical
@@ -181,11 +181,7 @@ def write_swept(swept: Swept) -> Path:
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
-    try:
-        report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
 
 
 def pair(text: str) -> tuple[str, str]:

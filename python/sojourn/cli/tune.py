@@ -34,7 +34,7 @@ from sojourn.cli.output import Output
 from sojourn.cli.rank_table import notes, ranking_json, ranking_table
 from sojourn.cli.run import write_report
 from sojourn.cli.sweep import pair, specs_of
-from sojourn.errors import InputError, disk
+from sojourn.errors import InputError
 from sojourn.runner.code import require_permission
 from sojourn.runner.point import points
 from sojourn.spec.aqm_spec import canonical
@@ -264,8 +264,4 @@ def write_tuned(tuned: Tuned) -> Path:
     assert tuned.directory is not None
     write_report(tuned.comparison.results)
     path = tuned.directory / "report.html"
-    try:
-        report.write(report.for_tuned(tuned), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(report.for_tuned(tuned), path)

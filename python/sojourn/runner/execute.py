@@ -16,7 +16,7 @@ from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
-from sojourn.runner.code import require_permission
+from sojourn.runner.check import check
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store, Stored
 from sojourn.worlds import Executor, Made, Reduce, parsed
@@ -51,14 +51,6 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Reasons to doubt the results, one sentence each."""
         return [*worlds.find(self.point.world).warnings(self.record), *self.noted]
-
-
-def check(points: Iterable[Point]) -> None:
-    """Raise ``InputError`` if a point needs code that is not permitted, or its world does not support it."""
-    wanted = list(points)
-    require_permission(wanted)
-    if wanted:
-        worlds.find(wanted[0].world).supports(wanted)
 
 
 def execute(

@@ -7,9 +7,11 @@ import tempfile
 import time
 from typing import NamedTuple
 
+from sojourn import files
 from sojourn.errors import InputError
+from sojourn.runner.check import check
 from sojourn.runner.code import missing_permission
-from sojourn.runner.execute import check, execute
+from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import done
@@ -44,7 +46,7 @@ def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Es
             short = _shortened(point, share)
             begun = time.perf_counter()
             list(execute([short], store, 1))
-            size.append(store.path(short.run_id).stat().st_size)
+            size.append(files.size(store.path(short.run_id)) or 0)
             return time.perf_counter() - begun
 
         timed(first[0], 0.01)  # imports and caches

@@ -13,8 +13,9 @@ from dataclasses import replace
 from sojourn.algorithms import permitting
 from sojourn.errors import place
 from sojourn.metrics import Metrics
+from sojourn.runner.check import check
 from sojourn.runner.code import require_permission
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import finish, prepare

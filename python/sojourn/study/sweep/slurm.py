@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn.errors import InputError, disk
+from sojourn import files
+from sojourn.errors import InputError
 from sojourn.runner.code import code_of, require_permission
-from sojourn.runner.store import write_whole
 from sojourn.study.sweep.directory import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
@@ -76,11 +76,7 @@ def write_script(
         permission="--allow-code " if code_of(plan.points) else "",
     )
     path = directory / SCRIPT
-    try:
-        write_whole(path, text.encode())
-        path.chmod(0o755)
-    except OSError as error:
-        raise disk(error, path) from None
+    files.write(path, text, executable=True)
     return path
 
 

@@ -16,7 +16,8 @@ from sojourn.algorithms import permitting
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError, place
 from sojourn.metrics import Metrics
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
 from sojourn.study.tune.directory import keep_trials, prepare
