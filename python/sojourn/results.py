@@ -288,7 +288,7 @@ class Results:
                 frames.append(read(one.record).select(*labels, pl.all()))
         if not frames:
             raise InputError(f"seed {seed}", "was not run", ", ".join(map(str, self.seeds)))
-        return pl.concat(frames, how="diagonal")
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def _specs(self, aqm: str | None) -> list[str]:
         if aqm is None:
