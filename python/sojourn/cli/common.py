@@ -16,6 +16,7 @@ from sojourn.errors import InputError
 from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
+from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
 from sojourn.worlds.simulated.executors import Local, Serial, cores
@@ -53,7 +54,7 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
 
 def note(text: str) -> None:
     """Print a message that is not part of the result."""
-    print(text, file=sys.stderr)
+    show(text, sys.stderr)
 
 
 class Messages(logging.Handler):
@@ -86,7 +87,7 @@ def messages() -> Iterator[None]:
 
 def print_json(value: Any) -> None:
     """Print the result as JSON; numbers must be finite or null."""
-    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
+    show(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
 
 
 @contextlib.contextmanager
@@ -95,7 +96,6 @@ def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -104,8 +104,8 @@ def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
         TextColumn("{task.percentage:>3.0f} %  {task.fields[runs]}"),
         TimeRemainingColumn(),
     )
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(title, total=1.0, runs="")
+    bar = Progress(*columns, console=console(sys.stderr), transient=True)
+    task = bar.add_task(escape(title), total=1.0, runs="")
 
     def move(share: float, done: int, total: int) -> None:
         bar.update(task, completed=share, runs=f"{done} of {total} runs")

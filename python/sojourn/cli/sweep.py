@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -39,7 +38,6 @@ from sojourn.runner.code import missing_permission
 from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
-from sojourn.spec.scenario import load
 from sojourn.study.axes import listed, spaced
 from sojourn.study.compare import check_metric
 from sojourn.study.sweep.directory import status
@@ -48,6 +46,7 @@ from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 from sojourn.study.sweep.run import sweep as run_sweep
 from sojourn.study.sweep.slurm import write_script
+from sojourn.terminal import show
 from sojourn.worlds.simulated.executors import cores as all_cores
 
 
@@ -128,7 +127,7 @@ def sweep(
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
+        show(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
 
     note_memory(plan.points, workers)
@@ -157,11 +156,7 @@ def _plan(
     seed_from: int,
 ) -> Sweep:
     """Read a plan, or make one of a scenario and the options, which override the plan's seeds and aqms."""
-    try:
-        is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
-    except (OSError, ValueError):
-        is_plan = False  # load() reports the error
-    plan = read(file) if is_plan else Sweep(load(file), [], [])
+    plan = read(file, or_scenario=True)
     axes = [*plan.axes, *(spaced(*pair(one)) for one in ranges), *(listed(*pair(one)) for one in lists)]
     specs = [canonical(one) for one in aqm or plan.aqms]
     if not specs:

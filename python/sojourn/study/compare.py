@@ -172,8 +172,14 @@ class Comparison:
         facts = results.manifest.get("comparison")
         if facts is None:
             return None
-        looks, chosen = tuple(facts["looks"]), tuple(facts.get("chosen", ()))
-        return cls(results, facts["baseline"], facts["sort"], facts["level"], looks, chosen)
+        try:
+            looks, chosen = tuple(facts["looks"]), tuple(facts.get("chosen", ()))
+            baseline, sort, level = str(facts["baseline"]), str(facts["sort"]), float(facts["level"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            baseline, level = "", 0.0
+        if baseline not in results.aqms or not 0 < level < 1:
+            raise InputError(str(results.directory), "is damaged: its comparison cannot be read")
+        return cls(results, baseline, sort, level, looks, chosen)
 
 
 def compare(

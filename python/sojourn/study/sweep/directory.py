@@ -13,7 +13,7 @@ from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, refuse_damaged
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
@@ -116,6 +116,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in archive for point in plan.points)
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
     remember(stored(directory))
@@ -126,6 +127,7 @@ def reopen(directory: str | os.PathLike[str]) -> Swept:
     return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"))
 
 
+@refuse_damaged
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the progress of a sweep: runs, done, failed (each with its command), command.
 

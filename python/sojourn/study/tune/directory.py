@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError, RunFailed
+from sojourn.errors import InputError, RunFailed, refuse_damaged
 from sojourn.results import Results
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
@@ -78,6 +78,7 @@ def finish(tuned: Tuned, store: Store, run_ids: Iterable[str]) -> str:
     return known
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Tuned:
     """Read a finished tuning from its directory; nothing is run.
 
