@@ -89,6 +89,20 @@ def run(
         # Once code is loaded, specs have their canonical form.
         scenario = scenario.with_() if allow_code else scenario
         wanted = plan(scenario, aqms, seeds, seed_from, world)
+    return run_points(wanted, workers, out, progress, keep_traces, command, executor)
+
+
+def run_points(
+    wanted: Sequence[Point],
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    keep_traces: Literal["all", "none"] = "all",
+    command: Sequence[str] | None = None,
+    executor: Executor | None = None,
+) -> Results:
+    """Run what `plan` returned; the parameters are those of `run`."""
+    scenario, world = wanted[0].scenario, wanted[0].world
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     begun = (time.time(), time.perf_counter(), time.process_time())

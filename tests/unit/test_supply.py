@@ -115,8 +115,8 @@ VENDORED = "error: no matching package named `libm` found\nlocation searched: di
 @pytest.mark.parametrize(
     ("output", "offline", "missing"),
     [
-        (PIP, "", "the network is missing"),
-        (CARGO, "", "the network is missing"),
+        (PIP, "", "files cannot be downloaded: there is no network"),
+        (CARGO, "", "files cannot be downloaded: there is no network"),
         ("ERROR: No matching distribution found for x\n", "1", "wheelhouse/ lacks a file"),
         (VENDORED, "1", "wheelhouse/ lacks a file"),
         ("error: could not compile `sojourn-aqm`\n", "", None),

@@ -73,7 +73,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[
         Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
         Probe { name: "p", unit: "", doc: "RED's base probability p_b that belongs to avg" },
-        Probe { name: "p_a", unit: "", doc: "RED's drop probability of the last arrival, 0 if RED did not test it" },
+        Probe {
+            name: "p_a",
+            unit: "",
+            doc: "RED's drop probability of the last arrival, 0 if RED did not test it",
+        },
         Probe { name: "count", unit: "packets", doc: "packets since RED's last signal; -1 below min_th" },
     ],
     ns2_limit_counts_service: false,
