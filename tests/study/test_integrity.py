@@ -210,6 +210,73 @@ def test_a_half_line_of_a_killed_process_is_left_out(cli: Cli, tmp_path: Path) -
     assert "failures.jsonl: line 1 is incomplete" in done.stderr
 
 
+def test_a_refused_plan_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
+    """Seen to fail: a plan without seeds, whose combinations were not looked at."""
+    (tmp_path / "s.toml").write_text(TRACED)
+    done = cli("sweep", "s.toml", "--seeds", 0, "--out", "out")
+    assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert "seeds = 0 is out of range" in done.stderr
+
+
+def test_a_manifest_that_lacks_a_key_is_refused(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TRACED)
+    words = [
+        "tune",
+        "s.toml",
+        "--aqm",
+        "red",
+        "-P",
+        "max_p",
+        "--trials",
+        "2",
+        "--seeds",
+        "2",
+        "--confirm",
+        "2",
+    ]
+    assert cli(*words, "--out", "out").returncode == 0
+    facts = json.loads((tmp_path / "out/tune.json").read_text())
+    (tmp_path / "out/tune.json").write_text(json.dumps({k: v for k, v in facts.items() if k != "baseline"}))
+    done = cli("report", "out")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "sojourn: out/tune.json does not describe a tuning: KeyError: 'baseline'\n",
+    )
+    (tmp_path / "out/tune.json").write_text(json.dumps(facts))
+    (tmp_path / "out/trials.parquet").write_bytes((tmp_path / "out/trials.parquet").read_bytes()[:-5])
+    done = cli("report", "out")
+    assert done.returncode == 1
+    assert "trials.parquet: cannot be read: " in done.stderr
+
+
+def test_a_report_on_a_full_disk_is_an_error(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(TRACED)
+    assert cli("run", "s.toml", "--seeds", 1, "--out", "out").returncode == 0
+    before = (tmp_path / "out/report.html").read_bytes()
+
+    class Full(files.LocalDisk):
+        def write(self, path: Path, *_: object, **__: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(path))
+
+    with files.using(Full()):
+        done = cli("report", "out")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "sojourn: out/report.html: cannot be written: no space left on device\n",
+    )
+    assert (tmp_path / "out/report.html").read_bytes() == before
+
+
+def test_samples_of_another_queue_are_refused(short: sojourn.Scenario, tmp_path: Path) -> None:
+    """In a file without a hash: with one it does not verify."""
+    sojourn.run(short, ["red"], seeds=1, out=tmp_path)
+    (path,) = (tmp_path / "traces").iterdir()
+    frame = pl.read_parquet(path)
+    pl.concat([frame, frame.with_columns(queue=pl.lit("more"))]).write_parquet(path)
+    with pytest.raises(RunFailed, match="samples of a queue that is not in the record"):
+        Results.open(tmp_path).trace()
+
+
 def test_the_id_depends_on_the_rows_only(short: sojourn.Scenario, tmp_path: Path) -> None:
     """Not on the order, the files or the traces. Seen to fail: leaves in the order of the runs."""
     ids = {

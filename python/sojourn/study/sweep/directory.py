@@ -44,6 +44,7 @@ README = """\
 | runs/ | finished runs: one row per run, with metrics and counters |
 | runs.parquet | when all runs are complete: one row per run, with the varied keys and every metric |
 | summary.parquet | when all runs are complete: mean and half-width of the 95 % interval over the seeds |
+| rows.parquet | when all runs are complete: run id and hash of each row |
 | failures.jsonl | failed runs: seed, reason, command to repeat the run |
 | manifest.json | versions, command, status |
 

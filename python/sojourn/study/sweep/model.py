@@ -70,8 +70,9 @@ class Sweep:
     @cached_property
     def points(self) -> list[Point]:
         """All runs, seed by seed, so that the parameter space fills evenly; without duplicates."""
+        cells = self.cells  # checks the plan, even if there are no seeds
         seeds = range(self.seed_from, self.seed_from + self.seeds)
-        every = (Point(c.scenario, spec, seed) for seed in seeds for c in self.cells for spec in c.specs)
+        every = (Point(c.scenario, spec, seed) for seed in seeds for c in cells for spec in c.specs)
         return list(dict.fromkeys(every))
 
     def to_toml(self) -> str:
