@@ -56,7 +56,7 @@ rust: ## Rust only: its lints and its tests
 	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
 	+cargo test --workspace --profile checked --locked --quiet
 	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --profile checked --locked --quiet
-	+cargo package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
+	+$(PYTHON) tools/package.py sojourn-aqm sojourn-sim
 
 programs: build # whose instructions are counted
 	+cargo build --package sojourn-sim --examples --release --locked --quiet

@@ -18,7 +18,7 @@ from pathlib import Path
 import polars as pl
 
 from sojourn import _core
-from sojourn.runner.run_index import RunIndex
+from sojourn.runner.archive import Archive
 from sojourn.study.sweep.plan_file import read
 from sojourn.worlds.simulated.executors import AT_ONCE, cores
 
@@ -76,7 +76,7 @@ def killed(words: list[str], folder: Path, done: int) -> int:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    index = RunIndex(runs)
+    index = Archive(folder)
     kept = sum(point.run_id in index for point in read(folder / "sweep.toml").points)
     assert process.returncode == -9, "it was finished before it could be killed"
     assert kept > done

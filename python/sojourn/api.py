@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, worlds
+from sojourn import _core, files, worlds
 from sojourn.algorithms import Aqm, digests, permitting, spec_of
 from sojourn.errors import InputError, place
 from sojourn.metrics.diagnostics import alike, summary
@@ -18,8 +18,9 @@ from sojourn.results import Results
 from sojourn.runner.check import check
 from sojourn.runner.code import require_same
 from sojourn.runner.execute import Outcome, Progress, execute
+from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import manifest as begin
-from sojourn.runner.manifest import write_manifest, write_text
+from sojourn.runner.manifest import write_manifest
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
@@ -88,6 +89,20 @@ def run(
         # Once code is loaded, specs have their canonical form.
         scenario = scenario.with_() if allow_code else scenario
         wanted = plan(scenario, aqms, seeds, seed_from, world)
+    return run_points(wanted, workers, out, progress, keep_traces, command, executor)
+
+
+def run_points(
+    wanted: Sequence[Point],
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    keep_traces: Literal["all", "none"] = "all",
+    command: Sequence[str] | None = None,
+    executor: Executor | None = None,
+) -> Results:
+    """Run what `plan` returned; the parameters are those of `run`."""
+    scenario, world = wanted[0].scenario, wanted[0].world
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     begun = (time.time(), time.perf_counter(), time.process_time())
@@ -97,8 +112,8 @@ def run(
         manifest = begin(scenario, wanted, command or sys.argv, world)
         require_same(out, manifest["code"])
         store = _open(out, keep_traces)
-        write_manifest(store, manifest)
-        write_text(store, "scenario.toml", scenario.to_toml())
+        write_manifest(store.directory, manifest)
+        files.write(store.directory / "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}
@@ -111,12 +126,13 @@ def run(
         return Results(scenario, specs, outcomes, warnings)
     manifest.update(
         status="complete",
+        id=keep_rows(store.directory, store.leaves(point.run_id for point in wanted)),
         warnings=warnings,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun[0])),
         wall_s=round(time.perf_counter() - begun[1], 3),
         cpu_s=round(time.process_time() - begun[2], 3),
     )
-    write_manifest(store, manifest)
+    write_manifest(store.directory, manifest)
     return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
 
 

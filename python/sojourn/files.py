@@ -3,7 +3,7 @@
 `write` replaces a file atomically and durably: temporary file, fsync, rename, fsync of the folder. `create`
 makes a file that must not exist, `append` adds a line, `lock` excludes other processes. Stores, manifests,
 tables and reports use these functions only, so that tests can replace the disk below them (`using`) by one
-that fails, tears writes, or loses what was not synchronized (``tests/study/simulated_disk.py``).
+that fails, tears writes, or loses what was not synchronized (``tests/simulated_disk.py``).
 
 A missing file is None or False. Every other failure is a `SojournError` that names the file: reading raises
 `errors.unreadable`, writing `errors.disk`.
@@ -92,13 +92,23 @@ class Disk(Protocol):
     def now(self) -> float:
         """Return the time in s since 1970, by the clock that dates files."""
 
+    def owner(self) -> str:
+        """Return a name of this process that no other process on any machine has."""
+
 
 class LocalDisk:
     """The operating system's files."""
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file."""
-        return path.read_bytes()
+        """Return the content of a file; a pipe or a device is refused, which might never end."""
+        with _opened(path, os.O_RDONLY | os.O_NONBLOCK) as number:
+            kind = os.fstat(number).st_mode
+            if stat.S_ISDIR(kind):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+            if not stat.S_ISREG(kind):
+                raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
+            with open(number, "rb", closefd=False) as file:
+                return file.read()
 
     def write(self, path: Path, content: bytes, *, exclusive: bool = False, mode: int = 0o666) -> None:
         """Create a file, or replace the content of one."""
@@ -170,6 +180,10 @@ class LocalDisk:
     def now(self) -> float:
         """Return the time of the system's clock."""
         return time.time()
+
+    def owner(self) -> str:
+        """Return machine and process: several machines may share the folder."""
+        return f"{platform.node()}-{os.getpid()}"
 
 
 @contextlib.contextmanager
@@ -370,8 +384,7 @@ def lock(path: Path) -> Callable[[], None] | None:
 @contextlib.contextmanager
 def _temporary(path: Path, content: bytes | str, mode: int = 0o666) -> Iterator[Path]:
     """Write a temporary file beside `path`; remove it at the end, if it still exists."""
-    # Several machines may share the folder: a process id alone is not unique.
-    temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}{SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{_disk.owner()}{SUFFIX}")
     try:
         _disk.write(temporary, _bytes(content), mode=mode)
         _disk.sync(temporary)

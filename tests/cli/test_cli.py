@@ -87,6 +87,7 @@ def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tm
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json",
         "report.html",
+        "rows.parquet",
         "runs",
         "scenario.toml",
         "traces",

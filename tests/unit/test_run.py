@@ -122,7 +122,7 @@ def test_a_damaged_file_is_run_again(small: sojourn.Scenario, tmp_path: Path) ->
     (first,) = execute([point], store)
     path = store.path(point.run_id)
     path.write_bytes(path.read_bytes()[:-100])
-    (second,) = execute([point], store)
+    (second,) = execute([point], Store(tmp_path))
     assert second.fresh
     assert second.metrics == first.metrics
 

@@ -18,6 +18,7 @@ from typing import Annotated
 import typer
 
 from sojourn import _core
+from sojourn.cli.common import messages
 from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
 
@@ -34,6 +35,7 @@ COMMANDS = {
     "list": ("list_", "list_algorithms"),
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
+    "verify": ("verify", "verify"),
     "schema": ("schema", "schema"),
     "shell": ("shell", "shell"),
     "bench": ("bench", "bench"),
@@ -95,7 +97,8 @@ def _call(arguments: Sequence[str]) -> int:
         words = joined(words)
     try:
         command = typer.main.get_command(_app(words))
-        code = command.main(words, prog_name="sojourn", standalone_mode=False)
+        with messages():
+            code = command.main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # typer's code for Ctrl-C, without a message
             return _fail("interrupted", INTERRUPTED)

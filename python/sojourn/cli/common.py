@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
+from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
@@ -41,6 +43,34 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
 def note(text: str) -> None:
     """Print a message that is not part of the result."""
     print(text, file=sys.stderr)
+
+
+class Messages(logging.Handler):
+    """Prints what the package logs, such as damaged files, to standard error, each message once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        text = record.getMessage()
+        if text not in self._said:
+            self._said.add(text)
+            note(f"sojourn: warning: {text}")
+
+
+@contextlib.contextmanager
+def messages() -> Iterator[None]:
+    """Print what the package logs until the end of the block."""
+    handler = Messages()
+    propagate, LOG.propagate = LOG.propagate, False
+    LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.propagate = propagate
 
 
 def print_json(value: Any) -> None:

@@ -103,6 +103,7 @@ def compare(
     if comparison.looks:
         note(_seeds_used(comparison.looks, most_seeds, comparison.level))
     note(f"report: {write_report(comparison.results)}")
+    note(f"id: {comparison.results.id}")
 
 
 def _share(text: str) -> float:

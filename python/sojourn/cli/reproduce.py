@@ -135,6 +135,7 @@ def _data(result: Reproduction) -> dict[str, object]:
         "claims": result.claims.to_dicts(),
         "directory": str(result.directory),
         "report": str(result.report),
+        "id": result.id,
     }
 
 
@@ -161,3 +162,4 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
     assert isinstance(counts, dict)
     yield f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
     yield f"report: {found['report']}"
+    yield f"id: {found['id']}"

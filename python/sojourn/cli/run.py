@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 from sojourn import worlds
-from sojourn.api import default_directory, plan
-from sojourn.api import run as run_scenario
+from sojourn.api import default_directory, plan, run_points
 from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
@@ -46,21 +45,14 @@ def run(
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
     permit_code(allow_code, aqm)
     scenario = load(file)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
-    note_duration(scenario, len(specs) * seeds, world)
+    points = plan(scenario, aqm, seeds, seed_from, world)
+    specs = list(dict.fromkeys(point.spec for point in points))
+    note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
     with resumable():
         with progress(scenario.name) as move:
-            results = run_scenario(
-                scenario,
-                specs,
-                seeds,
-                seed_from,
-                workers=workers,
-                out=directory,
-                progress=move,
-                command=["sojourn", *sys.argv[1:]],
-                world=world,
+            results = run_points(
+                points, workers, out=directory, progress=move, command=["sojourn", *sys.argv[1:]]
             )
         written = write_report(results)
     for warning in results.warnings:
@@ -69,6 +61,7 @@ def run(
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")
     note(f"report: {written}")
+    note(f"id: {results.id}")
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:

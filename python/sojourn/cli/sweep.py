@@ -138,6 +138,8 @@ def sweep(
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
     note(f"folder: {folder}")
+    if swept.complete:
+        note(f"id: {swept.id}")
 
 
 def _plan(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn import _core
 from sojourn.algorithms.builtin import parameters
 from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
@@ -37,7 +37,7 @@ from sojourn.cli.sweep import pair, specs_of
 from sojourn.errors import InputError
 from sojourn.runner.code import require_permission
 from sojourn.runner.point import points
-from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.aqm_spec import Spec, canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import cells, listed, spaced
@@ -165,6 +165,7 @@ def tune(
         note(f"sojourn: warning: {warning}")
     emit(of_tuned(tuned), json, export)
     note(f"report: {write_tuned(tuned)}")
+    note(f"id: {tuned.id}")
 
 
 def _plan(
@@ -191,8 +192,8 @@ def _plan(
     return Tune(scenario, list(every), aims, {}, baseline=specs[0].split()[0] if axes else specs[0], rule=by)
 
 
-def _parameters(specs: list[str]) -> set[str]:
-    return {one["name"] for spec in specs for one in parameters(_core.spec_info(spec)["name"])}
+def _parameters(specs: Sequence[Spec]) -> set[str]:
+    return {one["name"] for spec in specs for one in parameters(spec.name)}
 
 
 def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:

@@ -29,7 +29,7 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import parquet
+from sojourn.runner.sealed import seal
 
 
 def reproduce(
@@ -156,7 +156,7 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics.parquet"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
     files.write(result.directory / "summary.md", summary(result))

@@ -16,9 +16,10 @@ from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
+from sojourn.runner.archive import Stored
 from sojourn.runner.check import check
 from sojourn.runner.point import Point
-from sojourn.runner.store import Finished, Store, Stored
+from sojourn.runner.store import Finished, Store
 from sojourn.worlds import Executor, Made, Reduce, parsed
 
 #: Completed share of all virtual time (0 to 1), finished runs, total runs.
@@ -119,7 +120,8 @@ def execute(
                     continue
                 failures[index] = result
                 if store is not None:
-                    store.fail(missing[index], str(result))
+                    with contextlib.suppress(SojournError):  # a full disk stops the next write
+                        store.fail(missing[index], str(result))
             outcomes = []
             last = finished == len(missing)
             if last or store is None or store.traces or time.monotonic() - kept >= FLUSH_S:
@@ -159,16 +161,19 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
     stored = store.read(point.run_id)
     if stored is None:
         return None
-    samples = parsed(point.plan_json)["trace"]["interval"] is not None
-    whole = store.has_traces(point.run_id) or not samples
-    if store.traces and not whole:
+    if store.traces and not _has_traces(point, store):
         return None
     if _is_current(stored, reduce):
         return Outcome(point, stored.metrics, stored.record, False, stored.warnings)
-    if reduce is not None and not whole:
+    if reduce is not None and not _has_traces(point, store):
         return None
     values = worlds.find(point.world).metrics(stored.record, reduce)
     return Outcome(point, values, stored.record, False, stored.warnings)
+
+
+def _has_traces(point: Point, store: Store) -> bool:
+    """Return whether everything over time that the scenario asks for is stored and verifies."""
+    return not any(parsed(point.plan_json)["trace"].values()) or store.has_traces(point.run_id)
 
 
 def _is_current(stored: Stored, reduce: Reduce | None) -> bool:

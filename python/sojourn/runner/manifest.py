@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.errors import InputError
 from sojourn.runner.code import code_of
 from sojourn.runner.point import Point
-from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
+
+MANIFEST = "manifest.json"
 
 
 def command_line(command: Sequence[str]) -> str:
@@ -44,11 +46,24 @@ def manifest(
     }
 
 
-def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
-    """Write ``manifest.json`` atomically."""
-    write_text(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
+def manifest_of(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
+    """Return the manifest of a results directory; empty if there is none.
+
+    Raises
+    ------
+    InputError
+        If it is not a JSON object.
+    """
+    path = directory / name
+    try:
+        found = json.loads(files.read_text(path) or "{}")
+    except ValueError as error:
+        raise InputError(str(path), f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(str(path), "is not a JSON object")
+    return found
 
 
-def write_text(store: Store, name: str, text: str) -> None:
-    """Write a file of a results directory atomically."""
-    files.write(store.directory / name, text)
+def write_manifest(directory: Path, manifest: Mapping[str, Any], name: str = MANIFEST) -> None:
+    """Write the manifest of a results directory."""
+    files.write(directory / name, json.dumps(manifest, indent=1) + "\n")

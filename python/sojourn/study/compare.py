@@ -23,7 +23,6 @@ from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import write_manifest
 from sojourn.runner.point import MOST_SEEDS
-from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
 from sojourn.stats.sequential import level, looks, narrow
@@ -295,7 +294,7 @@ def keep(comparison: Comparison) -> Comparison:
     results = comparison.results
     if results.directory is not None:
         results.manifest["comparison"] = comparison.facts()
-        write_manifest(Store(results.directory), results.manifest)
+        write_manifest(results.directory, results.manifest)
     return comparison
 
 

@@ -34,11 +34,12 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST, Service},
     error::{PlanError, RunError},
     flow::{Endpoint, Group, Hosts, WarmupSnapshot},
+    measure::{self, LossLog, Recorder, RunResult, offered},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
+    record::{CwndColumns, DropColumns, Record, Window},
 };
 use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -243,9 +244,10 @@ impl Simulation {
                     let mut first = start;
                     match &mut hosts.flows[flow as usize].endpoint {
                         Endpoint::Udp(udp) => first = udp.source.first(start),
-                        Endpoint::Tcp(connection) => {
-                            if let Some((writer, _)) = connection.writer() {
-                                first = writer.first(start);
+                        Endpoint::Tcp(_) => {
+                            let application = hosts.applications.get_mut(flow);
+                            if let Some(writer) = application.and_then(|one| one.writer.as_mut()) {
+                                first = writer.source.first(start);
                             }
                         }
                     }
@@ -276,7 +278,7 @@ impl Simulation {
     fn conserved(&self) -> Result<(), RunError> {
         let pending = self.world.clock.calendar.pending();
         let flying = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
-        crate::record::conserved(&self.ports, &self.world.hosts.flows, flying.map(|(_, packet)| packet))
+        measure::conserved(&self.ports, &self.world.hosts, flying.map(|(_, packet)| packet))
     }
 
     fn into_record(self, events: u64) -> Record {

@@ -137,6 +137,8 @@ class Swept:
     sweep: Sweep
     metrics: Mapping[Point, Metrics]
     directory: Path | None = None
+    #: The id of a complete result (`sojourn.runner.identity`).
+    id: str | None = None
 
     @property
     def complete(self) -> bool:

@@ -85,10 +85,8 @@ def sweep(
     if store is None:
         return Swept(plan, found)
     # Other shards may have finished in the meantime.
-    store = Store(store.directory, traces=False)
+    store.refresh()
     if len(found) < len(points) and all(point.run_id in store for point in points):
         found = metrics(points, store)
     swept = Swept(plan, found, store.directory)
-    if swept.complete:
-        finish(swept, store.directory)
-    return swept
+    return replace(swept, id=finish(swept, store)) if swept.complete else swept

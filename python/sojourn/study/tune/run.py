@@ -20,7 +20,7 @@ from sojourn.runner.check import check
 from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
-from sojourn.study.tune.directory import keep_trials, prepare
+from sojourn.study.tune.directory import finish, prepare
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Run, Trial, search
 from sojourn.worlds import Executor
@@ -66,10 +66,13 @@ def tune(
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0
 
+    made: set[str] = set()
+
     def run(wanted: Sequence[Point]) -> dict[Point, Metrics]:
         nonlocal done
         found = {one.point: one.metrics for one in execute(wanted, store, executor=executor)}
         done += len(found)
+        made.update(point.run_id for point in found)
         if progress is not None:
             progress(min(1.0, done / total), done, total)
         return found
@@ -89,9 +92,7 @@ def tune(
     )
     comparison = keep(Comparison(results, baseline, plan.objectives[0].metric))
     tuned = Tuned(plan, trials, ranking, comparison, folder)
-    if folder is not None:
-        keep_trials(tuned, folder)
-    return tuned
+    return tuned if store is None else replace(tuned, id=finish(tuned, store, made))
 
 
 def _searched(plan: Tune, seeds: range, run: Run) -> list[Trial]:
