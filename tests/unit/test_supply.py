@@ -1,8 +1,4 @@
-"""What is installed is pinned and described; an audit and a missing network are reported in plain words.
-
-Mutants seen to fail: an edited version in `user.txt`; a range of an advisory without its end; no test for
-`withdrawn`; the patterns of cargo left out.
-"""
+"""What is installed is pinned and described; an audit and a missing network are reported in plain words."""
 
 from __future__ import annotations
 
