@@ -195,8 +195,11 @@ def plan(
 
 
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
-    """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
-    arguments.word(world, "world", [*worlds.REGISTRY, "beside real"])
+    """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory.
+
+    `world` is a world, or ``beside WORLD`` for simulated runs that are compared with those of that world.
+    """
+    arguments.word(world, "world", [*worlds.REGISTRY, *(f"beside {name}" for name in worlds.REGISTRY)])
     scenario = scenario_of(scenario)
     specs = [spec_of(one) for one in arguments.texts(aqms, "aqms", "a list of specs")]
     more = [] if world == worlds.DEFAULT else [world]

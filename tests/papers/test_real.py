@@ -1,6 +1,6 @@
 """Papers in the real world: their runs, refusals, and verdicts only from completed runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +60,8 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     """Simulated runs replace real ones here."""
 
     class Twins:
-        def __init__(self, cases: Sequence[Case], reduce: Reduce | None) -> None:
-            self.cases, self.reduce, self.done = cases, reduce, 0
+        def __init__(self, cases: Iterator[Case], reduce: Reduce | None) -> None:
+            self.cases, self.reduce, self.done = list(cases), reduce, 0
 
         def poll(self, _timeout: float) -> News:
             case = self.cases[self.done]
@@ -74,6 +74,9 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
 
         def progress(self) -> float:
             return self.done / len(self.cases)
+
+        def cancel(self) -> None:
+            """Nothing runs between two calls of `poll`."""
 
     monkeypatch.setattr(Real, "supports", lambda *_: None)
     monkeypatch.setattr(Real, "warnings", lambda *_: [])

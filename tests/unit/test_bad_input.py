@@ -282,7 +282,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     [
         ({"seeds": 0}, "seeds = 0"),
         ({"seeds": 10**9}, "seeds = 1000000000"),
-        ({"seed_from": -1}, "seed = -1"),
+        ({"seed_from": -1}, "seed_from = -1"),
         ({"seeds": []}, "seeds is empty"),
         ({"aqms": "red"}, "a list of specs"),
         ({"aqms": ["red", "red "]}, "given twice"),

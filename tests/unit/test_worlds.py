@@ -73,7 +73,7 @@ def test_a_world_runs_a_case(name: str, request: pytest.FixtureRequest) -> None:
     short = Scenario.from_toml(SMALL).with_(duration="2s", warmup="1s")
     case = Point(short, SPEC, 1, name)
     world.supports([case])
-    running = world.run([case], None, True, 1, None)
+    running = world.run(iter([case]), None, True, 1, None)
     found: list[Any] = []
     while not found:
         found = running.poll(0.1)

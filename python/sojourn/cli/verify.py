@@ -12,6 +12,7 @@ from sojourn.cli.options import AllowCode, Json, Workers, path_of
 from sojourn.runner.manifest import manifest_of
 from sojourn.study.verify import Verification
 from sojourn.study.verify import verify as verify_directory
+from sojourn.terminal import show
 
 if TYPE_CHECKING:
     from sojourn.worlds import Reduce
@@ -50,7 +51,7 @@ def verify(
         print_json(found.to_json())
     else:
         for line in _lines(found):
-            print(line)
+            show(line)
     for one in found.differences[:MOST]:
         note(f"sojourn: {one}")
     if len(found.differences) > MOST:

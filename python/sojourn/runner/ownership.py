@@ -104,7 +104,7 @@ def require_owner(
 
 @contextlib.contextmanager
 def entering(
-    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
+    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = DEFAULT
 ) -> Iterator[None]:
     """Call `require_owner`, and exclude other processes until the block has written what the directory is of.
 
