@@ -28,7 +28,7 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test docs-check stress rust programs lint setup build bench bench-real costs docs validate \
+.PHONY: help demo test fuzz docs-check stress rust programs lint setup build bench bench-real costs docs validate \
 	validate-real audit lock wheelhouse clean
 
 help: ## Show this list
@@ -41,6 +41,14 @@ demo: build ## Set up, re-run the RAQM paper quickly, say where the report is
 test: ## Set up, then every check and every test but those of docs-check, on all cores
 	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build
 	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
+
+# The cases of each target; a tenth of them for results directories.
+FUZZ_CASES ?= 20000
+fuzz: build ## Random inputs for every reader, FUZZ_CASES each (20000), from seed FUZZ_FIRST (0): about 15 minutes
+	FUZZ_CASES=$(FUZZ_CASES) FUZZ_FIRST=$(or $(FUZZ_FIRST),0) $(BIN)/pytest tests/fuzz --numprocesses=$(CORES)
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-gateway --profile checked --locked packets
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-sim --profile checked --locked fuzz
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-aqm --profile checked --locked fuzz
 
 docs-check: programs setup ## Generated pictures are fresh, and instructions a packet within their bounds (valgrind)
 	$(BIN)/pytest -m generated

@@ -20,7 +20,10 @@ import polars as pl
 from sojourn import _core
 from sojourn.runner.archive import Archive
 from sojourn.study.sweep.plan_file import read
-from sojourn.worlds.simulated.executors import AT_ONCE, cores
+from sojourn.worlds.simulated.executors import cores
+
+#: Jobs that the core is given at once: each holds its plan.
+AT_ONCE = 256
 
 PLAN = """
 aqms = ["droptail", "red", "pie", "codel"]

@@ -289,6 +289,21 @@ class Process:
 
         self._call("make_folder", path, do)
 
+    def remove_folder(self, path: Path) -> None:
+        def do() -> None:
+            node = self.medium.find(path)
+            if not isinstance(node, Folder) or node.names:
+                raise _error(errno.ENOTEMPTY, path)
+            self._folder(path).apply({path.name: None})
+
+        self._call("remove_folder", path, do)
+
+    def touch(self, path: Path) -> None:
+        def do() -> None:
+            self.medium.find(path).modified = self.medium.clock
+
+        self._call("touch", path, do)
+
     def names(self, path: Path) -> list[str]:
         found: list[str] = []
 

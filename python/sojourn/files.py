@@ -17,6 +17,7 @@ import fcntl
 import os
 import platform
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -73,6 +74,12 @@ class Disk(Protocol):
 
     def make_folder(self, path: Path) -> None:
         """Create a folder, which must not exist, in an existing one."""
+
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder, which must be empty."""
+
+    def touch(self, path: Path) -> None:
+        """Set the time of the last change of a file."""
 
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder, in any order."""
@@ -151,6 +158,14 @@ class LocalDisk:
         """Create a folder."""
         path.mkdir()
 
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder."""
+        path.rmdir()
+
+    def touch(self, path: Path) -> None:
+        """Set the time of the last change of a file."""
+        os.utime(path)
+
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder."""
         return [one.name for one in path.iterdir()]
@@ -182,8 +197,8 @@ class LocalDisk:
         return time.time()
 
     def owner(self) -> str:
-        """Return machine and process: several machines may share the folder."""
-        return f"{platform.node()}-{os.getpid()}"
+        """Return machine, process and thread: several machines may share the folder."""
+        return f"{platform.node()}-{os.getpid()}-{threading.get_native_id()}"
 
 
 @contextlib.contextmanager
@@ -323,13 +338,15 @@ def write(path: Path, content: bytes | str, *, executable: bool = False) -> None
         _disk.sync_folder(path.parent)
 
 
-def create(path: Path, content: bytes | str) -> bool:
+def create(path: Path, content: bytes | str, *, durable: bool = True) -> bool:
     """Create a file with its content in one step; return False if it exists, whatever it contains.
+
+    With `durable` the file is on the medium when the function has returned True.
 
     Of several processes and machines that create the same file, one gets True. Where the file system has no
     hard links the content may be seen incomplete.
     """
-    with _writing(path), _temporary(path, content) as temporary:
+    with _writing(path), _temporary(path, content, durable=durable) as temporary:
         try:
             _disk.link(temporary, path)
         except FileExistsError:
@@ -341,8 +358,10 @@ def create(path: Path, content: bytes | str) -> bool:
                 _disk.write(path, _bytes(content), exclusive=True)
             except FileExistsError:
                 return False
-            _disk.sync(path)
-        _disk.sync_folder(path.parent)
+            if durable:
+                _disk.sync(path)
+        if durable:
+            _disk.sync_folder(path.parent)
         return True
 
 
@@ -365,11 +384,33 @@ def rename(source: Path, target: Path) -> None:
         _disk.sync_folder(target.parent)
 
 
-def remove(path: Path) -> None:
-    """Remove a file durably, if it exists."""
+def remove(path: Path, *, durable: bool = True) -> None:
+    """Remove a file, if it exists; with `durable` it does not return after a power cut."""
     with _writing(path), contextlib.suppress(FileNotFoundError):
         _disk.unlink(path)
-        _disk.sync_folder(path.parent)
+        if durable:
+            _disk.sync_folder(path.parent)
+
+
+def touch(path: Path) -> None:
+    """Set the time of the last change of a file to now, by the clock of its file system."""
+    with _writing(path):
+        _disk.touch(path)
+
+
+def modified(path: Path) -> float | None:
+    """Return the time of the last change of a file, s since 1970 by the clock of its file system; or None."""
+    found = _facts(path)
+    return None if found is None else found.modified
+
+
+def remove_folder(path: Path) -> bool:
+    """Remove a folder if it is empty; return whether it is gone."""
+    try:
+        _disk.remove_folder(path)
+    except OSError:
+        return False
+    return True
 
 
 def lock(path: Path) -> Callable[[], None] | None:
@@ -382,12 +423,15 @@ def lock(path: Path) -> Callable[[], None] | None:
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, content: bytes | str, mode: int = 0o666) -> Iterator[Path]:
+def _temporary(
+    path: Path, content: bytes | str, mode: int = 0o666, *, durable: bool = True
+) -> Iterator[Path]:
     """Write a temporary file beside `path`; remove it at the end, if it still exists."""
     temporary = path.with_name(f".{path.name}.{_disk.owner()}{SUFFIX}")
     try:
         _disk.write(temporary, _bytes(content), mode=mode)
-        _disk.sync(temporary)
+        if durable:
+            _disk.sync(temporary)
         yield temporary
     finally:
         with contextlib.suppress(OSError):

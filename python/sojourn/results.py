@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import find
 from sojourn.record import Record, array
 from sojourn.runner.archive import Archive
@@ -76,6 +76,7 @@ class Results:
         self.manifest = manifest or {}
 
     @classmethod
+    @refuse_damaged
     def open(cls, directory: str | os.PathLike[str]) -> Results:
         """Read a results directory.
 
@@ -291,7 +292,7 @@ class Results:
                 frames.append(read(one.record).select(*labels, pl.all()))
         if not frames:
             raise InputError(f"seed {seed}", "was not run", ", ".join(map(str, self.seeds)))
-        return pl.concat(frames, how="diagonal")
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def _specs(self, aqm: str | None) -> list[str]:
         if aqm is None:

@@ -17,11 +17,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import logging
 import random
+import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,8 +34,10 @@ from simulated_disk import FAULTS, Killed, Medium, Process
 from sojourn import SojournError, files, worlds
 from sojourn.record.columns import trace_frames
 from sojourn.results import Results
-from sojourn.runner import archive, execute, ownership, run_index, sealed, store
+from sojourn.runner import archive, execute, leases, ownership, run_index, sealed, store
 from sojourn.runner.archive import Archive
+from sojourn.runner.leases import Leases
+from sojourn.runner.owner import Owner
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.axes import Axis
@@ -58,7 +63,7 @@ class Replay:
         self.waiting = [(i, made[job]) for i, job in enumerate(jobs)]
 
     def poll(self, timeout: float) -> list[tuple[int, Made]]:
-        return [self.waiting.pop()]
+        return [self.waiting.pop()] if self.waiting else []
 
     def progress(self) -> float:
         return 0.5
@@ -118,9 +123,47 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
     once(Sweep, "to_toml", id)
     once(sojourn.Scenario, "to_toml", id)
     once(ownership.tomllib, "loads", lambda text: text)
+    _simulate_processes(monkeypatch)
     logging.getLogger("sojourn").setLevel(logging.CRITICAL)
     yield
     logging.getLogger("sojourn").setLevel(logging.NOTSET)
+
+
+#: The identities of simulated processes that have ended, and the processes, so that each keeps its own.
+ENDED: set[int] = set()
+KEPT: list[Process] = []
+#: Looks at the work of another process after which a simulated process gives up: nothing continues beside it.
+MOST_LOOKS = 8
+
+
+def _simulate_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let leases belong to simulated processes, and time pass only when a process looks or waits."""
+    clock, looks = itertools.count(0.0, leases.STALE_S), Counter[int]()
+
+    def here(_cls: type[Owner]) -> Owner:
+        return Owner("host", "boot", "namespace", id(files._disk), "start", uuid.uuid4().hex)
+
+    def wait(_seconds: float) -> None:
+        looks[id(files._disk)] += 1
+        if looks[id(files._disk)] > MOST_LOOKS:
+            raise SojournError("another process has not finished")
+
+    time = SimpleNamespace(monotonic=lambda: next(clock), sleep=wait)
+    monkeypatch.setattr(Owner, "here", classmethod(here))
+    monkeypatch.setattr(Owner, "is_dead", lambda self: self.pid in ENDED)
+    monkeypatch.setattr(leases, "time", time)
+    monkeypatch.setattr(execute, "time", time)
+    monkeypatch.setattr(Leases, "_beat", lambda _self: None)
+
+
+@contextlib.contextmanager
+def _ending(process: Process) -> Iterator[None]:
+    """End a process with the block, however it ends."""
+    ENDED.discard(id(process))
+    try:
+        yield
+    finally:
+        ENDED.add(id(process))
 
 
 class Study:
@@ -140,7 +183,8 @@ class Study:
             WRITE(self, finished, *rest)
             accepted.update(one.point.run_id for one in finished)
 
-        with files.using(process), pytest.MonkeyPatch.context() as patch:
+        KEPT.append(process)
+        with files.using(process), pytest.MonkeyPatch.context() as patch, _ending(process):
             patch.setattr(Store, "write", write)
             if self.kind == "sweep":
                 swept = sweep(PLAN, out=OUT)
@@ -217,7 +261,7 @@ def history(kind: str, fault: str, seed: int) -> str:
             return "another result after the fault"
     except (Exception, Killed) as error:  # noqa: BLE001 - any is a failure
         return f"the next call fails: {type(error).__name__}: {error}"
-    return _once(study.medium) if fault != "other" else ""
+    return _once(study.medium)
 
 
 def _reading(study: Study, draw: random.Random, fault: str) -> str:

@@ -190,8 +190,11 @@ def test_failures_are_raised_at_the_end_and_recorded(
     real = _core.Batch
 
     class Fake:
-        def __init__(self, jobs: list[tuple[str, int]], workers: int) -> None:
-            self.inner = real(jobs, workers)
+        def __init__(self, jobs: list[tuple[str, int]], workers: int, trace_limit: int | None) -> None:
+            self.inner = real(jobs, workers, trace_limit)
+
+        def add(self, plan: str, seed: int) -> int:
+            return self.inner.add(plan, seed)
 
         def poll(self, timeout: float) -> list[tuple[int, object]]:
             lost = _core.ConservationError("queue R1-R2: 3 arrived, 2 left")

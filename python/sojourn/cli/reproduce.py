@@ -10,9 +10,10 @@ import typer
 
 from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Export, Json, Out, Workers
+from sojourn.cli.options import Export, Json, Out, RetryFailed, Workers
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import unknown
+from sojourn.runner.leases import retry
 
 if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
@@ -59,6 +60,7 @@ def reproduce(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
     from sojourn.papers import PAPERS
@@ -72,6 +74,10 @@ def reproduce(
     results: list[Reproduction] = []
     for name in names:
         title = f"{name} ({len(results) + 1} of {len(names)})" if several else name
+        if retry_failed:
+            own = [out / name if several else out] if out is not None else Path("results").glob(f"{name}-*")
+            for directory in own:
+                retry(directory)
         with resumable(), progress(title) as move:
             results.append(
                 run_paper(

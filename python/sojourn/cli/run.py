@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sojourn import worlds
 from sojourn.api import default_directory, plan, run_points
-from sojourn.cli.common import note, permit_code, progress, resumable
+from sojourn.cli.common import note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -16,6 +16,7 @@ from sojourn.cli.options import (
     File,
     Json,
     Out,
+    RetryFailed,
     SeedFrom,
     Seeds,
     Verbose,
@@ -24,6 +25,7 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.summaries import of_results
 from sojourn.results import Results
+from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.units import number
 from sojourn.study.compare import Comparison
@@ -40,6 +42,7 @@ def run(
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
@@ -49,6 +52,10 @@ def run(
     specs = list(dict.fromkeys(point.spec for point in points))
     note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
+    if world == worlds.DEFAULT:
+        note_memory(points, workers)
+    if retry_failed:
+        retry(directory)
     with resumable():
         with progress(scenario.name) as move:
             results = run_points(

@@ -23,6 +23,7 @@ from sojourn.cli.options import (
     Lists,
     Out,
     Ranges,
+    RetryFailed,
     SeedFrom,
     Seeds,
     Serial,
@@ -36,6 +37,7 @@ from sojourn.cli.run import write_report
 from sojourn.cli.sweep import pair, specs_of
 from sojourn.errors import InputError
 from sojourn.runner.code import require_permission
+from sojourn.runner.leases import retry
 from sojourn.runner.point import points
 from sojourn.spec.aqm_spec import Spec, canonical
 from sojourn.spec.plan import measured, queues
@@ -43,7 +45,7 @@ from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import cells, listed, spaced
 from sojourn.study.compare import check_metric
 from sojourn.study.tune.advice import findings, line, sentences
-from sojourn.study.tune.model import AIMS, Tune, Tuned
+from sojourn.study.tune.model import AIMS, CONFIRM, Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
 from sojourn.study.tune.run import tune as run_tune
 from sojourn.study.tune.search_space import dimensions
@@ -136,6 +138,7 @@ def tune(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
@@ -159,6 +162,9 @@ def tune(
     numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
     plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
     folder = out if out is not None else plan.default_directory
+    if retry_failed:
+        for one in (folder, folder / CONFIRM):
+            retry(one)
     with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
     for warning in tuned.comparison.results.warnings:

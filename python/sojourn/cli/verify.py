@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import note, permit_code, print_json, progress
+from sojourn.cli.common import note, permit_code, print_json, progress, resumable
 from sojourn.cli.options import AllowCode, Json, Workers, path_of
 from sojourn.runner.manifest import manifest_of
 from sojourn.study.verify import Verification
@@ -44,7 +44,7 @@ def verify(
     Exit code 1 if anything differs.
     """
     permit_code(allow_code)
-    with progress(f"verify {directory}") as move:
+    with resumable(), progress(f"verify {directory}") as move:
         found = verify_directory(directory, sample, seed, workers, _measure(directory), move)
     if json:
         print_json(found.to_json())

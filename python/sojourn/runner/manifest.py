@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
-from sojourn.errors import InputError
+from sojourn.errors import InputError, SojournError
 from sojourn.runner.code import code_of
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 
+#: The file in a results directory.
 MANIFEST = "manifest.json"
 
 
@@ -62,6 +64,17 @@ def manifest_of(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(str(path), "is not a JSON object")
     return found
+
+
+@contextlib.contextmanager
+def marking_interruption(directory: Path, name: str = MANIFEST) -> Iterator[None]:
+    """Set the status of a manifest to ``interrupted`` if a signal ends the block."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(SojournError):
+            write_manifest(directory, {**manifest_of(directory, name), "status": "interrupted"}, name)
+        raise
 
 
 def write_manifest(directory: Path, manifest: Mapping[str, Any], name: str = MANIFEST) -> None:

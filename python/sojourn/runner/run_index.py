@@ -36,6 +36,8 @@ class RunIndex:
         self._frames: dict[Path, pl.DataFrame] = {}
         self._where: dict[str, tuple[Path, int]] = {}
         self._seen: set[Path] = set()
+        #: The names in the directory at the last look.
+        self._names: set[str] = set()
         self.refresh()
 
     def __contains__(self, run_id: str) -> bool:
@@ -46,10 +48,12 @@ class RunIndex:
 
     def refresh(self) -> None:
         """Read the files that were added to the directory."""
-        for name in files.names(self.folder):
+        names = set(files.names(self.folder))
+        for name in sorted(names - self._names):
             path = self.folder / name
             if path.suffix == ".parquet" and not name.startswith(".") and path not in self._seen:
                 self._read(path)
+        self._names = names
 
     def add(self, path: Path, frame: pl.DataFrame) -> None:
         """Add a file and its rows; a row with time series is preferred to one without."""

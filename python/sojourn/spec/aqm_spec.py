@@ -15,6 +15,9 @@ from weakref import WeakValueDictionary
 from sojourn import _core
 from sojourn.errors import InputError, from_core
 
+#: Longest spec.
+MOST_CHARACTERS = 10_000
+
 
 class Spec(str):
     """A spec, parsed: its text is the canonical form.
@@ -41,7 +44,7 @@ class Spec(str):
     SpecError
         If the text is not a valid spec.
     InputError
-        If it names a file without a class.
+        If it is too long, or names a file without a class.
 
     Examples
     --------
@@ -64,6 +67,8 @@ class Spec(str):
             return text
         if (found := _parsed.get(text)) is not None:
             return found
+        if len(text) > MOST_CHARACTERS:
+            raise InputError(f"{text[:40]!r}...", "is too long", f"at most {MOST_CHARACTERS} characters")
         if (file := text.partition(" ")[0]).endswith(".py"):
             raise InputError(file, "names a file without a class", f"{file}:CLASS")
         spec = super().__new__(cls, _core.canonical(text))
@@ -121,9 +126,16 @@ def located(spec: str, folder: str) -> str:
     """
     name, space, rest = spec.strip().partition(" ")
     path, colon, cls = name.rpartition(":")
-    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
+    if not colon or not folder or Path(path).is_absolute() or not _is_file(Path(folder) / path):
         return spec
     return f"{short_path(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no file has such a name
+        return False
 
 
 def short_path(path: str) -> str:

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from sojourn import _core
-from sojourn.errors import InputError
+from sojourn.errors import InputError, shortened
 from sojourn.spec.aqm_spec import Spec, located
 from sojourn.spec.units import (
     Amount,
@@ -59,11 +59,10 @@ def _read(spec: str, read: Callable[[str], str]) -> str:
     try:
         return read(spec)
     except _core.SpecError as error:
-        raise Wrong(
-            f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
-        ) from None
+        problem = f"= {shortened(spec, 100)!r}: {shortened(error.key, 100)} {error.problem}"
+        raise Wrong(problem, error.allowed, nearest=error.nearest) from None
     except InputError as error:
-        raise Wrong(f"= {spec!r}: {error.where} {error.problem}", error.allowed) from None
+        raise Wrong(f"= {shortened(spec, 100)!r}: {error.where} {error.problem}", error.allowed) from None
 
 
 def _canonical_marker(spec: str) -> str:

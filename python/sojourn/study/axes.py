@@ -159,7 +159,7 @@ def cells(scenario: Scenario, aqms: Sequence[str], axes: Sequence[Axis]) -> list
                 specs = [with_parameter(spec, rest, value) for spec in specs]
             else:
                 specs = [value]
-        varied = Scenario(**data, __where__=scenario.where)
+        varied = Scenario.of(data, scenario.where)
         found.append(Cell(pairs, varied, tuple(dict.fromkeys(_canonical(spec) for spec in specs))))
     return found
 

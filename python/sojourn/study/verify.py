@@ -339,7 +339,7 @@ def _repeat(
 ) -> Iterator[tuple[Archive, Stored, Made]]:
     """Make runs of one world again; yield them as they finish."""
     before = found.repeated
-    running = worlds.find(world).run([case for _, _, case in jobs], measure, True, workers, None)
+    running = worlds.find(world).run(iter([case for _, _, case in jobs]), measure, True, workers, None)
     try:
         while found.repeated - before < len(jobs):
             for index, made in running.poll(0.1):
@@ -350,7 +350,7 @@ def _repeat(
                 else:
                     found.differences.append(Difference(stored.run_id, "run", "finished", f"failed: {made}"))
             if progress is not None:
-                progress((before + running.progress() * len(jobs)) / total, found.repeated, total)
+                progress((before + running.progress()) / total, found.repeated, total)
     except BaseException:
         running.cancel()
         raise

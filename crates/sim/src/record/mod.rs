@@ -8,6 +8,7 @@ mod classes;
 mod counters;
 mod histogram;
 mod integrals;
+mod reserve;
 
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;

@@ -13,12 +13,12 @@ from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, refuse_damaged
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.sealed import seal
 from sojourn.runner.store import Store
@@ -58,7 +58,11 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
-    require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    with entering(directory, "sweep", plan.scenario.name, plan.scenario.to_toml()):
+        return _describe(plan, directory, command)
+
+
+def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     code = code_of(plan.points)
     require_same(directory, code)
     store = Store(directory, traces=False)
@@ -113,6 +117,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     return sum(point.run_id in archive for point in plan.points)
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
     remember(stored(directory))
@@ -123,6 +128,7 @@ def reopen(directory: str | os.PathLike[str]) -> Swept:
     return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"))
 
 
+@refuse_damaged
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the progress of a sweep: runs, done, failed (each with its command), command.
 

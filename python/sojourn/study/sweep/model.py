@@ -187,7 +187,7 @@ class Swept:
         runs = self.runs()
         metrics = [name for name in runs.columns if name not in (*keys, "aqm", "seed", "run_id")]
         rows = []
-        for group in runs.partition_by([*keys, "aqm"], maintain_order=True):
+        for group in runs.partition_by([*keys, "aqm"], maintain_order=True) if runs.height else ():
             head = group.select([*keys, "aqm"]).row(0)
             rows += [(*head, name, *mean_ci(group[name].to_list())) for name in metrics]
         text, number = pl.String, pl.Float64

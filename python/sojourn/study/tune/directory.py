@@ -10,13 +10,13 @@ from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError, RunFailed
+from sojourn.errors import InputError, RunFailed, refuse_damaged
 from sojourn.results import Results
 from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, manifest_of, write_manifest
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import points
 from sojourn.runner.sealed import Damaged, seal, table
 from sojourn.runner.store import Store
@@ -33,13 +33,18 @@ REPORT = "report.html"
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory; return the store of its runs."""
-    require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    with entering(folder, "tune", plan.scenario.name, plan.scenario.to_toml()):
+        return _describe(plan, folder, command)
+
+
+def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
     require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
+        "status": "running",
         "command": command_line(command) if command else "",
         "code": code,
         **plan.facts(),
@@ -69,10 +74,11 @@ def finish(tuned: Tuned, store: Store, run_ids: Iterable[str]) -> str:
     outcomes = tuned.comparison.results.outcomes
     confirmed = Archive(folder / CONFIRM).leaves(one.point.run_id for one in outcomes)
     known = keep_rows(folder, store.leaves(run_ids) | confirmed)
-    write_manifest(folder, {**manifest_of(folder, MANIFEST), "id": known}, MANIFEST)
+    write_manifest(folder, {**manifest_of(folder, MANIFEST), "status": "complete", "id": known}, MANIFEST)
     return known
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Tuned:
     """Read a finished tuning from its directory; nothing is run.
 
