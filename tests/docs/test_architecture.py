@@ -59,3 +59,8 @@ def test_names_in_the_figure_are_defined() -> None:
     codes = re.findall(r"\b[a-z]+_\w+\b|\w+::\w+", " ".join(texts))
     assert len(codes) > 10
     assert [code for code in codes if not set(code.split("::")) <= defined()] == []
+
+
+def test_the_package_has_few_modules_of_its_own() -> None:
+    """Everything else is in a folder that shows its layer."""
+    assert len(list((ROOT / "python/sojourn").glob("*.py"))) <= 10

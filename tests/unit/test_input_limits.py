@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn import reading
+from sojourn.files import untrusted
 from support import SMALL, Cli
 
 TRACE = SMALL.replace('delay = "5ms"', 'delay = "5ms"\ncapacity = { file = "FILE" }', 1)
@@ -77,7 +77,7 @@ def test_only_regular_files_of_bounded_size_are_read(kind: str, role: str, cli: 
         os.mkfifo(tmp_path / name)
     elif kind == "large":
         with (tmp_path / name).open("wb") as file:
-            file.truncate(reading.MOST_TRACE + 1)
+            file.truncate(untrusted.MOST_TRACE + 1)
     else:
         (tmp_path / name).symlink_to(kind)
     (tmp_path / "s.toml").write_text(TRACE.replace("FILE", name) if role == "trace" else SMALL)
@@ -104,7 +104,7 @@ def test_a_dash_is_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(SMALL.encode())))
         done = cli(*words, "--seeds", 1)
         assert done.returncode == 0, done.stderr
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * (reading.MOST_SCENARIO + 1))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"#" * (untrusted.MOST_SCENARIO + 1))))
     done = cli("run", "-")
     assert done.returncode == 2
     assert "- is too large; allowed: at most 4 MB" in done.stderr

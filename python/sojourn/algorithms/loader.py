@@ -26,7 +26,7 @@ from sojourn.algorithms.description import facts, stand_in
 from sojourn.algorithms.param import Param
 from sojourn.algorithms.permission import REMEDY, is_permitted, permit
 from sojourn.errors import InputError, from_core
-from sojourn.reading import MOST_CODE, read_bytes, reason
+from sojourn.files.untrusted import MOST_CODE, read_bytes, reason
 from sojourn.spec.aqm_spec import Spec, canonical, short_path
 
 HERE = "python"

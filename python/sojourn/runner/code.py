@@ -16,7 +16,7 @@ from typing import Any
 from sojourn import _core, files
 from sojourn.algorithms import REMEDY, describe, look, names_in
 from sojourn.errors import InputError, from_core
-from sojourn.reading import MOST_SCENARIO, read_text
+from sojourn.files.untrusted import MOST_SCENARIO, read_text
 from sojourn.runner.point import Point
 
 #: The manifest of each kind of directory.

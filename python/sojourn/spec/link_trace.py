@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError
-from sojourn.reading import MOST_TRACE, read_text, reason
+from sojourn.files.untrusted import MOST_TRACE, read_text, reason
 from sojourn.spec.schema import Varying
 from sojourn.spec.units import draw, number
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel, PrivateAttr, ValidationError, model_validator
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.reading import MOST_SCENARIO, read_text, reason
+from sojourn.files.untrusted import MOST_SCENARIO, read_text, reason
 from sojourn.spec import plan, validate
 from sojourn.spec.schema import ScenarioFields, folder
 from sojourn.spec.toml import dumps

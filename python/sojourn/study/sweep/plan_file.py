@@ -10,7 +10,7 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.reading import MOST_SCENARIO, read_text
+from sojourn.files.untrusted import MOST_SCENARIO, read_text
 from sojourn.spec.scenario import Scenario, load, unreadable
 from sojourn.study.axes import Axis, listed, spaced
 from sojourn.study.sweep.model import Sweep

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from sojourn import _core
 from sojourn.errors import InputError, unknown
+from sojourn.files.untrusted import MOST_SCENARIO, MOST_TRACE, read_bytes, read_text, reason
 from sojourn.metrics import METRICS, find
-from sojourn.reading import MOST_SCENARIO, MOST_TRACE, read_bytes, read_text, reason
 from sojourn.study.tune.rank import Column, Weight, literal, printed, weigh
 
 WEIGHTS: dict[str, Weight] = {"literal": literal, "printed": printed}

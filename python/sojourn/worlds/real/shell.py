@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError
-from sojourn.reading import MOST_TRACE, read_text
+from sojourn.files.untrusted import MOST_TRACE, read_text
 from sojourn.record import Record
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.link_trace import mahimahi_steps
