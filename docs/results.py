@@ -20,6 +20,8 @@ REAL = "real"
 #: Of each of the two runs: its summary, and the published numbers beside its own.
 FILES = {False: ("summary.md", "published.csv"), True: ("summary-real.md", "published-real.csv")}
 CLAIMS = "claims.csv"
+#: What is kept of a search of readings.
+SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not run")
@@ -49,6 +51,9 @@ were not run are counted as "not run".
 def keep(folder: Path, here: Path = HERE) -> None:
     """Copy the summaries of one re-run paper to ``here``."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    if "readings" in manifest:
+        keep_search(folder, here / manifest["paper"], manifest["status"])
+        return
     if manifest["quick"] or manifest["experiment"] or manifest["status"] != "complete":
         sys.exit(f"{folder}: not a full run of a whole paper")
     real = manifest["world"] == REAL
@@ -64,6 +69,15 @@ def keep(folder: Path, here: Path = HERE) -> None:
         kept = read(place / CLAIMS)
         claims = merged(kept, claims) if real else merged(claims, kept)
     claims.write_csv(place / CLAIMS)
+
+
+def keep_search(folder: Path, place: Path, status: str) -> None:
+    """Copy a search of readings into the folder of its paper."""
+    if status != "complete":
+        sys.exit(f"{folder}: not a complete search")
+    place.mkdir(parents=True, exist_ok=True)
+    for name in SEARCH:
+        (place / name).write_text((folder / name).read_text("utf-8"), "utf-8")
 
 
 def merged(simulated: pl.DataFrame, real: pl.DataFrame) -> pl.DataFrame:

@@ -47,6 +47,12 @@ class Claim:
         """The experiments that it needs."""
         return tuple(self.experiment.split(";"))
 
+    @property
+    def derived(self) -> bool:
+        """Whether the catalogue derived it: the paper does not print it."""
+        remark = self.remark.startswith(("derived", "not in the paper"))
+        return remark or self.section.endswith("derived")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -72,6 +78,9 @@ class Finding:
         Of a margin: from the interval to the nearest end that is claimed, negative where it reaches beyond.
     leans : Verdict or None
         What the seeds would have given, were they enough for a verdict; None if they are.
+    met, parts : int
+        Comparisons whose estimate is on the claim's side, whatever the interval, and all comparisons of the
+        claim; no comparison if no seed has a value.
     """
 
     verdict: Verdict
@@ -85,6 +94,13 @@ class Finding:
     reason: str = ""
     slack: float | None = None
     leans: Verdict | None = None
+    met: int = 0
+    parts: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of comparisons whose estimate is on the claim's side; 0 without one."""
+        return self.met / self.parts if self.parts else 0.0
 
 
 @dataclass(frozen=True)
