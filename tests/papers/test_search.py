@@ -26,12 +26,13 @@ from sojourn.papers.experiment import Arm, Experiment, Reading
 from sojourn.papers.judge import All
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import Cell, Counterpart
+from sojourn.papers.reproduction import reproduce
 from sojourn.papers.search import halves
 from sojourn.papers.search.design import sobol
 from sojourn.papers.search.effects import decisive
 from sojourn.papers.search.halves import Half
 from sojourn.papers.search.report import as_data, write
-from sojourn.papers.search.run import Search, search
+from sojourn.papers.search.run import Search, default_directory, search
 from sojourn.papers.search.score import Scored, Target, nearness, within
 from sojourn.papers.search.space import PRIMARY, Factor, Space, Value
 from sojourn.papers.search.standing import Kind, proofs, standings
@@ -129,7 +130,7 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Paper:
     (data / "claims.csv").write_text(HEAD + "".join(f"{name},1,runs,A claim.,,,,yes,\n" for name in CLAIMS))
     (data / "published.csv").write_text(PUBLISHED)
     (data / "assumptions.csv").write_text("id,item\nA-1,a\nA-2,b\nA-3,c\nA-4,d\n")
-    (data / "parameters.csv").write_text("algorithm,parameter,value,unit,note\n")
+    (data / "parameters.csv").write_text("algorithm,parameter,value,unit,note\nDropTail,limit,20,p,\n")
     split = [("claim", name, Half.SCORED if name in SCORED else Half.SHOWN) for name in CLAIMS]
     split += [("number", "1", Half.SCORED), ("number", "2", Half.SHOWN)]
     (data / halves.NAME).write_text("kind,id,half\n" + "".join(",".join(one) + "\n" for one in split))
@@ -183,6 +184,15 @@ def test_a_reading_of_other_experiments_changes_nothing(space: Space, paper: Pap
     assert joint.arms(experiment) == list(experiment.arms)
     assert joint.stands_for("runs", "flows") == "flows"
     assert joint.stands_for("other", "flows") == "seconds"
+
+
+def test_the_space_of_one_experiment_has_the_factors_that_touch_it():
+    whole, bed = papers.space("taildrop2001"), find("taildrop2001").experiment("td-fig3-ftp-testbed")
+    part = whole.of(bed)
+    assert part.experiments == (bed.id,)
+    gone = {factor.key for factor in whole.free} - {factor.key for factor in part.free}
+    assert gone == {"TCP of ns-2", "wait (web)", "object gap", "page gap", "kB"}
+    assert list(part.starts) == list(whole.starts)
 
 
 @pytest.mark.parametrize(
@@ -314,6 +324,14 @@ def test_a_claim_that_is_not_met_is_impossible_with_a_proof(found: Search, paper
     assert known["S-1"].kind is Kind.UNDER
 
 
+def test_a_claim_that_one_reading_met_on_few_seeds_is_undecided(found: Search):
+    one, *others = found.trials
+    met = replace(one, scored=replace(one.scored, met={**one.scored.met, "S-4": (1, 1)}))
+    known = standings(replace(found, trials=[met, *others]))
+    assert known["S-4"].kind is Kind.UNDECIDED
+    assert known["S-4"].evidence == f"met by the estimates of 1 of {len(found.trials)} readings"
+
+
 def test_a_conjunction_counts_its_comparisons(paper: Paper):
     part = paper.checks["S-1"]
     samples = type("Samples", (), {"values": lambda *_: {1: 6.0, 2: 6.0}})()
@@ -360,7 +378,18 @@ def test_the_folder_of_a_search_is_not_that_of_a_reproduction(found: Search):
     page = (found.directory / "report.html").read_text("utf-8")
     assert "reproduced under flows 6" in page
     with pytest.raises(InputError, match="holds a search of readings of s"):
-        papers.reproduce("raqm2005", world="analytic", out=found.directory)
+        reproduce(find("raqm2005"), world="analytic", out=found.directory)
+
+
+def test_the_report_of_a_paper_shows_its_search(found: Search, tmp_path: Path):
+    place = tmp_path / default_directory(found.paper).name
+    place.mkdir()
+    write(replace(found, directory=place))
+    page = reproduce(found.paper, out=tmp_path / "again").report.read_text("utf-8")
+    assert "Readings tried jointly" in page
+    assert "reproduced under flows 6" in page
+    alone = reproduce(found.paper, out=tmp_path / "other" / "again")
+    assert "Readings tried jointly" not in alone.report.read_text("utf-8")
 
 
 def test_the_command_searches(

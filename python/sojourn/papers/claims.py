@@ -203,6 +203,8 @@ def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
             "flips": "; ".join(item.flips),
             "statement": item.claim.statement,
             "run_seconds": " ".join(f"{seconds:g}" for seconds in item.run_seconds),
+            "met": item.finding.met if item.finding.parts else None,
+            "parts": item.finding.parts or None,
         }
         for item in judged
     ]
@@ -232,5 +234,7 @@ CLAIM_COLUMNS = pl.Schema(
         "flips": pl.String,
         "statement": pl.String,
         "run_seconds": pl.String,
+        "met": pl.Int64,
+        "parts": pl.Int64,
     }
 )

@@ -16,7 +16,7 @@ from sojourn.errors import disk
 from sojourn.papers.claims import Verdict
 from sojourn.papers.search.effects import Effect
 from sojourn.papers.search.halves import Half
-from sojourn.papers.search.run import Confirmed, Search
+from sojourn.papers.search.run import FILE, Confirmed, Search
 from sojourn.papers.search.score import within
 from sojourn.papers.search.space import Space, Value
 from sojourn.papers.search.standing import Kind, Standing, count, standings
@@ -41,7 +41,7 @@ def write(search: Search) -> None:
     manifest["times"] = {"wall_s": round(search.seconds, 1), "cpu_s": round(search.cpu_seconds, 1)}
     try:
         for name, text in (
-            ("search.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n"),
+            (FILE, json.dumps(data, indent=1, ensure_ascii=False) + "\n"),
             ("search.md", summary(search)),
             ("report.html", render(document(search))),
             ("manifest.json", json.dumps({**manifest, "status": "complete"}, indent=1) + "\n"),

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
@@ -41,6 +41,8 @@ from sojourn.worlds import Executor
 
 #: Designed readings and their seeds; seeds of a confirmation, which follow those of the screening.
 READINGS, SEEDS, CONFIRM, MOST = 64, 2, 10, 40
+#: The file with everything that a search found.
+FILE = "search.json"
 #: A value stays in the simplified reading if the score falls by more than this without it.
 WORTH = 0.002
 #: Readings under which a single claim is judged, at most.
@@ -258,7 +260,7 @@ def search(
     if experiment is not None:
         if experiment not in space.experiments:
             raise unknown(experiment, f"an experiment that is searched in {paper.id}", space.experiments)
-        space = replace(space, experiments=(experiment,))
+        space = space.of(paper.experiment(experiment))
     directory = place(out) if out is not None else default_directory(paper, experiment)
     require_owner(directory, "search", paper.id)
     target = Target(paper, space)

@@ -9,11 +9,11 @@ experiments that are run, and named joint readings to start from.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sojourn.errors import unknown
-from sojourn.papers.experiment import Joint, Reading
+from sojourn.papers.experiment import Experiment, Joint, Reading
 
 #: Values other than the first, by the key of their factor; empty: the paper as the project assumes it.
 Choice: TypeAlias = Mapping[str, str]
@@ -138,6 +138,17 @@ class Space:
         for factor in self.free:
             count *= len(factor.values)
         return count
+
+    def of(self, experiment: Experiment) -> Space:
+        """Return the part of the space that is about one experiment."""
+        touching = tuple(
+            factor
+            for factor in self.factors
+            if factor.fixed or any(one.reading.touches(experiment) for one in factor.values if one.reading)
+        )
+        keys = {factor.key for factor in touching}
+        starts = {name: choice for name, choice in self.starts.items() if set(choice) <= keys}
+        return replace(self, factors=touching, experiments=(experiment.id,), starts=starts)
 
     def factor(self, key: str) -> Factor:
         """Return a factor by its key.
