@@ -10,6 +10,7 @@ from typing import Any
 
 import sojourn
 from sojourn import _core
+from sojourn.algorithms import permit
 
 TWINS = {
     "red max_th 15": "examples/own/red.py:RED",
@@ -34,6 +35,7 @@ def packets_per_cpu_second(scenario: sojourn.Scenario, spec: str) -> float:
 def main() -> None:
     """Print one line a pair."""
     scenario = sojourn.load("examples/red40.toml").with_(duration="100s", warmup="0s")
+    permit(TWINS.values())
     for twin, own in TWINS.items():
         built_in, python = (packets_per_cpu_second(scenario, spec) for spec in (twin, own))
         print(f"{own:30} {python:>10,.0f} packets a CPU second; {twin}: {built_in:,.0f}")

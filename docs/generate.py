@@ -14,8 +14,9 @@ from markup import NOTE, table
 from pages import pages
 
 from sojourn import _core
-from sojourn.metrics import METRICS, WORLDS, per_class
+from sojourn.metrics import METRICS, per_class
 from sojourn.spec.scenario import json_schema
+from sojourn.worlds import having
 
 HERE = Path(__file__).parent
 
@@ -75,7 +76,7 @@ def metrics() -> str:
                     m.formula,
                     m.source,
                     m.better,
-                    ", ".join(world for world in WORLDS if world in m.worlds),
+                    ", ".join(having(m)),
                 ]
                 for m in METRICS.values()
             ],

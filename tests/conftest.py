@@ -1,4 +1,4 @@
-"""What tests share: small scenarios, tools that may be missing, skips that fail in CI, marks."""
+"""Common fixtures: small scenarios, optional tools, skips that fail in CI, marks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from hypothesis import settings
 import sojourn
 from support import SMALL, Cli
 
-# The same examples in every run: a test that fails today fails tomorrow. `--hypothesis-seed` tries others.
+# The same examples in every run, so that failures are reproducible. `--hypothesis-seed` tries others.
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
 
 IN_CI = os.environ.get("CI") == "true"
-#: Fixtures of tests that move real packets.
+#: Fixtures of tests with real packets.
 REAL = {"places", "namespaces"}
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests with real packets, which share a worker; so do those with a fixture of their module."""
+    """Mark tests with real packets, which share a worker; those with a module fixture share one, too."""
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
@@ -78,7 +78,8 @@ def cli(tmp_path: Path) -> Cli:
 
 @pytest.fixture
 def process(tmp_path: Path) -> Cli:
-    """Run the command line in a process of its own, in `tmp_path`."""
+    """Run the command line in a process of its own, in `tmp_path`; it dies with this one."""
+    from sojourn.worlds.real.namespace import die_with_parent
 
     def run(*words: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -87,8 +88,9 @@ def process(tmp_path: Path) -> Cli:
             env={**os.environ, **(env or {})},
             capture_output=True,
             text=True,
-            timeout=300,  # of a command that hangs; others may run beside it
+            timeout=300,  # for a command that hangs; other tests may run at the same time
             check=False,
+            preexec_fn=die_with_parent,
         )
 
     return run
@@ -118,7 +120,7 @@ def _awake() -> Iterator[None]:
 
 @pytest.fixture
 def places(_awake: None) -> None:
-    """Skip where no network namespace can be made, with what is missing."""
+    """Skip if no network namespace can be made, with the reason."""
     from sojourn.worlds.real import namespace
 
     reason = namespace.missing() or ("" if namespace.is_privileged() else "namespaces need root")
@@ -128,7 +130,7 @@ def places(_awake: None) -> None:
 
 @pytest.fixture
 def namespaces(_awake: None) -> None:
-    """Skip where there can be no testbed, with what is missing."""
+    """Skip if no testbed can be made, with the reason."""
     from sojourn.worlds.real.hosts import missing
 
     reason = missing(web=True)
@@ -137,7 +139,7 @@ def namespaces(_awake: None) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI a skipped test is a failure: its tool was to be installed."""
+    """In CI a skipped test is a failure: its tool should be installed."""
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if IN_CI and reporter is not None and reporter.stats.get("skipped"):
         reporter.write_line("CI=true: skipped tests count as failures", red=True)

@@ -1,4 +1,4 @@
-"""Constants that several tests share."""
+"""Constants of several tests."""
 
 import subprocess
 import time
@@ -40,8 +40,8 @@ size = "500B"
 
 
 def until(done: Callable[[], object]) -> None:
-    """Wait until `done` returns something true; the limit is for what never happens."""
+    """Wait until `done` returns a true value; fail after a time limit."""
     end = time.monotonic() + 60
     while not done():
-        assert time.monotonic() < end, "it never happened"
+        assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.01)

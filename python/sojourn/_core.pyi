@@ -14,6 +14,7 @@ __all__ = [
     "algorithms",
     "algorithm",
     "register",
+    "describe",
     "PASS",
     "MARK",
     "DROP",
@@ -87,6 +88,11 @@ def register(name: str, class_: type, description: dict[str, Any]) -> None:
     """Register `class_` as `name`, in place of an older class of that name.
 
     Names and texts are never freed, so a class is registered once per version of its file."""
+
+def describe(name: str, description: dict[str, Any]) -> None:
+    """Register the description of the class `name`, whose code is not loaded, in place of an older one.
+
+    Names and texts are never freed, so a description is registered once per version."""
 
 @final
 class Packet:
@@ -240,14 +246,17 @@ def markers() -> list[dict[str, Any]]:
     """Every marker, in the form of `algorithms`."""
 
 def canonical(spec: str) -> str:
-    """The canonical form of a spec: words in schema order, one spelling for each value."""
+    """The canonical form of a spec: words in schema order, one spelling for each value.
+
+    The spec of a class whose parameters are unknown, since its code may not be executed, keeps its words."""
 
 def canonical_marker(spec: str) -> str:
     """The canonical form of the spec of a marker; an incomplete profile is refused."""
 
 def spec_info(spec: str) -> dict[str, Any]:
-    """The parts of a spec: `name`, `limit` (or None), the `values` that are set, and `ecn`, whether it
-    enables ECN."""
+    """The parts of a spec: `name`, `limit` (or None), the `values` that are set, `ecn`, whether it enables
+    ECN, and `known`: false for a class whose parameters are unknown, since its code may not be executed; it
+    has no `values`."""
 
 def inspect(spec: str, rate: int, flows: int, packets: int) -> dict[str, int]:
     """Count the operations of an algorithm or scheduler: `state_bytes`, and for the given `packets` the

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Literal
 
 from sojourn import _core, worlds
-from sojourn.algorithms import Aqm, spec_of
+from sojourn.algorithms import Aqm, digests, permitting, spec_of
 from sojourn.errors import InputError, place
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
-from sojourn.runner.execute import Outcome, Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.code import require_same
+from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.manifest import manifest as begin
 from sojourn.runner.manifest import write_manifest, write_text
 from sojourn.runner.ownership import require_owner
@@ -36,8 +38,9 @@ def run(
     progress: Progress | None = None,
     keep_traces: Literal["all", "none"] = "all",
     command: Sequence[str] | None = None,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
     executor: Executor | None = None,
+    allow_code: bool = False,
 ) -> Results:
     """Run every algorithm with every seed and return the results.
 
@@ -61,12 +64,15 @@ def run(
         Whether the time series are stored in `out`.
     command : sequence of str, optional
         The command line, for the manifest; ``sys.argv`` if None.
-    world : {"simulated", "real", "fluid"}
-        Simulated packets; real hosts and packets (`sojourn.worlds.real`), in real time, one run after the
-        other; or the equations of `sojourn.worlds.fluid`, which are deterministic and use only
-        the first seed.
+    world : str
+        A key of `sojourn.worlds.REGISTRY`: simulated packets; real hosts and packets
+        (`sojourn.worlds.real`), in real time, one run after the other; or the equations of
+        `sojourn.worlds.fluid`, which are deterministic and use only the first seed.
     executor : Executor, optional
         Executes the runs, such as `sojourn.Dask`; the cores of this machine if None.
+    allow_code : bool
+        Execute the Python files that the scenario and specs name (``mine.py:Mine``). Classes and objects in
+        `aqms` need no permission. See ``SECURITY.md``.
 
     Examples
     --------
@@ -78,15 +84,19 @@ def run(
     >>> results.trace("queue", aqm="red", seed=1).columns[:4]
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
-    wanted = plan(scenario, aqms, seeds, seed_from, world)
+    with permitting(allow_code):
+        # Once code is loaded, specs have their canonical form.
+        scenario = scenario.with_() if allow_code else scenario
+        wanted = plan(scenario, aqms, seeds, seed_from, world)
     if workers is not None and workers < 1:
         raise InputError("workers", f"= {workers} is too few", "at least 1")
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
         require_owner(place(out), "run", scenario.name, scenario.to_toml(), world)
-        store = _open(out, keep_traces)
         manifest = begin(scenario, wanted, command or sys.argv, world)
+        require_same(out, manifest["code"])
+        store = _open(out, keep_traces)
         write_manifest(store, manifest)
         write_text(store, "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
@@ -115,7 +125,7 @@ def plan(
     aqms: Sequence[str | Aqm | type[Aqm]] | None,
     seeds: int | Iterable[int],
     seed_from: int = 1,
-    world: str = "simulated",
+    world: str = worlds.DEFAULT,
 ) -> list[Point]:
     """Return the points of a run; raise ``InputError`` for invalid arguments."""
     there = worlds.find(world)
@@ -140,9 +150,10 @@ def plan(
     return wanted
 
 
-def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = "simulated") -> Path:
-    """Return ``results/NAME-ID``: the same scenario, algorithms and version use the same directory."""
-    more = () if world == "simulated" else (world,)
+def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
+    """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
+    more = [] if world == worlds.DEFAULT else [world]
+    more += sorted({one for spec in aqms for one in digests(scenario.plan_json(spec))})
     name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
 

@@ -106,7 +106,7 @@ def unknown(word: str, kind: str, candidates: Iterable[str], where: str = "") ->
 
 def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
     """Return a file system error as one line about `path`."""
-    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    reason = _reason(error)
     place = os.fspath(error.filename or path)
     if isinstance(place, bytes):
         place = os.fsdecode(place)
@@ -115,3 +115,16 @@ def disk(error: OSError, path: str | os.PathLike[str]) -> SojournError:
             place, f"cannot be written: {reason}", "a folder that may be written, with --out DIR"
         )
     return RunFailed(f"{place}: cannot be written: {reason}")
+
+
+class Unreadable(RunFailed):
+    """A file exists but cannot be read: no permission, a broken disk, too many open files."""
+
+
+def unreadable(error: OSError, path: str | os.PathLike[str]) -> Unreadable:
+    """Return a file system error as one line about `path`, which could not be read."""
+    return Unreadable(f"{os.fspath(path)}: cannot be read: {_reason(error)}")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error) or type(error).__name__).lower()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import files
+from sojourn.algorithms import remember
 from sojourn.errors import InputError
 from sojourn.metrics import find
 from sojourn.record import Record, array
@@ -18,6 +20,7 @@ from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
 from sojourn.stats.batch_means import batch_means
+from sojourn.worlds import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,19 +87,21 @@ class Results:
         """
         folder = Path(directory)
         try:
-            manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            text = files.read_text(folder / MANIFEST)
+            if text is None:
+                raise InputError(str(folder), "is not a results folder: it has no manifest.json")
+            manifest = json.loads(text)
             wanted = list(manifest["runs"])
-        except (FileNotFoundError, NotADirectoryError):
-            raise InputError(str(folder), "is not a results folder: it has no manifest.json") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
+        remember(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
         store = Store(folder, traces=True)
         outcomes = []
         for one in wanted:
             stored = store.read(one["run_id"])
             if stored is not None:
-                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", "simulated"))
+                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", DEFAULT))
                 outcomes.append(Outcome(point, stored.metrics, stored.record, False))
         if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
             raise InputError(

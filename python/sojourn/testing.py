@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn import _core
-from sojourn.algorithms import Aqm
+from sojourn.algorithms import Aqm, permitting
 from sojourn.algorithms import spec_of as canonical
+from sojourn.errors import from_core
 from sojourn.spec.scenario import Scenario
 
 WEEK = 7 * 24 * 3600 * 10**9
@@ -99,7 +100,7 @@ class _Broken(Exception):  # noqa: N818 - what a check raises
     pass
 
 
-def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
+def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True, allow_code: bool = False) -> Report:
     """Check that an algorithm fulfils the contract.
 
     Parameters
@@ -108,6 +109,8 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
         A spec (``"red min_th 5"``, ``"mine.py:Mine"``), an own class or an object of it.
     strict : bool
         Whether to raise if a check fails.
+    allow_code : bool
+        Execute the Python file that a spec names; a class needs no permission.
 
     Returns
     -------
@@ -129,9 +132,10 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True) -> Report:
     >>> print(report.lines[0])
     ok      schema: every parameter has meaning, unit, range and source
     """
-    spec = canonical(aqm)
-    report = Report(spec)
-    exams = _Exams(spec)
+    with permitting(allow_code):
+        spec = canonical(aqm)
+        report = Report(spec)
+        exams = _Exams(spec)
     for name, (meaning, check) in CHECKS.items():
         line = Line(name, meaning)
         if exams.is_scheduler and check not in FOR_SCHEDULERS:
@@ -154,7 +158,10 @@ class _Exams:
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
-        self.entry = _core.algorithm(spec.split()[0])
+        try:
+            self.entry = _core.algorithm(spec.split()[0])
+        except _core.SpecError as error:
+            raise from_core(error) from None
         self.name: str = self.entry["name"]
         self.is_scheduler = _is_scheduler(spec)
         #: Observations by rule, for ordinary links, unusual times and unusual links.

@@ -1,8 +1,8 @@
-"""The command line, which signals itself when RUNS runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
+"""Run the command line, which signals itself when RUNS runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
 
-A kill from outside comes when the machine lets it, perhaps after the end. This one comes at a moment that is
-counted, and the worst: SIGKILL when the next file is written but not yet named, SIGINT when the last has just
-got its name.
+The time of an external kill depends on the load of the machine. This signal is sent at the most critical
+point: SIGKILL after the next file is written and before it is renamed, SIGINT immediately after the rename of
+the last file.
 """
 
 import os
@@ -32,10 +32,10 @@ def doom(number: signal.Signals, whole: int) -> None:
         return done
 
     Path.replace = replace  # type: ignore[assignment, method-assign]
-    execute.POLL_S = execute.FLUSH_S = 0.0  # a file for each run, however fast they are
+    execute.POLL_S = execute.FLUSH_S = 0.0  # one file per run, even for short runs
 
 
 if __name__ == "__main__":
     doom(signal.Signals[sys.argv[1]], int(sys.argv[2]))
-    del sys.argv[1:3]  # the command repeats itself when it says how to go on
+    del sys.argv[1:3]  # the printed command to continue is made from argv
     main()

@@ -1,7 +1,7 @@
 """The command line: exit codes, and what is written to which stream.
 
-Most commands run in the process of the tests. A few start the program: those about start-up, signals, closed
-streams and limits of the system, and those that compare both ways.
+Most commands run in the process of the tests. A few start the program: tests of start-up, signals, closed
+streams and limits of the system, and the comparison of both ways.
 
 Mutants seen to fail: a warning printed to standard output; exit code 1 for bad input; the temporary name
 of a file left out; polars imported before it is needed; a manifest without arguments.
@@ -77,7 +77,7 @@ def test_one_seed_has_no_interval(cli: Cli, small_file: Path) -> None:
     assert summary["utilization"]["ci95"] is None
 
 
-def test_the_results_folder_explains_itself(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     done = cli("run", small_file, "--seeds", 2)
     assert done.returncode == 0, done.stderr
     assert "utilization (%)" in done.stdout
@@ -103,7 +103,7 @@ def test_the_results_folder_explains_itself(cli: Cli, small_file: Path, tmp_path
     assert len(list((folder / "runs").iterdir())) == 2, "the resolved scenario names the same runs"
 
 
-def test_a_report_is_drawn_again(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+def test_a_report_is_regenerated(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     cli("run", small_file, "--seeds", 2, "--out", "out")
     page = tmp_path / "out/report.html"
     first = page.read_bytes()
@@ -113,7 +113,7 @@ def test_a_report_is_drawn_again(cli: Cli, small_file: Path, tmp_path: Path) -> 
     assert page.read_bytes() == first
 
 
-def test_compare_prints_differences_and_draws_its_report_again(
+def test_compare_prints_differences_and_regenerates_its_report(
     cli: Cli, small_file: Path, tmp_path: Path
 ) -> None:
     words = ["compare", small_file, "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--out", "out"]
@@ -130,8 +130,8 @@ def test_compare_prints_differences_and_draws_its_report_again(
     assert "Difference from droptail (baseline)" in cli(*words).stdout
 
 
-def test_compare_what_is_chosen(cli: Cli, small_file: Path, tmp_path: Path) -> None:
-    """Mutants seen to fail: the order by the delay all the same; what was chosen not kept in the folder."""
+def test_compare_selected_metrics(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+    """Mutants seen to fail: always sorted by delay; the selection not stored in the results directory."""
     words = ["compare", small_file, "--aqm", "droptail", "--aqm", "red", "--seeds", 2, "--out", "out"]
     done = cli(*words, "--metric", "ftp.goodput_bps", "--metric", "timeouts", "--json")
     assert done.returncode == 0, done.stderr
@@ -223,7 +223,7 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "small.toml", "--out", "small.toml"], "small.toml"),
         (["run", "small.toml", "--out", "small.toml/deeper"], "cannot be written"),
         (["run", "small.toml", "--out", "/proc/nothing"], "cannot be written"),
-        # An empty word is the working folder to Python.
+        # Python takes an empty path for the working directory.
         *(
             ([*words.split(), "--out", ""], "--out is empty; allowed: a folder")
             for words in (
@@ -254,7 +254,7 @@ def test_bad_usage_is_one_line_and_code_2(
     assert expected in done.stderr
     assert done.stderr.startswith("sojourn: ")
     assert done.stderr.count("\n") == 1, done.stderr
-    assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
+    assert sorted(tmp_path.rglob("*")) == before, "no file remains"
     assert small_file.read_text() == SMALL
 
 
@@ -272,10 +272,10 @@ def test_bad_usage_is_one_line_and_code_2(
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 @pytest.mark.usefixtures("small_file")
-def test_a_process_of_its_own_makes_no_difference(
+def test_a_separate_process_gives_the_same_result(
     cli: Cli, process: Cli, tmp_path: Path, words: list[object], code: int
 ) -> None:
-    """Exit code, both streams and the manifest's command; other tests run commands in one process only."""
+    """Exit code, both streams and the manifest's command are equal."""
     said = []
     for run in (process, cli):
         done = run(*words)
@@ -289,7 +289,7 @@ def test_a_process_of_its_own_makes_no_difference(
 
 
 @pytest.mark.parametrize(("closed", "words", "code"), [("1", "list", 0), ("2", "run none.toml", 2)])
-def test_a_closed_stream_is_not_our_error(tmp_path: Path, closed: str, words: str, code: int) -> None:
+def test_a_closed_output_stream_is_no_error(tmp_path: Path, closed: str, words: str, code: int) -> None:
     shell = f'"{sys.executable}" -m sojourn {words} {closed}>&-'
     done = subprocess.run(
         ["sh", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
@@ -301,7 +301,7 @@ def test_a_folder_without_permission(cli: Cli, small_file: Path, tmp_path: Path)
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o500)
     if os.geteuid() == 0:
-        # Root may write everywhere but on a file system that is read-only.
+        # Root may write everywhere except on a read-only file system.
         locked = Path("/proc/sys")
     done = cli("run", small_file, "--out", locked / "out")
     assert done.returncode == 2
@@ -346,7 +346,7 @@ def doomed(number: signal.Signals, runs: int, *words: object, cwd: Path) -> subp
     )
 
 
-def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_runs_and_prints_how_to_continue(small_file: Path, tmp_path: Path) -> None:
     slow = SMALL.replace('"6s"', '"60s"').replace("count = 6", "count = 200").replace("2Mbit/s", "100Mbit/s")
     small_file.write_text(slow.replace("10Mbit/s", "100Mbit/s"))
     words = ["run", small_file, "--out", "out", "--workers", 1, "--seeds"]
@@ -362,11 +362,11 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(small_file: Path, tmp_p
     assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "running"
     again = [sys.executable, "-m", "sojourn", *map(str, words), "2"]
     assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
-    assert {path: path.stat().st_mtime_ns for path in done} == done, "nothing is run twice"
+    assert {path: path.stat().st_mtime_ns for path in done} == done, "no run is repeated"
 
 
-def test_ctrl_c_says_so_where_nothing_is_kept(tmp_path: Path) -> None:
-    # The interrupt comes from within, so no time is measured.
+def test_ctrl_c_is_reported_if_nothing_is_stored(tmp_path: Path) -> None:
+    # The process interrupts itself, so that no time is measured.
     code = (
         "import signal, sojourn.worlds.fluid.linear as linear\n"
         "from sojourn.cli import call\n"
@@ -392,7 +392,7 @@ def test_a_sweep_killed_twice_loses_nothing(cli: Cli, small_file: Path, tmp_path
         assert len([path for path in runs.iterdir() if path.suffix == ".tmp"]) >= 1
     times = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     resumed = cli(*words, "out")
-    assert {path: path.stat().st_mtime_ns for path in times} == times, "nothing is run twice"
+    assert {path: path.stat().st_mtime_ns for path in times} == times, "no run is repeated"
     assert resumed.stdout == cli(*words, "new").stdout, resumed.stderr
     assert len(json.loads(resumed.stdout)["runs"]) == 40
 
@@ -460,7 +460,7 @@ def test_explain_shows_every_parameter(cli: Cli, algorithm: dict[str, object]) -
     assert "When it decides" in done.stdout
 
 
-def test_explain_says_where_a_marker_stands(cli: Cli) -> None:
+def test_explain_shows_where_a_marker_is_configured(cli: Cli) -> None:
     assert 'marker = "srtcm ..." in a [[traffic]] table' in cli("explain", "srtcm").stdout
 
 
@@ -482,7 +482,7 @@ def test_a_scheduler_runs_where_an_algorithm_does(cli: Cli, small_file: Path, tm
         assert expected in done.stderr.replace('"', "'"), done.stderr
 
 
-def test_explain_knows_metrics_and_tcp(cli: Cli) -> None:
+def test_explain_describes_metrics_and_tcp(cli: Cli) -> None:
     done = cli("explain", "jain_index")
     assert METRICS["jain_index"].formula in done.stdout
     assert "min_rto" in cli("explain", "tcp").stdout
@@ -518,7 +518,7 @@ def test_version_and_help(cli: Cli) -> None:
 
 
 def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
-    """Up to the start of the runs: no big package, no other command, nothing that only some runs need."""
+    """Until the runs start: no large package, no other command, no module that only some runs need."""
     code = (
         "import sys\n"
         "from sojourn import _core, cli\n"
@@ -543,7 +543,7 @@ def test_nothing_heavy_is_imported_before_the_first_packet() -> None:
 
 @pytest.mark.parametrize("words", ["--help", "run --help", "list --json"])
 def test_help_imports_only_what_the_command_line_needs(words: str) -> None:
-    """Start-up is mostly imports: each package that is missing here takes tenths of a second."""
+    """Start-up time is mostly imports: each package that is excluded here takes tenths of a second."""
     code = (
         "import sys\n"
         "from sojourn.cli import call\n"
@@ -558,7 +558,7 @@ def test_help_imports_only_what_the_command_line_needs(words: str) -> None:
     assert packages <= {"sojourn", *typer, *pydantic}
 
 
-def test_no_colour_where_none_is_wanted(process: Cli, small_file: Path) -> None:
+def test_no_colour_with_no_color_or_a_dumb_terminal(process: Cli, small_file: Path) -> None:
     for env in ({"NO_COLOR": "1", "FORCE_COLOR": ""}, {"TERM": "dumb"}):
         done = process("run", small_file, "--seeds", 1, env=env)
         assert "\x1b" not in done.stdout + done.stderr

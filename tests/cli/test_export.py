@@ -1,7 +1,7 @@
-"""Exported tables: the same values in every format, and one entry of the registry shown everywhere.
+"""Exported tables: the same values in every format, and a new metric appears in all of them.
 
-Mutants seen to fail: a table written in displayed units; the second table over the first; an unescaped `|`
-or `%`; a format refused only after the runs.
+Mutants seen to fail: values in displayed units; the second table overwrites the first; an unescaped `|`
+or `%`; an invalid format refused only after the runs.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def test_latex(tmp_path: Path) -> None:
     )
 
 
-def test_a_turned_table_has_a_line_for_each_column() -> None:
+def test_a_transposed_table_has_a_line_for_each_column() -> None:
     turned = Table("t", "t", MEANS.columns, MEANS.rows, turned=True)
     assert turned.text() == (
         ["", "red min_th 5p", "pie"],

@@ -1,4 +1,4 @@
-"""``sojourn run --verbose``, and the report: whether the simulator took its fast path, and why not.
+"""``sojourn run --verbose`` and the report show whether the simulator used its fast path, or the reason.
 
 Mutants seen to fail: the answer is not stored; the answer of the last algorithm only.
 """

@@ -1,4 +1,4 @@
-"""The page on the architecture: each file and each name on it exists.
+"""Each file and each name on the architecture page exists.
 
 ``test_docs`` follows the links. Mutants seen to fail: another name of a Rust function, of a Python function,
 of a file, and of a function in the figure; a name beside a link to another file.
@@ -26,7 +26,7 @@ def names(text: str) -> set[str]:
 
 
 def defined() -> set[str]:
-    """Return the names of the whole project, with those of files and folders."""
+    """Return the names of the whole project, including files and directories."""
     found = names("\n".join(source.read_text(encoding="utf-8") for source in SOURCES))
     return found | {source.stem for source in SOURCES} | {source.parent.name for source in SOURCES}
 

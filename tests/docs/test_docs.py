@@ -1,4 +1,4 @@
-"""The documentation is true: generated pages are fresh, code blocks run, links lead somewhere."""
+"""The documentation is correct: generated pages are current, code blocks run, links have targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sojourn import _core
 from sojourn.algorithms import costs
 
 ROOT = Path(__file__).parents[2]
-#: Without the parts that generated pages are made of: their links are those of the pages.
+#: Without the sources of generated pages, whose links are relative to those pages.
 PAGES = sorted(
     page
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("[!.]*/README.md")]
@@ -39,8 +39,8 @@ def test_generated_pages_are_fresh():
 
 
 @pytest.mark.generated
-def test_pictures_show_what_the_code_does():
-    """By the hash of what they show: matplotlib may draw the same in other bytes."""
+def test_pictures_match_the_code():
+    """Compared by a hash of their data: matplotlib may draw the same data with other bytes."""
     done = subprocess.run(
         [sys.executable, ROOT / "docs/pictures.py", "--check"], capture_output=True, text=True, check=False
     )
@@ -67,9 +67,9 @@ def test_every_algorithm_and_scheduler_is_measured():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path):
+def test_links_have_targets(page: Path):
     for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#]+)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+        assert (page.parent / target).exists(), f"{page.name} links to {target}, which does not exist"
 
 
 def test_the_python_page_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -113,8 +113,8 @@ def test_the_readme_commands_exist():
         assert done.returncode == 0, command
 
 
-def test_the_commands_of_how_sure_run(tmp_path: Path):
-    """Every line does what the page says, as a user types it."""
+def test_the_commands_of_the_statistics_page_run(tmp_path: Path):
+    """Every command of the page gives the described output."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     lines = [line for code in blocks(ROOT / "docs/how-sure.md", "sh") for line in code.splitlines()]
     assert len(lines) == 2
@@ -141,7 +141,7 @@ def test_the_commands_of_sweeps_run(tmp_path: Path):
 
 
 def typed(page: str, folder: Path) -> list[str]:
-    """Type every command of a page as it stands, on shorter scenarios; return what each said."""
+    """Run every command of a page on shorter scenarios; return the output of each."""
     (folder / "examples").mkdir()
     (folder / "examples/rank").symlink_to(ROOT / "examples/rank")
     text = (ROOT / "examples/red40.toml").read_text()
@@ -166,7 +166,7 @@ def test_the_commands_of_export_run(tmp_path: Path):
 
 
 def test_the_commands_of_cluster_run(tmp_path: Path):
-    """And give the same tables, however the runs were made."""
+    """The tables do not depend on the executor."""
     said = typed("cluster.md", tmp_path)
     assert "8 of 8 runs are done, 0 failed" in said[4]
     assert said[5] == "sbatch results/array/job.sh\n"
@@ -190,7 +190,7 @@ def test_the_commands_of_tune_run(tmp_path: Path):
     assert "column g: 20 of 20 are ours\ncolumn h: 20 of 20 are ours" in said[3]
 
 
-def test_the_plan_of_sweeps_is_one(tmp_path: Path):
+def test_the_plan_file_on_the_sweeps_page_is_valid(tmp_path: Path):
     from sojourn.study.sweep.plan_file import read
 
     (text,) = blocks(ROOT / "docs/sweeps.md", "toml")
@@ -210,7 +210,7 @@ def test_the_cluster_pages_program_runs(tmp_path: Path):
 
 
 def test_the_own_algorithm_runs(tmp_path: Path):
-    """The page's file is a script and an algorithm for the command line; its blocks are one file."""
+    """The blocks of the page are one file: a script, and an algorithm for the command line."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = ROOT / "docs/own-algorithm.md"
     code = blocks(page, "python")
@@ -233,7 +233,7 @@ def test_the_page_about_real_packets_runs(tmp_path: Path, program: Callable[[str
     commands = [one.strip().replace("-t 3", "-t 1") for one in commands if "sojourn shell" in one]
     assert len(commands) == 4
     home = Path(sys.executable).parent
-    # A server may begin to listen after its client has asked.
+    # A client may start before its server listens.
     commands = [re.sub("iperf3 -c [^']+", r"until \g<0>; do sleep 0.1; done", one) for one in commands]
     for command in dict.fromkeys(one.removeprefix(".venv/bin/") for one in commands):
         done = subprocess.run(

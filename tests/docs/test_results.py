@@ -1,7 +1,7 @@
-"""What is kept of re-run papers: each world's rows from its own run.
+"""The stored summaries of re-run papers: the rows of each world come from its own run.
 
-Mutants (each was seen to fail a test here): the real rows of a simulated run win; a real run replaces all
-rows; the list counts the rows of all worlds together.
+Mutants (each was seen to fail a test here): the real rows of a simulated run take precedence; a real run
+replaces all rows; the list counts the rows of all worlds together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def results() -> ModuleType:
 
 
 def folder(place: Path, world: str | None, rows: list[tuple[str, ...]], **manifest: object) -> Path:
-    """Write what a full run leaves: claims (id, world, verdict, n), a summary, published numbers."""
+    """Write the files of a full run: claims (id, world, verdict, n), a summary, published numbers."""
     place.mkdir()
     facts = {"paper": "some2001", "world": world, "quick": False, "experiment": None, "status": "complete"}
     (place / "manifest.json").write_text(json.dumps({**facts, **manifest}))
@@ -86,5 +86,5 @@ def test_parts_of_a_paper_are_not_kept(results: ModuleType, tmp_path: Path, part
     assert not (tmp_path / "kept").exists()
 
 
-def test_the_list_is_that_of_what_is_kept(results: ModuleType) -> None:
+def test_the_list_matches_the_stored_summaries(results: ModuleType) -> None:
     assert (ROOT / "docs/results/README.md").read_text("utf-8") == results.listing()

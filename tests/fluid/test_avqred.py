@@ -1,4 +1,4 @@
-"""The fluid model of the AVQRED paper against its closed forms, its order, and its claims from end to end.
+"""The fluid model of the AVQRED paper against closed forms; its order of convergence; its claims end to end.
 
 Mutants (each was put into ``worlds/fluid/avqred.py`` and seen to fail here): u without tau in ds/dt; m/R for
 m/R^2; lambda^2/m for lambda^2/(2m); q for q/(1+q); s left unbounded; p of the queue for AVQRED; the
@@ -34,8 +34,8 @@ def test_the_closed_forms_hold():
     assert arrivals.effect < 1e-6
 
 
-def test_avqreds_rest_is_the_closed_form_unless_tau_is_a_percentage():
-    """d s/dt = 0 and d q/dt = 0 know of tau alone; at 90 u the virtual queue is never in the way."""
+def test_avqreds_equilibrium_is_the_closed_form_unless_tau_is_a_percentage():
+    """d s/dt = 0 and d q/dt = 0 depend on tau alone; at 90 u the virtual queue has no effect."""
     under = fluid.checks()["AVQ-37"].under  # type: ignore[attr-defined]
     found = {name: calculate() for name, calculate in under.items()}
     assert set(found) == set(fluid.AT_REST)
@@ -44,11 +44,11 @@ def test_avqreds_rest_is_the_closed_form_unless_tau_is_a_percentage():
     assert failed.effect > 1000
     assert {one.verdict for one in found.values()} == {Verdict.REPRODUCED}
     assert max(one.effect for one in found.values()) < 1e-5
-    # What rings is the printed utilisation alone.
+    # Only the printed utilisation oscillates.
     assert "utilisation within 8.8e-04 of tau u" in found["l delayed"].reason
 
 
-def test_red_rests_where_its_line_meets_the_flows():
+def test_reds_equilibrium_is_on_its_drop_curve():
     """p = (q - 15)/15 carries lambda (1 - p) = u q/(1 + q), lambda = (m/R) sqrt(2 (1 - p)/p)."""
     found = integrate([replace(RED2, **STILL)], [1], 10.0, 9.0, ramp=False)
     q, p = found.mean["queue"].item(), found.signal.item()
@@ -72,7 +72,7 @@ def test_the_population_grows_to_four_thousand():
     assert [population(t) for t in (0, 4.9, 5, 94.9, 95, 1000)] == [200, 200, 400, 3800, 4000, 4000]
 
 
-def test_all_systems_meet_the_same_service_and_seeds_differ():
+def test_all_systems_have_the_same_service_rates_and_seeds_differ():
     found = integrate([RED2, AVQRED3], [1, 2], 3.0, 1.0)
     share = found.utilisation * (1 + found.queue) / found.queue
     assert share[:, 0] == pytest.approx(share[:, 1])
@@ -87,7 +87,7 @@ def test_the_printed_virtual_queue_falls_below_zero_and_the_corrected_one_does_n
     assert found.virtual[:, 1].min() < -40
 
 
-def test_the_printed_utilisation_rings_where_the_corrected_one_does_not():
+def test_the_printed_utilisation_oscillates_and_the_corrected_one_does_not():
     """x' = f - x(t - 1): from 0, with f constant, it rises as f t for one second, then overshoots f."""
     found = integrate([replace(AVQRED3, **STILL)], [1], 6.0, 5.0, ramp=False)
     first = found.time < 0.95
@@ -104,14 +104,14 @@ def test_ared_with_its_top_at_one_becomes_red():
     assert 29 < queue[2] < 33
 
 
-def test_words_and_system_are_each_others_inverse():
+def test_a_system_survives_a_round_trip_through_text():
     odd = System("ARED", 1, 2, 0.3, 0.5, 0.25, 0.9, False, 1e6, 1.0, 0.033, 0.0)
     assert equations.system(equations.words(odd)) == odd
 
 
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four thousand flows from the start settle in two seconds."""
+    """With four thousand flows from the start, the system settles in two seconds."""
     monkeypatch.setattr(avqred, "FIRST", 4000)
     monkeypatch.setattr(equations, "DURATION", 3.0)
     monkeypatch.setattr(equations, "SINCE", 2.0)
@@ -140,7 +140,7 @@ def test_every_claim_gets_its_verdict_under_every_reading(tmp_path):  # type: ig
 
 
 @pytest.mark.usefixtures("short")
-def test_quick_leaves_what_asks_for_ten_seeds_undecided(tmp_path):  # type: ignore[no-untyped-def]
+def test_quick_leaves_claims_that_need_ten_seeds_undecided(tmp_path):  # type: ignore[no-untyped-def]
     result = reproduce(replace(find("avqred2007"), readings=[]), world="fluid", quick=True, out=tmp_path)
     verdicts = {item.claim.id: item.finding.verdict for item in result.judged}
     assert verdicts["AVQ-32"] is Verdict.UNDECIDED

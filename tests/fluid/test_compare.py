@@ -1,7 +1,7 @@
-"""Both worlds beside each other: the grid, its errors, the figure, the command.
+"""Comparison of the fluid and the simulated world: the grid, its errors, the figure, the command.
 
-Mutants (each was seen to fail here): the buffer left as it was; delays of a traffic's own access left; errors
-with packets minus fluid; the systems of the grid exchanged; trust without the queue.
+Mutants (each was seen to fail here): the buffer not scaled; delays of a traffic's own access not scaled;
+errors with packets minus fluid; the systems of the grid exchanged; the queue ignored in `trust`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def test_a_scenario_is_scaled_whole():
     assert found.queue.limit == "15p"
 
 
-def test_together_is_one_by_one(small: sojourn.Scenario):
+def test_systems_solved_together_equal_single_solutions(small: sojourn.Scenario):
     settings = [
         setting(scaled(small, n, r, b), "red min_th 5 max_th 15") for n, r, b in ((1, 1, 1), (2, 1, 0.5))
     ]
@@ -43,7 +43,7 @@ def test_together_is_one_by_one(small: sojourn.Scenario):
         assert together.sent.shape == alone.sent.shape
 
 
-def test_the_grid_asks_both_worlds(small: sojourn.Scenario):
+def test_the_grid_runs_both_worlds(small: sojourn.Scenario):
     cells = grid(small, "red min_th 5 max_th 15", (1,), (1.0, 2.0))
     assert [(one.flows, one.limit) for one in cells[:3]] == [(6, 30), (6, 60), (6, 30)]
     assert cells[2].rtt - cells[0].rtt == pytest.approx(0.045)
@@ -91,7 +91,7 @@ def test_the_command_writes_a_report(cli: Cli, small_file: Path, tmp_path: Path)
     assert "phase effects" in page
 
 
-def test_the_command_refuses_what_the_fluid_world_lacks(cli: Cli, small_file: Path):
+def test_the_command_refuses_features_without_a_fluid_model(cli: Cli, small_file: Path):
     done = cli("compare-worlds", small_file, "--aqm", "codel")
     assert done.returncode == 2
     assert "no mean field" in done.stderr

@@ -1,8 +1,8 @@
 """Operating points and margins against published numbers, closed forms and the nonlinear equations.
 
 Mutants (each was put into ``worlds/fluid/linear.py`` or a law's ``rest`` and seen to fail here): W^2/R for
-W^2/2R; the queue's own delay left out; its feedback through R left out; exp(sR) for exp(-sR); the hold
-left out; RED's p for p_b; every loop whose gain is finite called stable.
+W^2/2R; the queueing delay omitted; its feedback through R omitted; exp(sR) for exp(-sR); the hold omitted;
+RED's p for p_b; every loop with a finite gain called stable.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ C = 1250.0
 
 
 def test_the_published_pi_has_75_degrees():
-    """At w_g = z: 90 degrees of the integrator, less atan(w_g R) and w_g R (and half a sample)."""
+    """At w_g = z: 90 degrees of the integrator minus atan(w_g R) and w_g R (and half a sample)."""
     rule = pi(60, 3750, 0.246, q_ref="200p")
     found = margins(loop(rule, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
     w = rule.values["z"]
@@ -40,7 +40,7 @@ def test_the_published_pi_has_75_degrees():
     assert found.stable[0]
 
 
-def test_the_gain_margin_is_where_the_delay_takes_the_last_90_degrees():
+def test_the_gain_margin_is_where_the_delay_adds_90_degrees():
     """The zero on the pole leaves c e^(-sR)/(s (s + 1/R)): -180 where wR + atan(wR) = 90 degrees."""
     rule = pi(60, 3750, 0.246, q_ref="200p", f_s=1e5)
     found = margins(loop(rule, 60, 3750, 0.246 - 200 / 3750, drops=False), hollot=True)
@@ -50,7 +50,7 @@ def test_the_gain_margin_is_where_the_delay_takes_the_last_90_degrees():
     assert found.gain[0] == pytest.approx(1 / size, rel=5e-3)
 
 
-def test_red_by_hollot_crosses_where_the_rule_says():
+def test_red_by_hollot_has_the_crossover_of_the_rule():
     rule = design.red(60, 3750, 0.246, 150, 700)
     point = loop(rule, 60, 3750, 0.246 - 157.8 / 3750, drops=False)
     found = margins(point, hollot=True)
@@ -81,7 +81,7 @@ def test_operating_points_are_the_analytic_ones():
     assert raqm.q == pytest.approx(400 * raqm.p)
 
 
-def test_where_there_is_no_operating_point_there_are_no_margins():
+def test_without_an_operating_point_there_are_no_margins():
     crowd = loop("red min_th 5 max_th 15 max_p 0.02", [5, 400], C, 0.1)
     found = margins(crowd)
     assert np.isfinite(crowd.q[0])
@@ -101,8 +101,8 @@ def test_where_there_is_no_operating_point_there_are_no_margins():
         ("pi2 target 60ms t_update 1ms alpha 0.005 beta 3", False),
     ],
 )
-def test_the_border_is_where_the_equations_begin_to_swing(spec: str, drops: bool):
-    """Round-trip times on both sides of the linear border: small disturbances die out, or grow."""
+def test_the_equations_oscillate_beyond_the_stability_limit(spec: str, drops: bool):
+    """On either side of the linear stability limit, small disturbances decay or grow."""
     delays = np.geomspace(0.02, 2.0, 400)
     stable = margins(loop(spec, 20, C, delays, drops=drops)).stable
     edge = int(np.flatnonzero(~stable)[0])
@@ -120,7 +120,7 @@ def test_the_border_is_where_the_equations_begin_to_swing(spec: str, drops: bool
         assert (swing < 0.1 * rest) is dies, (border, factor, swing, rest)
 
 
-def test_a_probability_that_is_held_is_late_by_half():
+def test_a_sampled_probability_adds_half_a_period_of_delay():
     point = loop("pi2 target 60ms t_update 40ms", 20, C, 0.1)
     omega = np.array([[0.5, 2.0, 8.0]])
     held = point.response(omega)
@@ -128,7 +128,7 @@ def test_a_probability_that_is_held_is_late_by_half():
     assert held / point.response(omega) == pytest.approx(np.exp(-1j * omega * 0.02))
 
 
-def test_systems_do_not_depend_on_their_neighbours():
+def test_systems_do_not_depend_on_each_other():
     spec, flows = "red min_th 20 max_th 220 max_p 0.2", np.array([10.0, 20, 40, 80])
     together = margins(loop(spec, flows, C, 0.1))
     for i, n in enumerate(flows):
@@ -142,18 +142,19 @@ def test_a_map_of_ten_thousand_points():
     found = margins(loop("pi q_ref 50 a 0.00018 b 0.000178", n, C, delay, drops=False))
     stable = (found.stable | np.isnan(found.phase)).reshape(100, 100)
     assert 0.1 < stable.mean() < 0.9
-    # More flows and shorter round trips steady the loop: once stable, stable along both axes.
+    # More flows and shorter round trips stabilise the loop, so that the stable region is monotone in both
+    # axes.
     assert (np.diff(stable.astype(int), axis=1) >= 0).all()
     assert (np.diff(stable.astype(int), axis=0) <= 0).all()
 
 
 @pytest.mark.parametrize("spec", ["avq", "blue", "ldc", "ared", "droptail", "raqm gamma 0.98", "rem"])
-def test_laws_without_a_resting_point_are_refused(spec: str):
+def test_laws_without_an_equilibrium_are_refused(spec: str):
     with pytest.raises(InputError, match="no linear loop"):
         loop(spec, 20, C, 0.1)
 
 
-def test_a_design_refuses_nonsense():
+def test_a_design_refuses_invalid_values():
     with pytest.raises(InputError, match="design: rtt"):
         design.pi2(0.0)
 
@@ -181,7 +182,7 @@ def test_the_command_draws_a_map(cli: Cli, tmp_path: Path):
 def test_a_map_that_cannot_be_written_is_not_calculated(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    """Seen to fail where the map was drawn first."""
+    """Seen to fail if the map is computed first."""
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))

@@ -1,4 +1,4 @@
-"""Each algorithm's law against what the algorithm does: gaps counted one by one, difference equations run.
+"""The continuous law of each algorithm against its discrete form: gaps between signals, difference equations.
 
 Mutants (each was put into ``worlds/fluid/marking.py`` and seen to fail here or in ``test_mgt.py``): p_b for 2
 p_b; the integral gain without f_s; b dq/dt left out; ln(1 - w) for -ln(1 - w); the gentle line up to
@@ -33,7 +33,7 @@ def now(
 
 
 def mean_gap(p_b: float, first: int, wait: bool) -> float:
-    """Packets between two signals, from the counter's own probabilities; `first`: count of the first one."""
+    """Mean packets between two signals, from the counter's probabilities; `first`: its initial count."""
     left, mean = 1.0, 0.0
     for k in range(1, 10_000):
         count = first + k - 1
@@ -138,7 +138,7 @@ def test_raqms_first_period_and_the_later_ones():
     assert law_.probability([np.array([0.2])], np.array([25.0]), np.array([C]))[0] == pytest.approx(0.1)
 
 
-def test_blue_goes_up_with_overflow_and_down_with_idleness():
+def test_blue_rises_with_overflow_and_falls_when_idle():
     blue = law("blue d1 0.02 d2 0.001 freeze_time 100ms", at(), 500)
     z = [np.array([0.1])]
     assert blue.drift(z, now(B, overflow=True))[0][0] == pytest.approx(0.2)
@@ -153,7 +153,7 @@ def test_ldc_adds_delay_and_load():
     assert p[0] == pytest.approx(0.75 * 0.5**3 + 0.25 * 0.5**3)
 
 
-def test_avq_signals_what_the_virtual_link_cannot_carry():
+def test_avq_signals_the_excess_over_the_virtual_capacity():
     avq = law("avq gamma 0.98 alpha 0.15", at(), 500)
     assert avq.probability([np.array([0.8])], np.array([0.0]), np.array([2 * C]))[0] == pytest.approx(0.6)
     assert avq.probability([np.array([0.8])], np.array([0.0]), np.array([0.5 * C]))[0] == 0

@@ -1,8 +1,9 @@
 """The delay-differential model against closed forms, against scipy on the same equation, and at its limits.
 
 Mutants (each was put into ``worlds/fluid/mgt.py`` and seen to fail here): the past read one step late; the
-growth not divided by the round-trip time; a full step for the half one at the end of Heun's; losses of
-the buffer left out of what senders see; drops left in the queue; an idle queue that continues to fall.
+growth not divided by the round-trip time; a full step instead of the last half step of Heun's method;
+overflow losses not signalled to senders; dropped packets left in the queue; an empty queue that continues to
+fall.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ RATE, LIMIT = 1000.0, 200.0
 
 
 class Fixed(Law):
-    """The same probability always."""
+    """A constant probability."""
 
     def probability(self, z: State, q: Floats, arrivals: Floats) -> Floats:
         return np.full_like(q, self.values["p"])
@@ -38,7 +39,7 @@ def run(spec: str, flows: Flows, duration: float = 60.0, drops: bool = True) -> 
 
 
 def window_by_scipy(p: float, delay: float, end: float) -> float:
-    """W' = 1/D - W(t) W(t - D) p / (2 D), nothing lost before D: method of steps with a tight RK45."""
+    """W' = 1/D - W(t) W(t - D) p / (2 D), no loss before D: method of steps with RK45."""
     past, w = [lambda _t: 0.0], 1.0
     for k in range(round(end / delay)):
 
@@ -70,7 +71,7 @@ def test_without_a_queue_the_window_settles_at_the_square_root():
 
 
 @pytest.mark.parametrize("drops", [True, False])
-def test_pi_rests_at_its_target_and_the_loss_that_the_flows_need(drops: bool):
+def test_pis_equilibrium_is_its_target_and_the_loss_that_the_flows_need(drops: bool):
     found = run("pi q_ref 50 a 0.0004 b 0.000398", Flows(20, 0.1), 40, drops)
     assert found.error is not None
     assert found.error < 0.02
@@ -82,20 +83,20 @@ def test_pi_rests_at_its_target_and_the_loss_that_the_flows_need(drops: bool):
     assert p == pytest.approx(2 / window**2, rel=0.01)
 
 
-def test_rem_rests_at_its_target_where_it_marks():
+def test_rems_equilibrium_is_its_target_if_it_marks():
     found = run("rem b_star 40 gamma 0.001", Flows(20, 0.1), 60, drops=False)
     assert found.queue[-1, 0] == pytest.approx(40, abs=0.5)
 
 
-def test_rem_that_counts_drops_rests_below_its_target():
-    """lambda - C = p lambda > 0 on a busy link, so alpha (q - b*) / T must make up for it."""
+def test_rems_equilibrium_is_below_its_target_if_it_drops():
+    """On a busy link lambda - C = p lambda > 0, which alpha (q - b*) / T must cancel."""
     found = run("rem b_star 40 gamma 0.001", Flows(20, 0.1), 60, drops=True)
     surplus = found.arrivals[-1, 0] - RATE
     assert surplus == pytest.approx(found.signal[-1, 0] * found.arrivals[-1, 0], rel=0.02)
     assert found.queue[-1, 0] == pytest.approx(40 - surplus * 0.002 / 0.1, abs=0.2)
 
 
-def test_red_rests_on_its_line():
+def test_reds_average_and_probability_settle_on_its_drop_curve():
     found = run("red min_th 20 max_th 180 max_p 0.2 w_q 0.02 count after", Flows(20, 0.1), 40)
     q, p = found.mean[0], found.signal[-1, 0]
     base = 0.2 * (q - 20) / 160
@@ -114,7 +115,7 @@ def test_avq_uses_gamma_of_the_link_and_needs_no_queue(drops: bool):
     assert found.mean[0] < 1
 
 
-def test_raqm_with_dropped_bytes_counted_rests_at_q_0_times_the_loss():
+def test_raqm_with_dropped_bytes_counted_settles_at_q_0_times_the_loss():
     found = run("raqm q_0 50 p_0 1", Flows(30, 0.1), 60)
     p = found.signal[-1, 0]
     window = RATE * (0.1 + found.mean[0] / RATE) / 30 / (1 - p)
@@ -149,7 +150,7 @@ def test_small_receiver_windows_leave_the_link_idle():
 
 
 def test_packets_are_conserved():
-    """In the queue: what came minus what was dropped minus what left is what waits."""
+    """In the queue: arrivals minus drops minus departures is the backlog."""
     found = run("red min_th 20 max_th 60 max_p 0.2", Flows([10, 30], [0.05, 0.2]), 30)
     into = found.arrivals * (1 - found.signal) * (1 - found.overflow)
     out = np.where(found.queue > 0, RATE, np.minimum(into, RATE))
@@ -157,8 +158,8 @@ def test_packets_are_conserved():
     assert waiting == pytest.approx(found.queue[:, 0], abs=2.0)
 
 
-def test_an_idle_queue_does_not_move():
-    """PI with its target at 0 moves only while the queue moves, so not once it is empty."""
+def test_an_empty_queue_does_not_change_pi():
+    """With a target of 0, PI's probability changes only while the queue changes, so not while it is empty."""
     found = integrate(
         Flows(20, 0.1, stop=5), Link(RATE, LIMIT), law("pi q_ref 0 a 0.002 b 0.0019", place(), 500), 10, 0.01
     )
@@ -168,7 +169,7 @@ def test_an_idle_queue_does_not_move():
     assert p[-1] == p[empty]
 
 
-def test_systems_at_once_are_the_systems_one_by_one():
+def test_systems_solved_at_once_equal_single_solutions():
     flows = Flows([[10.0, 40.0], [20.0, 5.0]], [[0.05, 0.05], [0.1, 0.3]])
     rates, limits = [1000.0, 2000.0], [100.0, 50.0]
     at = Place(np.array(rates), np.array(limits))
@@ -196,7 +197,7 @@ def test_traffic_comes_and_goes():
     assert at(19) == pytest.approx(2 * at(29), rel=0.05)
 
 
-def test_feedback_comes_a_round_trip_later():
-    """Until D has passed nothing can be known of the first loss: the window grows by one packet a D."""
+def test_feedback_is_delayed_by_a_round_trip():
+    """Before D has passed no loss is detected: the window grows by one packet per D."""
     found = integrate(Flows(1, 0.1), Link(1e9, 10), Fixed({"p": 1.0}, place()), 0.1, 0.01)
     assert found.window[:, 0] == pytest.approx(1 + found.time / 0.1)

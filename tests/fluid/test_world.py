@@ -1,6 +1,6 @@
 """A scenario in the fluid world: its equations, its results, null metrics, refusals.
 
-Mutants (each was seen to fail here): an access delay counted one way; drops counted that were marks;
+Mutants (each was seen to fail here): an access delay counted one way; marks counted as drops;
 flows of a class that share one row; a null metric left at 0; the id of a fluid run equal to that of a
 simulated one.
 """
@@ -40,14 +40,14 @@ def test_a_scenario_becomes_classes_of_flows(small: sojourn.Scenario):
     assert found.link.limit == 30
 
 
-def test_hosts_that_are_shared_keep_their_delays():
+def test_shared_hosts_keep_their_delays():
     text = SMALL.replace('delays = ["5ms", "20ms"]', 'delays = ["5ms", "20ms", "30ms"], nodes = 2')
     found = setting(sojourn.Scenario.from_toml(text), "droptail")
     assert np.asarray(found.classes.flows.count).tolist() == [3, 3]
     assert [members.tolist() for members in found.classes.members] == [[0, 2, 4], [1, 3, 5]]
 
 
-def test_it_has_the_same_metrics_as_packets_and_null_where_it_cannot_know(small: sojourn.Scenario):
+def test_it_has_the_metrics_of_packets_and_null_where_undefined(small: sojourn.Scenario):
     ours, theirs = fluid(small).outcomes[0].metrics, sojourn.run(small, seeds=1).outcomes[0].metrics
     assert list(ours) == list(theirs)
     for name, value in ours.items():
@@ -80,7 +80,7 @@ def test_marks_are_not_drops(small: sojourn.Scenario):
     metrics = fluid(small, "red min_th 5 max_th 15 ecn").outcomes[0].metrics
     assert metrics["ftp.mark_ratio"] == pytest.approx(
         metrics["cbr.drop_ratio"], rel=0.1
-    )  # UDP is not capable
+    )  # UDP is not ECN-capable
     assert metrics["cbr.mark_ratio"] == 0
     assert metrics["ftp.drop_ratio"] < 0.5 * metrics["ftp.mark_ratio"]  # type: ignore[operator]
     assert metrics["marks"] == pytest.approx(metrics["ftp.marks"], rel=0.02)
@@ -91,12 +91,12 @@ def test_seeds_do_not_matter_and_ids_differ_from_packets(
 ):
     results = sojourn.run(small, seeds=3, world="fluid")
     of_results(results).print()
-    assert "fluid equations, which have no seeds" in capsys.readouterr().out
+    assert "fluid world, which has no seeds" in capsys.readouterr().out
     assert len(results.runs) == 1
     assert Point(small, "red", 1, "fluid").run_id != Point(small, "red", 1).run_id
 
 
-def test_what_is_done_is_not_run_again_and_opens_again(small: sojourn.Scenario, tmp_path: Path):
+def test_finished_runs_are_not_repeated_and_can_be_opened(small: sojourn.Scenario, tmp_path: Path):
     first = sojourn.run(small, world="fluid", out=tmp_path)
     again = sojourn.run(small, world="fluid", out=tmp_path)
     assert [one.fresh for one in (*first.outcomes, *again.outcomes)] == [True, False]
@@ -107,7 +107,7 @@ def test_what_is_done_is_not_run_again_and_opens_again(small: sojourn.Scenario, 
     assert opened.trace("p").height == first.trace("p").height
 
 
-def test_few_packets_a_window_are_doubted(small: sojourn.Scenario):
+def test_small_windows_give_a_warning(small: sojourn.Scenario):
     crowd = sojourn.Scenario.from_toml(SMALL.replace("count = 6", "count = 24"))
     assert any("mean window" in warning for warning in fluid(crowd).warnings)
     assert not any("mean window" in warning for warning in fluid(small).warnings)
@@ -123,7 +123,7 @@ def test_few_packets_a_window_are_doubted(small: sojourn.Scenario):
         ("[queue]", 'reverse_queue = { limit = "9p" }\n[queue]', "reverse_queue"),
     ],
 )  # fmt: skip
-def test_what_it_does_not_have_is_refused(old: str, new: str, words: str):
+def test_unsupported_features_are_refused(old: str, new: str, words: str):
     scenario = sojourn.Scenario.from_toml(SMALL.replace(old, new, 1), "file.toml")
     with pytest.raises(InputError) as error:
         fluid(scenario)

@@ -1,9 +1,9 @@
-"""The AVQRED paper's testbed: claims complete, arithmetic, the rank rule, what is measured, a short run.
+"""The AVQRED paper's testbed: claims complete, arithmetic, the rank rule, measures, a short run.
 
 Mutants (each was seen to fail a test here): standard deviations over n; connections counted from the start
-of the run; whole instead of half units of the last digit; improvements of the wrong column turned round;
-draws of seeds that are not used; the best for the second-best place; the chi-square interval upside down;
-neighbours of twice a parameter.
+of the run; whole instead of half units of the last digit; the sign of improvements inverted in the wrong
+column; bootstrap draws ignored; the best for the second-best rank; the ends of the chi-square interval
+exchanged; neighbours with twice a parameter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 
 class Printed:
-    """Samples that are Table 2: every seed a little off, always the same way."""
+    """Samples with the values of Table 2 and a small deterministic deviation per seed."""
 
     def __init__(self, seeds: int = 10, jitter: float = 0.0) -> None:
         self.seeds, self.jitter = seeds, jitter
@@ -61,7 +61,7 @@ def paper() -> Paper:
     return find("avqred2007")
 
 
-def test_every_claim_of_the_catalogue_is_judged(paper: Paper):
+def test_every_claim_is_judged(paper: Paper):
     names = {f"AVQ-{i:02}" for i in range(1, 49)}
     assert {claim.id for claim in paper.claims} == names == set(paper.checks)
     arms = {(e.id, name) for e in paper.experiments for name in e.names}
@@ -93,7 +93,7 @@ def test_a_neighbour_is_half_or_one_and_a_half_of_one_parameter():
     assert found["RED2 min_th x1.5"] == {**TABLE1["RED2"][1], "min_th": "22.5p"}
 
 
-def test_tables_3_to_6_follow_from_table_2_but_for_two_signs():
+def test_tables_3_to_6_follow_from_table_2_except_two_signs():
     verdicts = {name: check.judge(Printed()) for name, check in arithmetic.checks().items()}
     failed = {name for name, finding in verdicts.items() if finding.verdict is not R}
     assert failed == {"AVQ-39", "AVQ-45"}
@@ -106,8 +106,8 @@ def test_tables_3_to_6_follow_from_table_2_but_for_two_signs():
     assert verdicts["AVQ-46"].effect == pytest.approx(0.0833, abs=1e-4)
 
 
-def test_the_checks_say_of_the_printed_table_what_the_paper_says(paper: Paper):
-    """Held against Table 2 itself: true are the claims that the table supports, and only those."""
+def test_the_checks_on_the_printed_table_agree_with_the_paper(paper: Paper):
+    """With Table 2 as samples, the claims that the table supports are reproduced, and only those."""
     told = {name: paper.checks[name].judge(Printed()).verdict for name in paper.checks}
     true = {"02", "03", "04", "05", "08", "09", "12", "13", "14", "15", "16", "18", "19", "20", "21", "22"}
     wanted = {f"AVQ-{i}" for i in true}
@@ -127,7 +127,7 @@ def test_ranks_are_those_of_the_printed_table():
     assert ranking.rows(Printed(0)) == {}
 
 
-def test_a_statement_about_ranks_that_hangs_on_one_seed_is_undecided():
+def test_a_statement_about_ranks_that_depends_on_one_seed_is_undecided():
     class One(Printed):
         def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
             values = dict(super().values(experiment, arm, metric))
@@ -144,12 +144,12 @@ def test_a_statement_about_ranks_that_hangs_on_one_seed_is_undecided():
     assert found.effect is not None
     assert found.low is not None
     assert found.low < 1 < found.effect
-    # The one seed is missing from (4/5)^5 = 33 % of the draws.
+    # The one seed is missing in (4/5)^5 = 33 % of the draws.
     assert 45 < int(found.reason.split("true in ")[1].split()[0]) < 90
     assert check.judge(One(5)) == found
 
 
-def test_steadiness_looks_at_the_number_that_varies_most():
+def test_steadiness_is_judged_by_the_number_that_varies_most():
     terms = tuple(Quantity("delay", name, TWIN) for name in ("RED1", "BLUE1"))
     assert testbed.Steady(terms).judge(Printed(10, 0.01)).verdict is R
     assert testbed.Steady(terms).judge(Printed(10, 0.2)).verdict is N
@@ -215,7 +215,7 @@ def test_columns_of_table_2_are_those_of_the_queue(record: Record):
     assert mean == pytest.approx(values["delay"], rel=0.05)
 
 
-def test_an_experiment_is_run_and_judged_from_end_to_end(tmp_path):  # type: ignore[no-untyped-def]
+def test_an_experiment_is_run_and_judged_end_to_end(tmp_path):  # type: ignore[no-untyped-def]
     result = reproduce(find("avqred2007"), experiment="avq-arithmetic", out=tmp_path)
     assert not result.campaign.runs
     with (tmp_path / "claims.csv").open(newline="") as file:
@@ -225,7 +225,7 @@ def test_an_experiment_is_run_and_judged_from_end_to_end(tmp_path):  # type: ign
     assert {row["claim_id"]: row["verdict"] for row in rows}["AVQ-45"] == "not reproduced"
 
 
-def test_readings_change_what_they_say_and_rest_on_assumptions(paper: Paper):
+def test_readings_make_the_described_change_and_name_assumptions(paper: Paper):
     ids = {row["id"] for row in paper.table("assumptions")}
     twin = paper.experiment(TWIN)
     originals = {arm.name: arm for arm in twin.arms}
@@ -239,7 +239,7 @@ def test_readings_change_what_they_say_and_rest_on_assumptions(paper: Paper):
     assert set(BEST.values()) <= set(originals)
 
 
-def test_short_queues_and_neighbours_have_readings_of_their_own(paper: Paper):
+def test_short_queues_and_neighbours_have_their_own_readings(paper: Paper):
     by_id = {reading.id: reading for reading in paper.readings}
     small, tuning, twin = (paper.experiment(name) for name in (SMALL, TUNING, TWIN))
     primary = {arm.name: arm for arm in small.arms}

@@ -1,8 +1,8 @@
-"""The BIO paper: claims complete, checks made of arms that exist, curves those of the library, a short run.
+"""The BIO paper: claims complete, checks of existing arms, the curves of the library, a short run.
 
-Mutants (each was seen to fail a test here): RED's line without its lower threshold; the share of drops by
-overflow taken of arrivals; "near full" measured from empty; flows given to the wrong node, or to the other
-kind of node; another max_p for out packets; all packets counted as out.
+Mutants (each was seen to fail a test here): RED's line without its lower threshold; overflow drops as a
+fraction of arrivals; "near full" measured from empty; flows assigned to the wrong node, or to the other kind
+of node; another max_p for out packets; all packets counted as out.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ def record(where: Scenario, spec: str) -> Record:
 
 
 def short(where: Scenario, duration: str = "110s", warmup: str = "100s") -> Scenario:
-    """Return a scenario cut short, with sources that start at once."""
+    """Return a shortened scenario with early starts."""
     traffic = where.model_dump(by_alias=True, exclude_none=True)["traffic"]
     traffic = [{**one, "start": "uniform 0s 5s"} for one in traffic]
     return where.with_(duration=duration, warmup=warmup, traffic=traffic)
 
 
-def test_every_claim_of_the_catalogue_is_judged(paper: Paper):
+def test_every_claim_is_judged(paper: Paper):
     assert [claim.id for claim in paper.claims] == [f"BIO-{i:02}" for i in range(1, 43)]
     assert list(paper.checks) == [claim.id for claim in paper.claims]
 
 
-def test_readings_change_what_they_say_and_rest_on_assumptions(paper: Paper):
+def test_readings_make_the_described_change_and_name_assumptions(paper: Paper):
     ids = {row["id"] for row in paper.table("assumptions")}
     for reading in paper.readings:
         assert set(reading.assumption.split()) <= ids, reading.id
@@ -81,7 +81,7 @@ def test_curves_have_the_tabulated_values():
     assert (fewer.verdict, fewer.effect) == (Verdict.NOT_REPRODUCED, 0.09)
 
 
-def test_the_curve_is_that_of_the_red_that_runs():
+def test_the_curve_is_that_of_the_implemented_red():
     table = record(
         short(scenario("bio-case1")), Arm("", scenario("bio-case1"), "red", red(160)).spec
     ).series()
@@ -91,7 +91,7 @@ def test_the_curve_is_that_of_the_red_that_runs():
         assert p == pytest.approx(curves.red(avg, 40, 120, 1), abs=1e-9)
 
 
-def test_the_curves_are_those_of_the_rio_that_runs():
+def test_the_curves_are_those_of_the_implemented_rio():
     where = short(scenario(diffserv.ID), "30s", "10s").with_(conventions="default")
     table = record(where, Arm("", where, "rio", diffserv.RIO).spec).series()
     both = {
@@ -103,7 +103,7 @@ def test_the_curves_are_those_of_the_rio_that_runs():
     assert len({p for p in table["p"] if 0 < p < 1}) > 100
 
 
-def test_a_nodes_bandwidth_is_what_arrives_from_it():
+def test_a_nodes_bandwidth_is_its_arrival_rate():
     where = short(scenario(diffserv.ID), "30s", "20s")
     found = record(where, Arm("", where, "bio", diffserv.BIO).spec)
     values = diffserv.measure(found)
@@ -120,7 +120,7 @@ def test_a_nodes_bandwidth_is_what_arrives_from_it():
     assert 60 < sum(filter(None, nodes)) <= 70
 
 
-def test_out_packets_are_seen_where_they_wait():
+def test_the_backlog_of_out_packets_is_sampled():
     where = short(scenario(diffserv.ID), "30s", "20s")
     table = record(where, Arm("", where, "bio", diffserv.BIO).spec).series()
     out = table[diffserv.OUT_COLUMN].to_list()
@@ -162,7 +162,7 @@ def test_computed_claims_need_no_run(paper: Paper, tmp_path: Path):
     assert len(verdicts) == 42
 
 
-def test_every_verdict_on_red_names_whether_it_waits():
+def test_every_verdict_on_red_names_the_wait_option():
     named = {name for name, check in find("bio2002").checks.items() if isinstance(check, WithRemark)}
     assert {"BIO-01", "BIO-14", "BIO-27", "BIO-35"} <= named
     assert not {"BIO-02", "BIO-08", "BIO-42"} & named

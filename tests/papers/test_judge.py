@@ -1,13 +1,13 @@
-"""The rule of judging on made-up samples, and the mutants that these tests were seen to catch.
+"""The rules of judging, on made-up samples.
 
 Mutants (each was put into ``papers/checks.py`` or ``papers/judge.py`` and made at least one test fail):
 the sign of the difference flipped; the interval tested at its other end; seeds not paired; the factor or
-offset of the border left out; logarithms left out; the margin widened by half; 80 % of seeds counted as
+offset of the bound omitted; logarithms omitted; the margin widened by half; 80 % of seeds counted as
 more than half; censored times compared by the t-interval; equal values on the claim's side of "<"; a
 conjunction that follows its last part; a margin with one end taken for an equality; a trend decided by its
-ends alone, or by its steps alone; the verdict not withheld when there are too few seeds; of many margins the
-widest shown; the parts that hold listed for those that do not; a tie shown for the part that fails; the p of
-one failure among many parts, or of one step among many, left as it is; a computed claim calculated as printed
+ends alone, or by its steps alone; a verdict despite too few seeds; of many margins the widest shown; the
+parts that hold listed instead of those that do not; a tie shown instead of the failing part; the p of one
+failure among many parts, or of one step among many, not corrected; a computed claim calculated as printed
 under another reading, or under all of them.
 """
 
@@ -28,14 +28,14 @@ from sojourn.papers.trend import Trend
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 E = "experiment"
 TEN = range(1, 11)
-#: A seed's own disturbance, common to all arms: far larger than the effects below.
+#: A disturbance per seed, common to all arms and far larger than the effects below.
 COMMON = {seed: 40.0 * math.sin(seed) for seed in range(1, 41)}
 #: A small disturbance that differs by arm.
 OWN = {seed: 0.5 * math.cos(2.3 * seed) for seed in range(1, 41)}
 
 
 class Made:
-    """Samples made of columns."""
+    """Samples from columns."""
 
     def __init__(self, columns: Mapping[tuple[str, str], Mapping[int, float | None]]) -> None:
         self.columns = columns
@@ -85,7 +85,7 @@ def test_only_seeds_of_both_arms_count_and_unknown_values_drop_their_pair():
     assert Below(q("a"), q("b")).judge(samples).n == 9
 
 
-def test_the_border_moves_with_factor_and_offset():
+def test_the_bound_shifts_with_factor_and_offset():
     samples = made(a=column(100, common=False), b=column(90, wave=-1, common=False))
     assert Below(q("a"), q("b"), factor=1.2).judge(samples).verdict is R
     assert Below(q("a"), q("b"), factor=1.05).judge(samples).verdict is N
@@ -128,7 +128,7 @@ def test_times_never_reached_are_compared_by_a_sign_test():
     assert both.verdict is U
     assert "never reached" in both.reason
     assert both.effect is None
-    # one censored value is enough: its size means nothing (2 of 10 lost is not significant by sign)
+    # one censored value is enough: its size has no meaning (2 of 10 is not significant by the sign test)
     assert check.judge(censored(2, 0)).verdict is U
     assert check.judge(censored(0, 0)).verdict is R
 
@@ -180,14 +180,14 @@ def test_of_many_margins_the_tightest_is_shown_and_the_others_are_counted():
     assert far.reason.startswith("12 parts: 10 reproduced, 2 not reproduced: std of k, p: 110")
 
 
-def test_a_check_beside_does_not_decide():
+def test_a_secondary_check_does_not_decide():
     samples = made(a=column(100), b=column(103, wave=-1))
     finding = WithSecondary(Below(q("a"), q("b")), also=Below(q("b"), q("a"))).judge(samples)
     assert finding.verdict is R
     assert "not reproduced" in finding.reason
 
 
-def test_more_seeds_are_wanted_for_undecided_inequalities_only():
+def test_seeds_are_added_for_undecided_inequalities_only():
     samples = made(a=column(100), b=column(103, wave=-1), c=column(97, wave=-1), d=column(100, wave=-1))
     better, worse, same = (Below(q("a"), q(arm)) for arm in "bcd")
     assert same.undecided_sources(samples) == {(E, "a"), (E, "d")}
@@ -261,7 +261,7 @@ def test_one_failure_among_many_parts_counts_as_often_as_there_are_parts():
     assert back.measure == "std along x: b - b, p"
 
 
-def test_a_check_of_what_never_was_shows_the_number_beside_it():
+def test_a_check_of_an_undefined_value_shows_the_secondary_one():
     never = Derived("x", (q("a"),), lambda _x: None, unknown="x never was")
     samples = made(a=column(5, 0.1, common=False))
     found = WithSecondary(Within(never, 0, 1), also=Within(q("a"), 0, 1)).judge(samples)
@@ -274,7 +274,7 @@ def test_a_check_of_what_never_was_shows_the_number_beside_it():
     assert WithSecondary(Within(never, 0, 1), also=Within(q("b"), 0, 1)).judge(samples).n == 0
 
 
-def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_its_ends():
+def test_a_trend_with_equal_ends_is_undecided_and_gets_more_seeds_at_its_ends():
     flat = made(a=column(1), b=column(1, -1), c=column(1, 0.5), d=column(1, -1))
     trend = Trend("std along x", tuple(q(arm) for arm in "abcd"))
     assert trend.judge(flat).verdict is U
@@ -282,7 +282,7 @@ def test_a_trend_that_ends_where_it_began_is_undecided_and_gets_more_seeds_at_it
     assert trend.judge(made()).reason == "not run"
 
 
-def test_a_reading_touches_the_claims_that_ask_for_what_it_changed():
+def test_a_reading_affects_the_claims_that_use_what_it_changes():
     seen = Observations()
     for arm in "ab":
         seen.add("", (E, arm), 1, {"std": 1.0, "other std": 2.0, "mean": 3.0})
@@ -299,7 +299,7 @@ def test_a_reading_touches_the_claims_that_ask_for_what_it_changed():
     assert not touches(renamed, Computed(lambda: Finding(R)))
 
 
-def test_a_computed_claim_is_judged_under_the_readings_that_it_is_calculated_under():
+def test_a_computed_claim_is_judged_under_its_own_readings():
     seen, names = Observations(), ("again", "other")
     views = {name: seen.under(Reading(name, "")) for name in names}
     computed = Computed(lambda: Finding(R), under={"other": lambda: Finding(N)})
@@ -344,7 +344,7 @@ def test_every_claim_gets_a_row_with_holm_and_sensitivity():
     assert set(frame["verdict"]) <= {"reproduced", "not reproduced", "undecided"}
 
 
-def test_a_verdict_that_holm_would_take_back_is_marked():
+def test_a_verdict_that_fails_holms_correction_is_marked():
     weak = ClaimResult(claim("X-1"), Finding(R, p=0.03, n=10), "simulated", p_holm=0.3)
     strong = ClaimResult(claim("X-1"), Finding(R, p=0.0003, n=10), "simulated", p_holm=0.003)
     assert weak.holm_changes

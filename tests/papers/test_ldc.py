@@ -1,9 +1,10 @@
-"""The LDC paper: its arithmetic, its topology, what is measured, its own kinds of checks on made-up samples.
+"""The LDC paper: its arithmetic, its topology, its measures, its own kinds of checks on made-up samples.
 
-Mutants (each was seen to fail a test here): the F interval upside down; a cell met by its sign alone; the
-mean of a metric instead of its spread; a session of GFC-2 that leaves one router early; the algorithm in the
-measured queue of GFC-2 only; delays without the time on the links; BLUE's rises compared with the queue one
-sample before; a rank correlation that takes small falls at their word, or a fall for a rise.
+Mutants (each was seen to fail a test here): the ends of the F interval exchanged; a cell met by its sign
+alone; the mean of a metric instead of its spread; a session of GFC-2 that ends one router early; the
+algorithm only in the measured queue of GFC-2; delays without transmission and propagation; BLUE's increases
+compared with the queue one sample earlier; a rank correlation that counts small falls, or takes a fall for a
+rise.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ E = "experiment"
 
 
 class Made:
-    """Samples made of columns: (arm, metric) to values of seeds 1, 2, ..."""
+    """Samples from columns: (arm, metric) to values of seeds 1, 2, ..."""
 
     def __init__(self, columns: Mapping[tuple[str, str], Sequence[float]]) -> None:
         self.columns = columns
@@ -49,7 +50,7 @@ def q(arm: str, metric: str = "m") -> Quantity:
 
 
 def wave(mean: float, spread: float, n: int = 20) -> list[float]:
-    """Return n values whose mean and standard deviation are near those asked for."""
+    """Return n values with approximately the given mean and standard deviation."""
     return [mean + spread * math.sqrt(2) * math.sin(2 * math.pi * (i + 0.5) / n) for i in range(n)]
 
 
@@ -64,7 +65,7 @@ def test_the_function_and_the_counts_need_no_run(tmp_path):
 
 
 def shares(where: Scenario) -> dict[str, float]:
-    """Return each session's max-min share of the trunks, in kbit/s, by raising all rates together."""
+    """Return each session's max-min share of the trunks, in kbit/s, by progressive filling."""
     trunks = {
         f"{link.from_}-{link.to}": float(link.rate.removesuffix("kbit/s"))
         for link in where.link
@@ -109,10 +110,10 @@ def test_every_router_port_of_gfc2_has_the_algorithm():
     assert {queue["aqm"] for queue in queues} == {arm.spec}
 
 
-# What is measured
+# Measures
 
 
-def test_a_packet_delay_is_the_queue_and_the_way():
+def test_a_packet_delay_is_queueing_plus_path_delay():
     arm = ftp("LDC")
     point = Point(arm.scenario.with_(duration="60s"), arm.spec, 1)
     (outcome,) = execute([point], reduce=measures.measure)
@@ -188,7 +189,7 @@ def test_the_highest_spread_is_counted_over_metrics():
     assert Highest(columns, "b").judge(samples).verdict is N
 
 
-def test_a_probability_that_never_moves_leaves_the_time_of_its_moves_open():
+def test_the_times_of_changes_are_unknown_for_a_constant_probability():
     check = find("ldc2002").checks["LDC-27"]
 
     def judge(rises: int, wrong: int) -> Verdict:
@@ -198,7 +199,7 @@ def test_a_probability_that_never_moves_leaves_the_time_of_its_moves_open():
     assert [judge(3, 0), judge(3, 1), judge(0, 0)] == [R, N, U]
 
 
-def test_cells_are_met_within_the_tolerance_or_two_errors_and_missed_only_if_certain():
+def test_cells_are_met_within_the_tolerance_or_two_errors_and_missed_only_if_significant():
     samples = Made({("a", "m"): wave(1.25, 0.01), ("b", "m"): wave(1.5, 0.01), ("c", "m"): wave(1.5, 2)})
 
     def judge(name: str, error: float | None = None) -> Verdict:
@@ -223,7 +224,7 @@ def test_every_number_of_tables_3_to_5_has_a_cell():
     assert all(cell(row) is not None for row in tables)
 
 
-def test_a_rank_correlation_forgives_what_an_interval_covers():
+def test_a_rank_correlation_ignores_steps_within_the_interval():
     noise = [0.0, 2.0] * 10
     columns = {("a", str(i)): [level + x for x in noise] for i, level in enumerate((1.0, 3.0, 2.9, 5.0))}
     terms = tuple(q("a", str(i)) for i in range(4))

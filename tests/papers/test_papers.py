@@ -1,9 +1,9 @@
-"""What all papers share, on a made-up paper: worlds, seeds, published numbers, questions, the index page.
+"""The common part of all papers, on a made-up paper: worlds, seeds, published numbers, questions, the index.
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
-counted twice; a deviation where the mean stands; an experiment's own number of seeds ignored; the quick run
-not shortened; a question that answers "holds" where one claim fails, or at length where one is open; lengths
-of runs in rows that await theirs.
+counted twice; a deviation instead of the mean; an experiment's own number of seeds ignored; the quick run not
+shortened; the answer "holds" although one claim fails, or the long answer although one is undecided;
+durations in rows without runs.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def result(paper: Paper, tmp_path_factory: pytest.TempPathFactory) -> Reproducti
     return reproduce(paper, out=tmp_path_factory.mktemp("x"))
 
 
-def test_a_claim_has_a_row_in_every_world_that_it_stands_in(result: Reproduction):
+def test_a_claim_has_a_row_for_each_of_its_worlds(result: Reproduction):
     rows = [(item.claim.id, item.world, item.finding.verdict) for item in result.judged]
     assert rows == [
         ("X-1", "simulated", R),
@@ -147,7 +147,7 @@ def test_a_claim_has_a_row_in_every_world_that_it_stands_in(result: Reproduction
     assert reasons["real"] == "needs the real world"
 
 
-def test_a_row_says_how_long_its_runs_lasted(result: Reproduction):
+def test_a_row_states_the_duration_of_its_runs(result: Reproduction):
     lengths = {(item.claim.id, item.world): item.run_seconds for item in result.judged}
     assert lengths["X-1", "simulated"] == (5.0,)
     assert lengths["X-1", "real"] == lengths["X-3", "analytic"] == ()
@@ -162,7 +162,7 @@ def test_worlds_that_do_not_exist_are_not_counted(result: Reproduction):
     assert table["claims"].to_list() == [3]
     report = result.report.read_text("utf-8")
     assert "of 3 claims reproduced" in report
-    assert "Of 3 claims: 3 reproduced, 0 not reproduced, 0 undecided. 3 claims stand" in report
+    assert "Of 3 claims: 3 reproduced, 0 not reproduced, 0 undecided. 3 claims are" in report
 
 
 def test_one_world_alone_judges_only_its_own_claims(paper: Paper, tmp_path: Path):
@@ -186,7 +186,7 @@ def test_an_experiment_has_its_own_seeds_and_may_be_shortened(
     assert result.judged[0].finding.leans is None
 
 
-def test_published_numbers_stand_beside_ours(result: Reproduction):
+def test_published_numbers_are_joined_with_ours(result: Reproduction):
     table = result.published
     values = result.metrics.filter(arm="RED")["mean_queue_packets"].to_list()
     assert table["ours"].to_list() == [stats.mean(values), stats.deviation(values), None]
@@ -199,7 +199,7 @@ def test_published_numbers_stand_beside_ours(result: Reproduction):
     assert (result.directory / "published.csv").exists()
 
 
-def test_a_published_number_without_ours_says_why(result: Reproduction):
+def test_a_published_number_without_ours_has_the_reason(result: Reproduction):
     rows = result.paper.table("published")[:1]
     samples = result.campaign.observations.under()
     apart = Derived("queue", (queue("RED"),), lambda _queue: None, unknown="the queue never is")
@@ -213,7 +213,7 @@ def test_a_published_number_without_ours_says_why(result: Reproduction):
         assert (table["ours"][0], table["why"][0]) == (ours, why)
 
 
-def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
+def test_an_answer_follows_from_the_verdicts(result: Reproduction):
     assert answers(result).startswith("**Is RED's queue shorter?** Yes.\n- X-1: *reproduced*: mean queue")
     blank = [dataclasses.replace(one, finding=Finding(Verdict.UNDECIDED)) for one in result.judged]
     assert answers(dataclasses.replace(result, judged=blank)) == ""
@@ -240,14 +240,14 @@ def test_a_lesson_follows_from_the_verdicts(result: Reproduction):
     assert more.answer([few, rows[1]]) == "Undecided; the few seeds tend to: Yes."
 
 
-def test_the_summary_has_a_row_a_claim_and_world(result: Reproduction):
+def test_the_summary_has_a_row_per_claim_and_world(result: Reproduction):
     text = (result.directory / "summary.md").read_text("utf-8")
     assert text.count("\n| X-") == len(result.judged)
     assert "| X-1 | real | undecided | needs the real world |" in text
     assert "Of 3 claims: 3 reproduced" in text
 
 
-def test_the_index_links_every_report_and_says_what_was_learned(result: Reproduction):
+def test_the_index_links_every_report_and_lists_the_answers(result: Reproduction):
     page = index.write([result], "sojourn reproduce all", result.directory.parent).read_text("utf-8")
     assert f'href="./{result.directory.name}/report.html"' in page
     assert "Is RED&#39;s queue shorter?" in page
@@ -274,8 +274,8 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_a_claim_that_rests_on_an_assumption_is_judged_under_another_reading(name: str):
-    """Without runs: what each reading repeats, renames or calculates otherwise, and which checks use it."""
+def test_a_claim_with_an_assumption_is_judged_under_another_reading(name: str):
+    """Without runs: what each reading changes, and the checks that use it."""
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
@@ -307,7 +307,7 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
 
 def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
     """In the same scenarios, under the same seeds; no claim uses them."""
-    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"])
+    joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"], allow_code=True)
     assert joined.claims.equals(result.claims)
     extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")
     assert set(extra_aqms["arm"]) == {"codel", "examples/own/red.py:RED"}
@@ -316,7 +316,7 @@ def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper:
     assert "--aqm codel --aqm examples/own/red.py:RED" in joined.command
 
 
-def test_guests_get_the_buffer_of_the_place_that_they_visit():
+def test_added_algorithms_get_the_buffer_of_the_papers_arms():
     experiment = find("bio2002").experiment("bio-case1").extra_aqms(["codel", "pie limit 7p"])
     limits = {_core.spec_info(arm.spec)["limit"] for arm in find("bio2002").experiment("bio-case1").arms}
     assert len(limits) > 3

@@ -1,4 +1,4 @@
-"""The computed claims of the RAQM paper, against values that other code tabulated.
+"""The computed claims of the RAQM paper, against values tabulated by other code.
 
 Mutants (each was put into ``worlds/fluid/raqm.py`` and made at least one test fail): atanh(x) for
 atanh(1 - x) in c; a factor of 2 for 4 in c; exp(m (1 - x)) for exp(m (1 - x) / 2) in the map; the sign of
@@ -69,7 +69,7 @@ def test_at_the_bound_it_never_settles():
 
 
 @pytest.mark.parametrize("find", checks.COMPUTED, ids=lambda find: find.__name__)
-def test_all_computed_claims_hold_but_theorem_2(find):  # type: ignore[no-untyped-def]
+def test_all_computed_claims_hold_except_theorem_2(find):  # type: ignore[no-untyped-def]
     finding = find()
     false = {theorems.faster_with_a_larger_gain}
     assert finding.verdict is (Verdict.NOT_REPRODUCED if find in false else Verdict.REPRODUCED)
@@ -77,7 +77,7 @@ def test_all_computed_claims_hold_but_theorem_2(find):  # type: ignore[no-untype
     assert finding.reason
 
 
-def test_a_wrong_bound_is_noticed(monkeypatch: pytest.MonkeyPatch):
+def test_a_wrong_bound_is_detected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(theorems, "c", lambda x: 3.99 * theory.c(x) / 4)
     assert theorems.bound_above_four().verdict is Verdict.NOT_REPRODUCED
     assert theorems.bound_as_tabulated().verdict is Verdict.NOT_REPRODUCED
@@ -85,7 +85,7 @@ def test_a_wrong_bound_is_noticed(monkeypatch: pytest.MonkeyPatch):
     assert theorems.increases_above_the_bound().verdict is Verdict.NOT_REPRODUCED
 
 
-def test_a_wrong_map_is_noticed(monkeypatch: pytest.MonkeyPatch):
+def test_a_wrong_map_is_detected(monkeypatch: pytest.MonkeyPatch):
     def steeper(x: float, m: float) -> float:
         return x * math.exp(m * (1 - x))
 

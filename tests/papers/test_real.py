@@ -1,4 +1,4 @@
-"""Papers in the real world: what is run, what is refused, and that only runs that were made give verdicts."""
+"""Papers in the real world: their runs, refusals, and verdicts only from completed runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ WITH_TESTBEDS = ("taildrop2001", "avqred2007")
 
 
 @pytest.mark.parametrize("name", WITH_TESTBEDS)
-def test_every_arm_can_be_real_and_is_known_to_the_checks(name: str) -> None:
+def test_every_real_arm_has_a_name_used_by_the_checks(name: str) -> None:
     paper = find(name)
     sources = frozenset().union(*(check.sources for check in paper.checks.values()))
     for where, testbed in paper.testbeds.items():
@@ -31,7 +31,7 @@ def test_every_arm_can_be_real_and_is_known_to_the_checks(name: str) -> None:
         assert layout(one.scenario, one.spec, 1).hosts
 
 
-def test_repetitions_go_round_all_arms() -> None:
+def test_repetitions_alternate_between_arms() -> None:
     testbeds = find("taildrop2001").testbeds
     found = [(job.arm.name, job.seed) for job in jobs(testbeds, None, (), quick=False)]
     assert len(found) == 24
@@ -50,14 +50,14 @@ def test_repetitions_go_round_all_arms() -> None:
         ("raqm2005", {"world": "real"}, "'real' is not a world of raqm2005"),
     ],
 )
-def test_what_has_no_sense_is_refused(name: str, options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(name: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError) as error:
         reproduce(name, **options)
     assert words in str(error.value)
 
 
 def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulated runs stand for real ones here."""
+    """Simulated runs replace real ones here."""
 
     class Twins:
         def __init__(self, cases: Sequence[Case], reduce: Reduce | None) -> None:
@@ -82,7 +82,7 @@ def test_claims_are_judged_in_the_world_that_was_run(tmp_path: Path, monkeypatch
     found = reproduce("taildrop2001", world="real", arms=arms, out=tmp_path)
     assert found.command.endswith("--world real " + " ".join(f"--arm '{name}'" for name in arms))
     rows = {(row["claim_id"], row["world"]): row for row in found.claims.to_dicts()}
-    # With 16 flows (G)RED's queue stays near min_th: decided on three repetitions.
+    # With 16 flows (G)RED's queue stays near min_th: three repetitions decide.
     assert rows["TD-04", "real"]["verdict"] == "reproduced"
     assert rows["TD-04", "real"]["n"] == 3
     # Other loads were not run.

@@ -1,7 +1,7 @@
-"""One experiment of the RAQM paper from end to end, small: two seeds, no other readings.
+"""One experiment of the RAQM paper end to end: two seeds, no other readings.
 
-Mutants (each was seen to fail a test here): claims of other experiments judged all the same; a run found
-in the store run again; arms of a claim that lie in another experiment left out; a seed missing.
+Mutants (each was seen to fail a test here): claims of other experiments judged as well; a stored run
+repeated; arms of a claim in another experiment omitted; a seed missing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def result(paper: Paper, folder: Path) -> Reproduction:
     return reproduce(paper, experiment=EXPERIMENT, quick=True, out=folder)
 
 
-def test_every_claim_has_a_row_and_only_those_asked_for_were_judged(result: Reproduction, paper: Paper):
+def test_every_claim_has_a_row_and_only_selected_ones_are_judged(result: Reproduction, paper: Paper):
     claims = pl.read_csv(result.directory / "claims.csv", schema=CLAIM_COLUMNS)
     assert claims["claim_id"].to_list() == [claim.id for claim in paper.claims]
     assert claims.height == 50
@@ -61,7 +61,7 @@ def test_work_per_packet_is_decided_without_seeds(result: Reproduction):
     assert row["verdict"] == "reproduced"
 
 
-def test_metrics_hold_one_row_a_run(result: Reproduction):
+def test_metrics_have_one_row_per_run(result: Reproduction):
     metrics = pl.read_parquet(result.directory / "metrics.parquet")
     assert metrics.height == 8
     assert set(metrics["arm"]) == {"PI", "REM", "RAQM", "RAQM p_0=2e-5"}
@@ -72,14 +72,14 @@ def test_metrics_hold_one_row_a_run(result: Reproduction):
     assert (metrics["goodput"] <= 1).all()
 
 
-def test_the_report_stands_alone(result: Reproduction):
+def test_the_report_is_self_contained(result: Reproduction):
     html = result.report.read_text(encoding="utf-8")
     assert html.count("<svg") >= 2
     assert "RAQM-18" in html
     assert f"sojourn reproduce raqm2005 --experiment {EXPERIMENT} --quick" in html
 
 
-def test_the_same_call_runs_nothing_again_and_says_the_same(result: Reproduction, paper: Paper):
+def test_the_same_call_repeats_no_run_and_gives_the_same_result(result: Reproduction, paper: Paper):
     before = (result.directory / "claims.csv").read_bytes()
     (result.directory / "claims.csv").unlink()
     again = reproduce(paper, experiment=EXPERIMENT, quick=True, out=result.directory)
@@ -88,9 +88,9 @@ def test_the_same_call_runs_nothing_again_and_says_the_same(result: Reproduction
     assert (result.directory / "claims.csv").read_bytes() == before
 
 
-def test_what_a_kill_left_undone_is_all_that_is_run_again(result: Reproduction, paper: Paper):
+def test_after_a_kill_only_unfinished_runs_are_repeated(result: Reproduction, paper: Paper):
     before = (result.directory / "claims.csv").read_bytes()
-    chunks = sorted((result.directory / "runs").iterdir())  # as many runs each as a second had time for
+    chunks = sorted((result.directory / "runs").iterdir())  # each with the runs completed in one second
     lost = chunks[: max(1, len(chunks) // 2)]
     undone = sum(pl.read_parquet(chunk).height for chunk in lost)
     for chunk in lost:
@@ -100,7 +100,7 @@ def test_what_a_kill_left_undone_is_all_that_is_run_again(result: Reproduction, 
     assert (result.directory / "claims.csv").read_bytes() == before
 
 
-def test_the_manifest_says_what_was_run(result: Reproduction):
+def test_the_manifest_describes_the_run(result: Reproduction):
     manifest = json.loads((result.directory / "manifest.json").read_text())
     assert manifest["status"] == "complete"
     assert manifest["runs"] == 8
@@ -124,7 +124,7 @@ def test_a_claim_over_two_experiments_gets_the_arms_of_both(paper: Paper):
     assert ("raqm-fig5a", "RAQM") not in sources
 
 
-def test_a_claim_may_stand_in_two_experiments(paper: Paper):
+def test_a_claim_may_belong_to_two_experiments(paper: Paper):
     one = next(claim for claim in paper.claims if claim.id == "RAQM-39")
     both = dataclasses.replace(one, experiment="raqm-fig9;raqm-fig8")
     row = paper.details(both, Finding(Verdict.UNDECIDED))
@@ -141,7 +141,7 @@ def test_a_claim_may_stand_in_two_experiments(paper: Paper):
         del vars(paper)["claims"]
 
 
-def test_what_does_not_exist_is_refused(paper: Paper, tmp_path: Path):
+def test_unknown_names_are_refused(paper: Paper, tmp_path: Path):
     with pytest.raises(InputError, match=r"raqm-fig5b"):
         reproduce(paper, experiment="raqm-fig5", out=tmp_path)
     with pytest.raises(InputError, match="analytic, simulated"):

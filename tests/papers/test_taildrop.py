@@ -1,9 +1,9 @@
-"""The taildrop paper: its settings, its networks, what is measured, its checks on made-up samples.
+"""The taildrop paper: its settings, its networks, its measures, its checks on made-up samples.
 
 Mutants (each was seen to fail a test here): P(N > n) that counts runs of n; runs counted by their packets;
-delays on the reverse path; packets of one size in ns-2's network; the share of time above max_th over the
-warm-up too; lifetimes of the flows that end alone; tail drop's goodput taken at the nearest buffer;
-thresholds rounded down.
+delays on the reverse path; packets of one size in ns-2's network; the fraction of time above max_th including
+the warm-up; lifetimes of completed flows only; tail drop's goodput at the nearest buffer; thresholds rounded
+down.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 
 class Made:
-    """Samples of ten seeds, each metric a function of (mechanism, load) with a little of the seed."""
+    """Samples of ten seeds: each metric is a function of (mechanism, load) with a small term per seed."""
 
     def __init__(self, values: Mapping[str, Callable[[str, int], float]]) -> None:
         self.known = values
@@ -127,7 +127,7 @@ def test_delays_act_on_the_forward_path(name: str):
 @pytest.mark.parametrize(
     "one",
     [arm("REDstd", 64, scenario(TESTBED, 64, "130s")), real.arms()["REDstd 64"]],
-    ids=["testbed", "as real hosts have it"],
+    ids=["testbed", "as with real hosts"],
 )
 def test_a_short_run_has_the_printed_round_trips_and_loads(one: Arm):
     (outcome,) = execute([Point(one.scenario, one.spec, 1)], reduce=measure)
@@ -141,7 +141,7 @@ def test_a_short_run_has_the_printed_round_trips_and_loads(one: Arm):
     assert found["pipe_packets"] == pytest.approx(trip * 1e7 / 8 / 1514, rel=0.02)
 
 
-# What is measured
+# Measures
 
 
 def queue(**columns: list[int]) -> Any:
@@ -149,7 +149,7 @@ def queue(**columns: list[int]) -> Any:
 
 
 class Fake:
-    """A record of what one measure reads."""
+    """The parts of a record that one measure uses."""
 
     def __init__(self, **parts: Any) -> None:
         self.__dict__.update(parts)
@@ -175,7 +175,7 @@ def test_time_above_max_th_is_counted_after_the_warm_up():
     assert _average(Fake(queues=[{"spec": "droptail"}], series=lambda: series)) == {}  # type: ignore[arg-type]
 
 
-def test_a_lifetime_counts_flows_that_do_not_end():
+def test_a_lifetime_includes_unfinished_flows():
     second = 10**9
     objects = {
         "traffic": struct.pack("<3I", 0, 0, 0),
@@ -206,7 +206,7 @@ def test_a_concave_loss_curve_is_distinguished_from_a_convex_one():
     assert verdict("TD-31", **{"udp.drop_ratio": lambda _who, s: 1e-5 * s}) is N
 
 
-def test_the_queue_near_the_middle_and_the_steadier_delay():
+def test_the_queue_near_the_middle_and_the_smaller_variation_of_delay():
     middle = lambda who, n: settings()[who, n].middle if who != "TD" else 200.0  # noqa: E731
     assert verdict("TD-16", mean_queue_packets=middle) is R
     assert verdict("TD-37", mean_queue_packets=lambda w, n: middle(w, n) + 20 * (w != "REDopt")) is R
@@ -216,7 +216,7 @@ def test_the_queue_near_the_middle_and_the_steadier_delay():
     assert verdict("TD-15", mean_delay_s=lambda _who, n: 0.001 * n) is N
 
 
-def test_tail_drops_goodput_is_read_between_the_buffers():
+def test_tail_drops_goodput_is_interpolated_between_buffers():
     delays, goodputs = [size / 1000 for size in BUFFERS], [8 + size / 1000 for size in BUFFERS]
     assert ftp.at_delay(0.12, *delays, *goodputs) == pytest.approx(8.12)
     assert ftp.at_delay(0.05, *delays, *goodputs) is None
@@ -236,7 +236,7 @@ def test_at_least_four_of_five():
     assert check(-1, -1, -1, -1, 1).seeds == 10
 
 
-def test_every_claim_is_judged_and_testbed_claims_stand_in_two_worlds(tmp_path):
+def test_every_claim_is_judged_and_testbed_claims_have_two_worlds(tmp_path):
     paper = find("taildrop2001")
     assert set(paper.checks) == {claim.id for claim in paper.claims}
     assert len(paper.claims) == 56
@@ -248,7 +248,7 @@ def test_every_claim_is_judged_and_testbed_claims_stand_in_two_worlds(tmp_path):
     assert len(result.judged) == 56 + 34
 
 
-def test_arms_of_one_load_last_as_long_as_each_other_under_every_reading():
+def test_arms_of_one_load_have_equal_durations_under_every_reading():
     paper = find("taildrop2001")
     for reading in paper.readings:
         for experiment in paper.experiments:
@@ -257,7 +257,7 @@ def test_arms_of_one_load_last_as_long_as_each_other_under_every_reading():
             assert len(loads) == len({load for load, _ in loads}), (reading.id, experiment.id)
 
 
-def test_no_claim_is_judged_under_a_reading_for_the_sake_of_arms_that_only_stand_beside():
+def test_no_claim_is_judged_because_of_arms_that_a_reading_only_shortens():
     paper, seen = find("taildrop2001"), Observations()
     reading = next(one for one in paper.readings if one.id == "RED without wait")
     arms = {one.name: one for one in reading.arms(paper.experiment(WEB))}
@@ -271,7 +271,7 @@ def test_no_claim_is_judged_under_a_reading_for_the_sake_of_arms_that_only_stand
     assert not touches(view, paper.checks["TD-40"])
 
 
-def test_readings_change_what_they_say():
+def test_readings_make_the_described_change():
     paper = find("taildrop2001")
     ids = {one.id for one in paper.experiments}
     for reading in paper.readings:

@@ -1,7 +1,7 @@
-"""Fewer samples must not hide anything that the eye could have seen.
+"""Decimation hides no visible feature.
 
-Seen to fail on these mutants: every n-th sample; only the largest of a column; NaN taken as the largest;
-the last sample left out; block means that count a sample at a boundary to the next block.
+Seen to fail on these mutants: every n-th sample; only the maximum of a column; NaN taken as the maximum; the
+last sample omitted; block means that count a sample at a boundary in the next block.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Every figure kind: the same bytes again and again, small, safe, and showing what it should.
+"""Every kind of figure: reproducible bytes, small, safe, and with the expected content.
 
-Seen to fail on these mutants: no `svg.hashsalt`; matplotlib's metadata kept; ids without the prefix from
-the content; the user's own rcParams kept (no `rcdefaults`); `text.parse_math` on; decimation by every n-th
-sample; `queue_traces` drawing the last seed; `bars` showing an unknown mean as 0.
+Seen to fail on these mutants: no `svg.hashsalt`; matplotlib's metadata in the file; ids without the prefix
+from the content; the user's rcParams in effect (no `rcdefaults`); `text.parse_math` on; decimation by every
+n-th sample; `queue_traces` drawing the last seed; `bars` showing an unknown mean as 0.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ FIGURES: dict[str, Callable[[], str]] = {
 }
 
 
-#: Figures are drawn once where nothing else is asked for, and in one worker.
+#: Figures are drawn once with default options, and in one worker.
 pytestmark = pytest.mark.xdist_group("figures")
 
 
@@ -175,7 +175,7 @@ def test_the_same_bytes_in_another_process(seed: str) -> None:
     assert json.loads(done.stdout) == digests()
 
 
-def test_is_one_accessible_element(name: str) -> None:
+def test_a_figure_is_one_accessible_element(name: str) -> None:
     svg = drawn(name)
     root = ET.fromstring(svg)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -185,7 +185,7 @@ def test_is_one_accessible_element(name: str) -> None:
     assert title.text
 
 
-def test_touches_nothing_around_it(name: str) -> None:
+def test_a_figure_affects_nothing_around_it(name: str) -> None:
     svg = drawn(name)
     assert "<style" not in svg
     assert "<script" not in svg
@@ -197,7 +197,7 @@ def test_touches_nothing_around_it(name: str) -> None:
     assert len({one.partition("-")[0] for one in ids}) == 1
 
 
-def test_is_small(name: str) -> None:
+def test_a_figure_is_small(name: str) -> None:
     assert len(drawn(name)) < 120_000
 
 
@@ -242,7 +242,7 @@ def test_a_spike_is_visible_in_the_svg() -> None:
     line = max(re.findall(r' d="([^"]*)"', svg), key=len)
     heights = [float(y) for y in re.findall(r"[ML][\d.]+ ([\d.]+)", line)]
     assert len(heights) > 500
-    assert max(heights) - min(heights) > 60  # of the 79 points that a panel is high
+    assert max(heights) - min(heights) > 60  # of the panel's height of 79 points
     assert heights.count(min(heights)) == 1
 
 
@@ -254,7 +254,7 @@ def test_only_the_first_seed_is_drawn() -> None:
     assert plots.queue_traces(pl.concat([second, first]), limit=100) == alone
 
 
-def test_bars_write_intervals_and_leave_out_what_is_unknown() -> None:
+def test_bars_print_intervals_and_omit_unknown_values() -> None:
     frame = pl.DataFrame(
         [
             {"aqm": "pi", "metric": "drop_ratio", "unit": "", "mean": 0.0412, "ci95": 0.0003, "n": 5},
@@ -309,12 +309,12 @@ def test_public_functions_are_documented() -> None:
             assert "Parameters" in thing.__doc__ or not inspect.signature(thing).parameters, one
 
 
-def test_probe_names_are_what_is_not_the_queue() -> None:
+def test_probe_names_exclude_the_queue() -> None:
     frame = traces(("pi",), samples=10).with_columns(r=pl.lit(None, pl.Float64), queue_mean=pl.lit(1.0))
     assert plots.probe_names(frame) == ["p"]
 
 
-if __name__ == "__main__":  # write all figures for a look
+if __name__ == "__main__":  # write all figures for inspection
     folder = Path(sys.argv[1])
     for key, build in FIGURES.items():
         (folder / f"{key}.svg").write_text(build(), encoding="utf-8")

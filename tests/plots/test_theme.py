@@ -1,4 +1,4 @@
-"""The table of looks: complete, unambiguous, readable with any colour vision."""
+"""The styles of algorithms: complete, unambiguous, readable with any colour vision."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NAMES = [
     "prio",
 ]
 
-# What stands side by side in the papers and in everyday comparisons.
+# Algorithms that appear together in the papers and in common comparisons.
 COMPANY = (
     "droptail red sred fred blue rem ldc",
     "droptail red gred",
@@ -73,7 +73,7 @@ def linear(colour: str) -> np.ndarray:
 
 
 def oklab(rgb: np.ndarray) -> np.ndarray:
-    """Ottosson's perceptual space: distances are about what the eye sees."""
+    """Oklab (Ottosson): distances approximate perceived differences."""
     lms = np.array(
         [
             [0.4122214708, 0.5363325363, 0.0514459929],
@@ -91,12 +91,12 @@ def oklab(rgb: np.ndarray) -> np.ndarray:
     return lab @ np.cbrt(np.clip(lms @ np.clip(rgb, 0, 1), 0, None))
 
 
-def test_every_algorithm_has_a_look() -> None:
+def test_every_algorithm_has_a_style() -> None:
     assert set(ALGORITHMS) == set(NAMES)
     assert all(re.fullmatch("#[0-9a-f]{6}", one.colour) for one in ALGORITHMS.values())
 
 
-def test_no_two_algorithms_share_a_look() -> None:
+def test_no_two_algorithms_share_a_style() -> None:
     assert len({one.colour for one in ALGORITHMS.values()}) == len(NAMES)
     assert len({one.title for one in ALGORITHMS.values()}) == len(NAMES)
     in_grey = [(one.dash, one.marker) for one in ALGORITHMS.values()]
@@ -105,7 +105,7 @@ def test_no_two_algorithms_share_a_look() -> None:
 
 @pytest.mark.parametrize("company", COMPANY)
 @pytest.mark.parametrize("sight", SIGHTS)
-def test_neighbours_can_be_distinguished(company: str, sight: str) -> None:
+def test_styles_shown_together_can_be_distinguished(company: str, sight: str) -> None:
     for one, other in itertools.combinations(company.split(), 2):
         colours = [oklab(SIGHTS[sight] @ linear(ALGORITHMS[name].colour)) for name in (one, other)]
         distance = float(np.linalg.norm(colours[0] - colours[1]))
@@ -196,11 +196,11 @@ def test_variants_keep_the_family_and_differ() -> None:
     assert len({(one.colour, one.dash) for one in looks.values()}) == len(specs)
 
 
-def test_an_unknown_algorithm_always_gets_the_same_look() -> None:
+def test_an_unknown_algorithm_always_gets_the_same_style() -> None:
     assert style("mine.py:MyAqm") == style("mine.py:MyAqm target 5ms")
     assert style("mine.py:MyAqm").title == "MyAqm"
 
 
-def test_pale_ends_white() -> None:
+def test_the_palest_tint_is_white() -> None:
     assert pale("#123456", 0) == "#123456"
     assert pale("#123456", 1) == "#ffffff"

@@ -1,7 +1,7 @@
-"""Random scenarios: whatever is accepted runs to its end, keeps every packet, and gives no nonsense.
+"""Random scenarios: every accepted one runs to its end, conserves packets, and gives valid metrics.
 
-Mutants seen to fail: an unknown ratio as NaN instead of None; jitter turned round (1 - jitter), which the
-core refuses.
+Mutants seen to fail: an unknown ratio as NaN instead of None; jitter inverted (1 - jitter), which the core
+refuses.
 """
 
 from __future__ import annotations
@@ -145,14 +145,14 @@ def scenarios(draw: st.DrawFn) -> sojourn.Scenario:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(scenarios(), st.integers(0, 2**53 - 1))
-def test_every_accepted_scenario_gives_a_sane_record(scenario: sojourn.Scenario, seed: int) -> None:
+def test_every_accepted_scenario_gives_a_consistent_record(scenario: sojourn.Scenario, seed: int) -> None:
     (outcome,) = execute(points(scenario, [scenario.queue.aqm], [seed]))  # type: ignore[union-attr]
     record, values = outcome.record, outcome.metrics
     for name, value in values.items():
         assert value is None or math.isfinite(value), name
         assert value is None or value >= 0, name
         if name.endswith(("_ratio", "share", "jain_index")) and value is not None:
-            # After a warm-up, packets that came before it may be dropped, too.
+            # After a warm-up, packets that arrived before it may be dropped, too.
             early = name.endswith("_ratio") and scenario.warmup != "0s"
             assert value <= 1 + 1e-9 or early, (name, value)
     for queue in record.queues:

@@ -1,7 +1,7 @@
-"""Stops processes for a while, as if their processors had been taken away: ``hold.py PID...``
+"""Stop processes for a while, as if they had lost their processors: ``hold.py PID...``
 
-Prints the time in nanoseconds for which all of their threads were stopped. After SIGSTOP a thread runs
-until it gets a processor to stop on, so the time starts when all have stopped.
+It prints the time in nanoseconds during which all of their threads were stopped. SIGSTOP takes effect when a
+thread is next scheduled, so the time starts when all have stopped.
 """
 
 import os
@@ -11,12 +11,12 @@ import sys
 import time
 from pathlib import Path
 
-#: How long, s.
+#: Duration, s.
 TIME = 0.3
 
 
 def hold(*pids: int) -> int:
-    """Stop these processes, of which one may be our own; return for how many nanoseconds at least."""
+    """Stop these processes, possibly including this one; return the minimum duration in nanoseconds."""
     command = [sys.executable, __file__, *map(str, pids)]
     return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 

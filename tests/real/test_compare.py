@@ -1,4 +1,4 @@
-"""When simulated and real figures agree, and which simulated runs stand beside a real one.
+"""When simulated and real metrics agree, and with which simulated runs a real one is compared.
 
 Mutants (each was seen to fail a test here): a simulated run has a seed that no real one has; all of one seed
 are the same run.
@@ -11,7 +11,7 @@ import pytest
 
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario
-from sojourn.study.compare_worlds.real import Row, rows, simulate
+from sojourn.study.compare_worlds.packets import Row, rows, simulate
 
 
 def results(**values: list[float | None]) -> Results:
@@ -49,15 +49,15 @@ def test_targets(metric: str, simulated: list[float], real: float, expected: str
     assert verdict(metric, simulated, [real]) == expected
 
 
-def test_what_one_world_does_not_know_differs() -> None:
+def test_a_metric_unknown_in_one_world_differs() -> None:
     one, other = results(drops=[5.0, 5.0]), results()
     assert {row.metric: row.verdict for row in rows([one], other)}["drops"] == "differs"
-    data: dict[str, Any] = rows([one], other)[2].data()
+    data: dict[str, Any] = rows([one], other)[2].data("real")
     assert data["real"] is None
     assert data["difference"] is None
 
 
-def test_a_real_run_stands_beside_simulated_ones_of_its_seed() -> None:
+def test_a_real_run_is_compared_with_simulated_ones_of_its_seed() -> None:
     """The queue's random numbers are those of the seed, whatever the hosts draw."""
     scenario = Scenario.from_toml(
         """

@@ -31,13 +31,13 @@ def test_a_thread_for_each_processor_has_the_lowest_priority_where_that_helps(
     monkeypatch.setattr(cpu_idle, "has_quota", lambda: has_quota)
     before = spinning()
     with cpu_idle.prevent_cpu_idle():
-        # A thread names itself and lowers its priority when it first runs.
+        # A thread sets its name and priority when it first runs.
         until(lambda: spinning() == before + [os.SCHED_IDLE] * each * len(os.sched_getaffinity(0)))
     assert spinning() == before
 
 
 @pytest.mark.parametrize(("flag", "expected"), [(" hypervisor", True), ("", False), (" nohypervisor", False)])
-def test_a_virtual_machine_says_so(tmp_path: Path, flag: str, expected: bool) -> None:
+def test_a_virtual_machine_is_detected(tmp_path: Path, flag: str, expected: bool) -> None:
     (tmp_path / "cpuinfo").write_text(FLAGS.format(flag))
     assert cpu_idle.is_virtual(tmp_path / "cpuinfo") == expected
 
@@ -54,9 +54,7 @@ def test_a_virtual_machine_says_so(tmp_path: Path, flag: str, expected: bool) ->
         ("4:memory:/a\n", "memory/a/cpu.cfs_quota_us", "50000", False),
     ],
 )
-def test_a_ration_of_processor_time_is_seen(
-    tmp_path: Path, own: str, file: str, content: str, expected: bool
-) -> None:
+def test_a_cpu_quota_is_detected(tmp_path: Path, own: str, file: str, content: str, expected: bool) -> None:
     (tmp_path / "own").write_text(own)
     path = tmp_path / "groups" / file
     path.parent.mkdir(parents=True)
@@ -64,12 +62,12 @@ def test_a_ration_of_processor_time_is_seen(
     assert cpu_idle.has_quota(tmp_path / "own", tmp_path / "groups") == expected
 
 
-def test_a_kernel_without_groups_has_no_rations(tmp_path: Path) -> None:
+def test_without_cgroups_there_is_no_cpu_quota(tmp_path: Path) -> None:
     assert not cpu_idle.has_quota(tmp_path / "own", tmp_path / "groups")
 
 
 @pytest.mark.usefixtures("namespaces")
-def test_a_standstill_of_the_machine_is_a_doubt() -> None:
+def test_a_stall_of_the_machine_gives_a_warning() -> None:
     with wire() as place, place.gateway(Link("10Mbit/s")) as gateway:
         held = hold(os.getpid())
         record = gateway.finish()

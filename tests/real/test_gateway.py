@@ -1,4 +1,4 @@
-"""The gateway with Linux on both sides: what it does to packets is what the kernel sees, and it stays up.
+"""The gateway with Linux on both sides: its counters match the kernel's, and it survives faults.
 
 Mutants that were found: see `crates/gateway/tests/mutants.md`.
 """
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("places")
 
 
 def accounted(record: Record) -> dict[str, int]:
-    """Return the tally; the kernel must not have dropped anything before us."""
+    """Return the counters; the kernel must not have dropped a packet before the gateway."""
     tally = record.data["tally"]
     assert sum(record.data["kernel_drops"].values()) == 0
     return dict(tally)
@@ -49,8 +49,8 @@ def test_every_mark_reaches_the_receiver_and_every_byte_is_counted_once(aqm: str
         assert lateness(record) is not None
 
 
-def test_the_link_is_exactly_as_fast_as_it_says():
-    """Time busy is bytes / rate, to one packet, however late the host was."""
+def test_the_link_has_exactly_its_nominal_rate():
+    """The busy time is bytes / rate to within one packet, independent of the host's lateness."""
     with (
         wire() as place,
         place.gateway(Link("10Mbit/s", "1ms", "50p"), warmup="300ms") as gateway,
@@ -88,14 +88,14 @@ def test_a_gateway_with_a_duration_ends_by_itself():
 
 
 def test_code_points_are_classes():
-    """AF13 is the third precedence of the first class, AF11 the first, which `prio` serves before."""
+    """AF13 is the third precedence of the first class, AF11 the first, which `prio` serves first."""
     with wire() as place:
         sender, receiver = place.datagrams()
         with sender, receiver:
             for i in range(400):
                 sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, (10 if i % 2 else 14) << 2)
                 sender.send(bytes(500))
-            # All wait in the device, so the queue gets all at once, however slowly they were sent.
+            # All packets wait in the device, so that the queue receives them at once.
             with place.gateway(Link("1Mbit/s", limit="1000p", aqm="prio")) as gateway:
                 settle(gateway)
                 metrics = compute(gateway.finish())
@@ -107,10 +107,10 @@ def test_a_flood_of_tiny_packets_is_counted_to_the_last():
     count = 20_000
     with wire() as place, place.gateway(Link("1Gbit/s", limit="100000p")) as gateway:
         sender, receiver = place.datagrams()
-        # A gateway that gets no processor for 10 ms must find in its device all that was sent meanwhile.
+        # The device must hold all packets sent while the gateway is not scheduled for 10 ms.
         place.left.ip(f"link set {place.devices[0].name} txqueuelen {count}")
         with sender, receiver:
-            receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)  # or some are lost behind us
+            receiver.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)  # or the receiver loses some
             for _ in range(count):
                 sender.send(b"")
             settle(gateway)
@@ -120,7 +120,7 @@ def test_a_flood_of_tiny_packets_is_counted_to_the_last():
         assert tally["delivered"] == count
 
 
-def test_jumbo_frames_and_fragments_come_whole():
+def test_jumbo_frames_and_fragments_arrive_complete():
     with wire(mtu=9000) as place, place.gateway(Link("1Gbit/s", limit="10000p")) as gateway:
         sender, receiver = place.datagrams()
         with sender, receiver:
@@ -131,7 +131,7 @@ def test_jumbo_frames_and_fragments_come_whole():
         settle(gateway)
         record = gateway.finish()
         sent = numbers(record.data["flows"]["sent_packets"], "Q")
-        assert 1 + 2 + 4 + 7 in sent  # the pieces belong to the flow of their first
+        assert 1 + 2 + 4 + 7 in sent  # fragments belong to the flow of the first one
 
 
 def test_noise_on_a_device_is_counted_and_other_packets_pass():
@@ -177,7 +177,7 @@ def test_a_peer_that_is_down_and_a_device_that_vanishes_do_not_stop_the_gateway(
         assert record.data["tally"]["delivered"] >= 2
 
 
-def test_a_program_of_ones_own_decides_about_real_packets(tmp_path: Path):
+def test_a_python_algorithm_decides_about_real_packets(tmp_path: Path):
     file = tmp_path / "every.py"
     file.write_text(
         "from sojourn import DROP, PASS, Aqm\n\n\nclass EverySecond(Aqm):\n"
@@ -195,7 +195,7 @@ def test_a_program_of_ones_own_decides_about_real_packets(tmp_path: Path):
         assert sum(record.data["queues"][0]["drops"]) == 50
 
 
-def test_what_cannot_be_is_refused_before_a_packet_moves():
+def test_invalid_links_are_refused_before_a_packet_is_read():
     with wire() as place:
         for link, word in (
             (Link("10"), "has no unit"),
@@ -208,6 +208,6 @@ def test_what_cannot_be_is_refused_before_a_packet_moves():
             Gateway([], Link("1Mbit"), Link("1Mbit"), measured="up")
 
 
-def test_a_place_that_fails_says_what_failed():
+def test_a_failed_namespace_command_is_named():
     with wire() as place, pytest.raises(RunFailed, match=r"left: ip -batch -: .*nowhere"):
         place.left.ip("link set nowhere up")

@@ -1,4 +1,4 @@
-"""Hosts around the gateway: what it counts the kernel counts too, and nothing is left behind."""
+"""Hosts around the gateway: its counters match the kernel's, and no process or device remains."""
 
 import dataclasses
 import itertools
@@ -25,7 +25,6 @@ from sojourn.worlds.real.gateway import lateness
 from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.jobs import layout
 from sojourn.worlds.real.testbed import Layout
-from sojourn.worlds.real.web import PREFIX, remove_stale_directories
 from sojourn.worlds.real.world import gateway as gateway_of
 from support import until
 
@@ -91,18 +90,18 @@ def laid(text: str) -> Layout:
 
 @dataclasses.dataclass
 class Quiet:
-    """A run after which no packet moves any more, so that all counters are final."""
+    """A run that ends with no packet in flight, so that all counters are final."""
 
     gateway: dict[str, Any]
     hosts: dict[Any, dict[str, Any]]
-    #: What the kernel counted in all namespaces since they were made.
+    #: The kernel's counters of all namespaces since their creation.
     kernel: Counter[str]
-    #: For how long the hosts and the gateway could not run, together, ns.
+    #: Total time for which the hosts and the gateway could not run, ns.
     standstill: int
 
 
 def run_quiet(found: Layout) -> Quiet:
-    """Run a layout as `measure` does, but let the gateway run on until nothing moves."""
+    """Run a layout as `measure` does, but continue until no packet is in flight."""
     endless = dataclasses.replace(found, scenario=found.scenario.with_(duration="1000s"))
     with Network(endless) as network, gateway_of(endless, network.hosts) as gateway:
         network.start(time.monotonic_ns())
@@ -121,7 +120,8 @@ def run_quiet(found: Layout) -> Quiet:
 def test_the_kernel_counts_what_the_gateway_counts() -> None:
     run = run_quiet(laid(FTP.replace('"2s"', '"1s"').replace('"100p"', '"25p"')))
     gateway, hosts = run.gateway, run.hosts
-    assert [one["fault_count"] for one in hosts.values()] == [0] * 4
+    faults = [one["faults"][kind]["count"] for one in hosts.values() for kind in ("network", "testbed")]
+    assert faults == [0] * 8
     tally = gateway["tally"]
     assert tally["malformed"] == tally["undelivered"] == tally["odd"] == 0
     assert sum(gateway["kernel_drops"].values()) == 0
@@ -149,14 +149,14 @@ def test_the_kernel_counts_what_the_gateway_counts() -> None:
     for ends, carried in seen.items():
         behind = carried - received.get(ends, 0)
         assert behind >= 0
-        # Sinks count 1.5 s after the last packet was sent, unless a host stalled. What TCP has
-        # received behind a hole when the sender is cut off is never read.
+        # Sinks count 1.5 s after the last packet was sent, unless a host stalled. Data that TCP has received
+        # after a gap when the sender is stopped is never read.
         allowed = 0 if ends[0] == "udp" else 100 * 1448
         assert behind <= allowed or run.standstill > 1_000_000_000
 
 
 @pytest.mark.usefixtures("namespaces")
-def test_objects_come_one_after_the_other_and_no_faster_than_the_cap() -> None:
+def test_objects_are_sequential_and_no_faster_than_the_cap() -> None:
     found = laid(WEB)
     run = run_quiet(found)
     hosts = run.hosts
@@ -181,7 +181,7 @@ def test_objects_come_one_after_the_other_and_no_faster_than_the_cap() -> None:
     for session in range(10):
         mine = sorted(row for row in objects if row[0] == session)
         assert all(a[2] <= b[1] for a, b in itertools.pairwise(mine))
-    # What clients have not read when they end is in their buffers; each answer has a head.
+    # What clients have not read when they end is in their buffers; each response has a header.
     got = sum(count for one in web for _, count in one["got"])
     carried = sum(seen.values()) - sum(seen.get(ends, 0) for ends in found.tuples)
     assert got <= carried <= got + 10 * 65536 + 400 * len(objects)
@@ -223,7 +223,7 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     cbr = flows.filter(traffic="cbr")
     assert metrics["cbr.drop_ratio"] == cbr["queue_drops"].sum() / cbr["queue_arrivals"].sum() > 0
     assert metrics["cbr.goodput_bps"] == pytest.approx(cbr["received_packets"].sum() * 500 * 8)
-    # 100 a second from each of two sources; one that could not run sends later what it did not send.
+    # 100 per second from each of two sources; a source that could not run catches up later.
     assert cbr["sent_packets"].sum() == pytest.approx(200, abs=4 + 200 * still)
     names = record.hosts["host"].unique().sort().to_list()
     sockets = [f"ftp.{number}" for number in range(4)]
@@ -243,11 +243,11 @@ def test_a_run_of_the_command_line_is_a_record_like_any_other(tmp_path: Path) ->
     )
     assert "The gateway sent real packets late, by about " in (tmp_path / "out/report.html").read_text()
     again = sojourn.run(results.scenario, seeds=1, world="real", out=tmp_path / "out")
-    assert [one.fresh for one in again.outcomes] == [False]  # what is done is not run again
+    assert [one.fresh for one in again.outcomes] == [False]  # finished runs are not repeated
 
 
 def agents() -> list[int]:
-    """Return the processes of this one's hosts."""
+    """Return the processes of the hosts of this process."""
     found = []
     for status in Path("/proc").glob("[0-9]*/status"):
         try:
@@ -260,7 +260,7 @@ def agents() -> list[int]:
 
 
 @pytest.mark.usefixtures("namespaces")
-def test_a_host_that_gets_no_processor_is_a_doubt() -> None:
+def test_a_stalled_host_gives_a_warning() -> None:
     held: list[int] = []
 
     def stop(share: float, _done: int, _all: int) -> None:
@@ -272,12 +272,12 @@ def test_a_host_that_gets_no_processor_is_a_doubt() -> None:
     results = sojourn.run(sojourn.Scenario.from_toml(HEAD + FTP), seeds=1, world="real", progress=stop)
     hosts = results.records[0].hosts.filter(pl.col("counter") == "standstill_ns", pl.col("host") != "gateway")
     assert len(hosts) == 4
-    assert hosts["value"].min() >= held[0] - 20_000_000, "a host looks at the time every 20 ms"
+    assert hosts["value"].min() >= held[0] - 20_000_000, "a host reads the time every 20 ms"
     doubt = re.compile(r"the machine stalled: the host (left|right)[01] could not run for ")
     assert sum(doubt.search(one) is not None for one in results.warnings) == 1
 
 
-def test_counters_of_a_connection_grow_and_its_window_stands() -> None:
+def test_counters_of_a_connection_are_summed_and_its_window_is_not() -> None:
     before = {"cwnd": 30, "total_retrans": 3, "delivered_ce": None}
     after = {"cwnd": 12, "total_retrans": 5, "delivered_ce": None}
     assert over(before, after) == {"cwnd": 12, "total_retrans": 2}
@@ -304,16 +304,11 @@ def test_what_the_kernel_does_not_count_is_null_and_not_zero() -> None:
     assert values["drops"] == 0.0
 
 
-def test_folders_of_killed_servers_are_swept_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for owner in ("999999999", str(os.getpid())):
-        (tmp_path / f"{PREFIX}{owner}-x").mkdir()
-    remove_stale_directories()
-    assert [one.name for one in tmp_path.iterdir()] == [f"{PREFIX}{os.getpid()}-x"]
-
-
 @pytest.mark.usefixtures("namespaces")
-def test_nothing_outlives_a_killed_parent() -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_nothing_outlives_a_killed_parent(tmp_path: Path, number: signal.Signals) -> None:
+    folder = tmp_path / 'of "temporary" files; {here}'  # never in nginx's configuration
+    folder.mkdir()
     code = (
         "import sys, time\nsys.path.insert(0, sys.argv[1])\nfrom test_hosts import WEB, laid\n"
         "from sojourn.worlds.real.hosts import Network\n"
@@ -324,21 +319,26 @@ def test_nothing_outlives_a_killed_parent() -> None:
         [sys.executable, "-c", code, str(Path(__file__).parent)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(folder)},
     )
     assert parent.stdout is not None
     pids = [int(word) for word in parent.stdout.readline().split()]
     assert len(pids) == 4
-    nginx = [pid for pid in _all() if _parent(pid) in pids]
+    nginx = [child for pid in pids for child in children(pid)]
     assert nginx
-    parent.send_signal(signal.SIGKILL)
+    folders = {Path(f"/proc/{pid}/cwd").readlink() for pid in nginx}
+    assert folders == {Path("/")}, "a file system without a path"
+    parent.send_signal(number)
     parent.wait()
     parent.stdout.close()
     until(lambda: not any(map(_alive, pids + nginx)))
+    assert not list(folder.iterdir())
 
 
-def _all() -> list[int]:
-    return [int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit()]
+def children(parent: int) -> list[int]:
+    """Return the processes that a process has started."""
+    every = (int(one.name) for one in Path("/proc").iterdir() if one.name.isdigit())
+    return [pid for pid in every if int(_status(pid, "PPid") or 0) == parent]
 
 
 def _status(pid: int, name: str) -> str:
@@ -347,10 +347,6 @@ def _status(pid: int, name: str) -> str:
     except OSError:
         return ""
     return next(line.partition(":")[2].strip() for line in lines if line.startswith(name))
-
-
-def _parent(pid: int) -> int:
-    return int(_status(pid, "PPid") or 0)
 
 
 def _alive(pid: int) -> bool:

@@ -1,4 +1,4 @@
-"""A scenario as a testbed: what is taken, what is refused, and that demand depends on the seed alone."""
+"""A scenario as a testbed: conversion, refusals, and demand that depends on the seed alone."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_each_flow_has_a_host_and_each_namespace_a_job() -> None:
     assert found.jobs["right", 0]["sinks"] == [["tcp", 2000], ["udp", 2001]]
 
 
-def test_every_flow_has_a_tuple_of_its_own() -> None:
+def test_every_flow_has_its_own_five_tuple() -> None:
     found = layout(scenario(), "red", 1)
     assert sorted(found.tuples.values()) == [(0, i) for i in range(6)] + [(1, 0)]
     assert found.tuples["tcp", "10.64.0.2", 20001, "10.65.0.1", 2000] == (0, 1)
@@ -56,7 +56,7 @@ def test_starts_and_sizes_depend_on_the_seed_and_not_on_the_algorithm() -> None:
     assert all(0 <= one < 1e9 for one in starts("red", 1))
 
 
-def test_first_window_and_least_timer_go_into_the_route() -> None:
+def test_initial_window_and_minimum_rto_are_route_options() -> None:
     assert layout(scenario(), "red", 1).route == "default"
     web = REAL.replace('kind = "tcp"', 'kind = "web"\npage_gap = "1s"\nsize = "1kB"')
     assert layout(scenario(web), "red", 1).route == "default congctl reno"
@@ -71,7 +71,7 @@ def test_a_ramp_adds_up_its_steps() -> None:
     assert [starts[i] for i in range(6)] == [0, 0, 500_000_000, 500_000_000, 10**9, 10**9]
 
 
-def test_draws_have_their_means() -> None:
+def test_random_draws_have_their_means() -> None:
     for shape, mean in (
         ({"constant": 7}, 7.0),
         ({"uniform": [2, 6]}, 4.0),
@@ -100,7 +100,7 @@ def test_draws_have_their_means() -> None:
         ('duration = "6s"', 'duration = "6s"\ntrace = { cwnd = true }', "trace.cwnd is not possible"),
     ],
 )
-def test_what_real_hosts_cannot_do_is_refused(old: str, new: str, words: str) -> None:
+def test_features_without_real_hosts_are_refused(old: str, new: str, words: str) -> None:
     assert old in REAL
     with pytest.raises(InputError) as error:
         layout(scenario(REAL.replace(old, new)), "red", 1)

@@ -1,4 +1,4 @@
-"""``sojourn shell`` as a real process: what runs behind the link is behind it, and nothing outlives it.
+"""``sojourn shell`` as a real process: its command is behind the link, and no process outlives it.
 
 Mutants that were found: see `crates/gateway/tests/mutants.md`.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -22,14 +23,16 @@ from typing import Any
 import pytest
 
 from sojourn.worlds.real.addresses import blocks
-from sojourn.worlds.real.namespace import Namespace
+from sojourn.worlds.real.namespace import Namespace, die_with_parent
 from support import Cli, until
 
 #: Sleeps longer than any test; its command line is unique.
 IDLE = f"sleep 10{os.getpid()}"
+#: A command whose children outlive it unless they are killed.
+FAMILY = f"sh -c '{IDLE} & setsid {IDLE} & wait'"
 LINK = ("--rate", "20mbit", "--delay", "10ms")
 BARE = (*LINK, "--no-report")
-#: As an ordinary user of this machine sees it.
+#: As seen by an ordinary user of this machine.
 AS_USER = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 ECHO = (
     "import os, socket, time\n"
@@ -69,6 +72,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=die_with_parent,
         )
         started.append(one)
         until(lambda: bool(idlers()))
@@ -94,7 +98,7 @@ def idlers() -> list[int]:
 
 
 def devices() -> dict[int, str]:
-    """Return the names of all devices in our own namespace by their index, which is never used again."""
+    """Return the names of all devices in our own namespace by their index, which is never reused."""
     return dict(socket.if_nameindex())
 
 
@@ -107,7 +111,7 @@ def device(shell: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """Return the JSON behind what the command itself printed."""
+    """Return the JSON after the output of the command itself."""
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])
     return found
@@ -205,9 +209,7 @@ def test_an_ordinary_user_needs_no_privileges(scripts: tuple[str, str], tmp_path
 
 
 @pytest.mark.usefixtures("places")
-def test_what_lies_beyond_a_host_that_forwards_is_reached_under_its_address(
-    program: Callable[[str], str], tmp_path: Path
-):
+def test_a_forwarding_host_translates_addresses(program: Callable[[str], str], tmp_path: Path):
     """The host is a namespace, too, with a neighbour without a route to the shell's addresses."""
     nft = program("nft")
     host, beyond = Namespace("host"), Namespace("beyond")
@@ -260,18 +262,19 @@ def test_the_exit_code_is_the_commands(process: Cli):
 
 @pytest.mark.usefixtures("places")
 @pytest.mark.parametrize("whom", ["shell", "command"])
-def test_after_a_kill_nothing_is_left(start: Callable[..., subprocess.Popen[str]], whom: str):
-    one = start("--peer", IDLE, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
-    until(lambda: len(idlers()) == 4)
+def test_after_a_kill_no_process_or_device_remains(start: Callable[..., subprocess.Popen[str]], whom: str):
+    one = start("--peer", FAMILY, "--", "sh", "-c", f"{IDLE} & setsid {IDLE} & exec {IDLE}")
+    until(lambda: len(idlers()) == 5)
     index, name = device(one)
     if whom == "shell":
         one.kill()
     else:
-        # The command's own number is that of whom init started first.
+        # The command has the PID of the first process that init started.
         inside = [
             pid
             for pid in idlers()
             if Path(f"/proc/{pid}/status").read_text().split("NSpid:")[1].split()[1] == "2"
+            and Path(f"/proc/{pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
         ]
         os.kill(inside[0], signal.SIGKILL)
     assert one.wait(60) == (-9 if whom == "shell" else 137)
@@ -281,8 +284,31 @@ def test_after_a_kill_nothing_is_left(start: Callable[..., subprocess.Popen[str]
 
 
 @pytest.mark.usefixtures("places")
+def test_a_peer_ends_with_the_program(process: Cli):
+    done = process("shell", *BARE, "--peer", FAMILY, "--", "true")
+    assert done.returncode == 0, done.stderr
+    until(lambda: not idlers())
+
+
+@pytest.mark.usefixtures("places")
+def test_under_sudo_all_is_done_for_the_user_who_called_it(process: Cli, tmp_path: Path):
+    user = pwd.getpwnam("nobody")
+    os.chown(tmp_path, user.pw_uid, user.pw_gid)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    pipe.chmod(0o666)
+    words = ["--out", "new/out", "--export", "table.csv", "--peer", "sh -c 'id -u > pipe'"]
+    environment = {"SUDO_USER": "nobody"}
+    done = process("shell", *LINK, *words, "--", "sh", "-c", "cat pipe; id -u", env=environment)
+    assert done.stdout.split() == [str(user.pw_uid)] * 2, done.stderr
+    made = [path for path in tmp_path.rglob("*") if path != pipe]
+    assert {tmp_path / "table.csv", tmp_path / "new", tmp_path / "new/out/report.html"} <= set(made)
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(user.pw_uid, user.pw_gid)}
+
+
+@pytest.mark.usefixtures("places")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_ends_it_with_a_record(
+def test_a_signal_ends_the_shell_with_a_record(
     start: Callable[..., subprocess.Popen[str]], number: signal.Signals, code: int
 ):
     one = start("--", *IDLE.split())
@@ -293,7 +319,7 @@ def test_a_signal_ends_it_with_a_record(
 
 
 @pytest.mark.usefixtures("places")
-def test_a_terminal_has_a_line_about_the_link(tmp_path: Path):
+def test_a_terminal_shows_a_status_line(tmp_path: Path):
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (30, 60))
     one = subprocess.Popen(
@@ -332,6 +358,9 @@ def test_a_terminal_has_a_line_about_the_link(tmp_path: Path):
         (["--rate", "20mbit", "--limit", "100"], "has no unit"),
         (["--rate", "20mbit", "--seed", "-1"], "--seed = -1 is out of range"),
         (["--rate", "lte.trace"], "or the file of a trace"),
+        (["--rate", "20mbit", "--peer", ""], "--peer is empty"),
+        (["--rate", "20mbit", "--peer", "no-such-peer -s"], "no-such-peer: command not found"),
+        (["--rate", "20mbit", "--peer", "sh -c 'x"], "cannot be read: no closing quotation"),
         (["--rate", "20mbit", "--out", "/proc/nothing"], "/proc/nothing cannot be written"),
     ],
 )
@@ -342,7 +371,7 @@ def test_bad_input_is_one_line_and_code_2(cli: Cli, words: list[str], said: str)
     assert "Traceback" not in done.stderr
 
 
-def test_a_block_has_room_for_shells_within():
+def test_an_address_block_has_room_for_nested_shells():
     one = next(blocks(None))
     two = next(blocks(f"{one.inside}/{one.network.prefixlen}"))
     three = next(blocks(f"{two.inside}/{two.network.prefixlen}"))

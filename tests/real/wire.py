@@ -17,20 +17,20 @@ from support import until
 LEFT, RIGHT = ("10.0.1.1", "fd01::1"), ("10.0.2.1", "fd02::1")
 PORT = 5000
 SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
-#: What becomes of a packet that was read.
+#: Possible outcomes of a packet that was read.
 FATES = ("delivered", "dropped", "lost", "malformed", "unroutable", "undelivered")
 
 
 @dataclass
 class Wire:
-    """What a test needs."""
+    """Namespaces and devices for a test."""
 
     left: Namespace
     right: Namespace
     devices: tuple[Tun, Tun]
 
     def gateway(self, forward: Link, **options: Any) -> Gateway:
-        """Put a gateway in between, with the same link back."""
+        """Insert a gateway, with the same link in both directions."""
         hosts = [
             Host("left", "left", self.devices[0], LEFT),
             Host("right", "right", self.devices[1], RIGHT),
@@ -43,7 +43,7 @@ class Wire:
     def transfer(self, count: int, six: bool = False, port: int = PORT) -> int:
         """Send `count` bytes over TCP from left to right; return how many arrived.
 
-        The kernel has room for all of them on both sides, however late this process runs.
+        The kernel's buffers on both sides hold all of them, even if this process runs late.
         """
         family = socket.AF_INET6 if six else socket.AF_INET
         listener = self.right.within(lambda: socket.create_server((RIGHT[six], port), family=family))
@@ -71,7 +71,7 @@ class Wire:
         return came
 
     def datagrams(self) -> tuple[socket.socket, socket.socket]:
-        """Return a connected sender on the left, and what it sends to on the right."""
+        """Return a connected sender on the left, and its receiver on the right."""
         receiver = self.right.within(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         receiver.bind((RIGHT[0], PORT))
         receiver.settimeout(60)
@@ -108,10 +108,10 @@ def wire(mtu: int = 1500) -> Iterator[Wire]:
 
 
 def settle(gateway: Gateway) -> None:
-    """Wait until the gateway has read all that its devices had, and nothing is inside.
+    """Wait until the gateway has read all packets from its devices and is empty.
 
-    It reads from all devices between two of its reports. If it has read no packet between two reports that
-    follow this call, there was none.
+    It reads from all devices between two of its reports. If it reads no packet between two reports after this
+    call, its devices are empty.
     """
     reports = [gateway.live()]
 

@@ -1,4 +1,4 @@
-"""Made-up but realistic data: what a run and a paper's reproduction look like."""
+"""Made-up but realistic data of a run and of a paper's reproduction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEANS = {
 def trace(
     mean: float, deviation: float, overshoot: float, seed: int, seconds: float = 200.0
 ) -> np.ndarray[Any, Any]:
-    """A queue that wanders about a mean after an overshoot, 100 samples a second."""
+    """A queue that fluctuates about a mean after an overshoot, 100 samples per second."""
     generator = np.random.default_rng(seed)
     steps = round(seconds * 100)
     noise = generator.normal(size=steps)
@@ -45,7 +45,7 @@ def trace(
 
 
 def trace_frame(spec: str, i: int, seed: int = 1, seconds: float = 200.0) -> pl.DataFrame:
-    """What ``Results.trace("queue")`` returns for one run."""
+    """The frame that ``Results.trace("queue")`` returns for one run."""
     mean = MEANS["mean_queue_packets"][1][i]
     deviation = MEANS["std_queue_packets"][1][i]
     queue = trace(mean, deviation, 45.0 if i in {0, 2} else 5.0, seed * 10 + i, seconds)
@@ -67,7 +67,7 @@ def trace_frame(spec: str, i: int, seed: int = 1, seconds: float = 200.0) -> pl.
 
 
 class FakeScenario:
-    """Stands for a scenario."""
+    """A stub of a scenario."""
 
     name = "raqm-fig5a"
     note = "Forty long TCP flows share 10 Mbit/s; short round trips."
@@ -86,7 +86,7 @@ class FakeScenario:
 
 
 class FakeResults:
-    """Stands for `sojourn.results.Results`."""
+    """A stub of `sojourn.results.Results`."""
 
     def __init__(self, specs: tuple[str, ...] = SPECS, seeds: int = 3, seconds: float = 200.0) -> None:
         self.specs = specs
@@ -110,7 +110,7 @@ class FakeResults:
 
     @property
     def runs(self) -> pl.DataFrame:
-        """One row a run."""
+        """One row per run."""
         return pl.DataFrame(
             [
                 {"aqm": s, "seed": k, "run_id": f"{i:04x}{k:08x}"}
@@ -120,7 +120,7 @@ class FakeResults:
         )
 
     def summary(self) -> pl.DataFrame:
-        """One row an algorithm and metric."""
+        """One row per algorithm and metric."""
         return pl.DataFrame(
             [
                 {
@@ -179,7 +179,7 @@ class FakeResults:
 def param(
     name: str, default: str, doc: str, source: str, ns2: str | None = None, derived: bool = False
 ) -> dict[str, Any]:
-    """A parameter as the registry describes it."""
+    """A parameter in the format of the registry."""
     return {
         "name": name, "kind": "number", "unit": "", "default": default, "derived": derived, "ns2": ns2,
         "doc": doc, "source": source, "allowed": "", "choices": [], "tc": None,

@@ -1,6 +1,6 @@
-"""The page in a browser: it draws, all sections are there, the script does its work, it prints.
+"""The page in a browser: it is drawn, all sections exist, the script works, it can be printed.
 
-Seen to fail on these mutants: a page whose text is white; figures left out; a syntax error in the script; a
+Seen to fail on these mutants: a page whose text is white; figures missing; a syntax error in the script; a
 policy with the wrong hash; sorting that ignores the direction.
 """
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None and not os.environ.get("CI"), r
 
 
 def browse(page: Path, *options: str) -> str:
-    """Run a browser without a window upon a file and return what it prints."""
+    """Open a file in a headless browser and return the browser's output."""
     assert CHROMIUM is not None, "chromium is missing"
     done = subprocess.run(
         [

@@ -1,4 +1,4 @@
-"""Numbers for people."""
+"""Formatted numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sojourn.format import estimate, interval, number, probability, quantity, sc
 
 
 def plain(text: str) -> str:
-    """Ordinary blanks and signs, to keep the tables readable."""
+    """Replace typographic blanks and signs, to keep the tables readable."""
     return text.replace("\u202f", " ").replace("\u00a0", " ").replace("\u2212", "-")
 
 

@@ -1,7 +1,7 @@
-"""The page: whole, offline, escaped, numbered, the same bytes again.
+"""The page: complete, offline, escaped, numbered, reproducible.
 
 Seen to fail on these mutants: autoescape off; `markup` that does not escape; a web font in the style sheet;
-a closing tag left out of the template; figures whose ids are not numbered; `write` straight to the file.
+a closing tag missing in the template; figures whose ids are not numbered; `write` straight to the file.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def document(svg: str, verdict_frame: pl.DataFrame) -> Document:
 
 
 class Page(HTMLParser):
-    """Collects what a browser would act upon."""
+    """Collect the parts on which a browser would act."""
 
     VOID = frozenset({"meta", "link", "input", "br", "hr", "img", "path", "use"})
 
@@ -195,7 +195,7 @@ def test_everything_is_escaped(svg: str) -> None:
         "<svg><foreignObject></foreignObject></svg>",
     ],
 )
-def test_a_figure_that_does_anything_is_refused(evil: str) -> None:
+def test_a_figure_with_active_content_is_refused(evil: str) -> None:
     with pytest.raises(ValueError, match="a figure must"):
         report.render(Document("t", blocks=[Figure(evil, "caption")]))
 
@@ -211,7 +211,7 @@ def test_an_unknown_verdict_is_refused() -> None:
         report.render(Document("t", blocks=[Verdicts(frame)]))
 
 
-def test_a_column_that_is_not_there_is_refused() -> None:
+def test_a_missing_column_is_refused() -> None:
     table = Table(pl.DataFrame({"a": [1]}), columns={"b": Column()})
     with pytest.raises(ValueError, match="no column 'b'"):
         report.render(Document("t", blocks=[table]))
@@ -235,7 +235,7 @@ def test_figures_and_tables_are_numbered_and_captioned(document: Document) -> No
     assert len(page.all("figcaption")) == len(page.all("figure"))
 
 
-def test_contents_lead_somewhere(document: Document) -> None:
+def test_contents_link_to_existing_anchors(document: Document) -> None:
     page = Page(report.render(document))
     ids = [a["id"] for _, a in page.tags if a.get("id")]
     links = [a["href"] for a in page.all("a") if (a["href"] or "").startswith("#")]
@@ -243,7 +243,7 @@ def test_contents_lead_somewhere(document: Document) -> None:
     assert {link[1:] for link in links if link} <= set(ids)
 
 
-def test_sections_of_one_name_have_their_own_anchors() -> None:
+def test_sections_of_the_same_name_have_distinct_anchors() -> None:
     page = report.render(
         Document("t", blocks=[Section("Same"), Section("Same"), Section("Größe"), Section("图")])
     )
@@ -277,7 +277,7 @@ def test_numbers_of_a_table(document: Document) -> None:
     assert "20.78 ± 0.17" in text
     assert "19.7" in text
     assert "< 0.001" in text
-    assert "12345678" in text  # seeds are names, not quantities
+    assert "12345678" in text  # seeds are labels, not quantities
 
 
 def test_tables_are_accessible(document: Document) -> None:
@@ -298,7 +298,7 @@ def test_the_same_bytes_again(document: Document) -> None:
     assert report.render(document) == report.render(document)
 
 
-def test_write_is_whole_or_nothing(document: Document, tmp_path: Path) -> None:
+def test_write_is_atomic(document: Document, tmp_path: Path) -> None:
     path = report.write(document, tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == report.render(document)
     with pytest.raises(ValueError, match="caption"):

@@ -20,7 +20,7 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", text.replace("\u202f", " ").replace("\u00a0", " "))
 
 
-def test_has_everything_that_a_reader_asks_for(document: Document) -> None:
+def test_the_report_has_all_sections_and_facts(document: Document) -> None:
     titles = [b.title for b in document.blocks if isinstance(b, Section)]
     assert titles == [
         "What was run", "Results", "Over time", "Queueing delay", "All metrics", "Parameters",
@@ -48,19 +48,19 @@ def test_mark_ratio_is_shown_only_where_something_was_marked(document: Document)
     assert "mark_ratio" not in (tables[0].columns or {})
 
 
-def test_parameters_say_where_their_value_is_from(document: Document) -> None:
+def test_parameters_state_the_source_of_their_value(document: Document) -> None:
     tables = [b for b in section(document, "Parameters").blocks if isinstance(b, Table)]
     found = {(row["name"], row["from"]) for table in tables for row in table.frame.iter_rows(named=True)}
     assert {("r_0", "derived"), ("T", "default"), ("w_q", "default")} <= found
 
 
-def test_one_seed_says_so(make_results: Any, registry: dict[str, Any]) -> None:
+def test_one_seed_is_stated(make_results: Any, registry: dict[str, Any]) -> None:
     text = plain(report.render(report.for_results(make_results(("pi",), seeds=1, seconds=5.0), registry)))
     assert "One seed only: no intervals." in text
     assert "1 algorithm 1 seed 1 run" in text
 
 
-def test_works_with_the_bare_minimum(make_results: Any) -> None:
+def test_a_report_needs_only_runs_and_metrics(make_results: Any) -> None:
     class Bare:
         def __init__(self) -> None:
             self.full = make_results(("pi", "raqm"), seeds=2, seconds=2.0)

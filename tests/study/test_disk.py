@@ -1,6 +1,6 @@
-"""A disk that fills up, or may not be written: one clear line, nothing half written, and on from there.
+"""A disk that is full or read-only: one clear line, no partial file, and a command that can continue.
 
-In a file system of a test's own: a small one in memory. Seen to fail: no temporary name.
+Each test has its own small file system in memory. Seen to fail: no temporary name.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SOJOURN = f"{sys.executable} -m sojourn"
 
 
 def within(program: Callable[[str], str], tmp_path: Path, options: str, script: str) -> str:
-    """Run a script where `disk` is a file system in memory; return its output."""
+    """Run a script with `disk` mounted as a file system in memory; return its output."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "small.toml").write_text(
         SMALL.replace('"6s"', '"2s"').replace('warmup = "2s"', 'warmup = "1s"')
@@ -35,7 +35,7 @@ def within(program: Callable[[str], str], tmp_path: Path, options: str, script: 
     return done.stdout + done.stderr
 
 
-def test_a_full_disk_is_reported_and_survived(program: Callable[[str], str], tmp_path: Path) -> None:
+def test_after_a_full_disk_a_sweep_continues(program: Callable[[str], str], tmp_path: Path) -> None:
     sweep = f"{SOJOURN} sweep small.toml --seeds 40 -L queue.limit 10p,20p --out disk/out"
     said = within(
         program,
@@ -47,7 +47,8 @@ def test_a_full_disk_is_reported_and_survived(program: Callable[[str], str], tmp
     )
     first, _, rest = said.partition("code 1\n")
     assert first.count("\n") == 1, first
-    assert "disk/out: cannot be written: no space left on device" in first
+    assert first.startswith("sojourn: disk/out/runs/")
+    assert ".parquet: cannot be written: no space left on device" in first
     assert ".tmp" not in said
     assert "code 0" in rest
     assert "80 of 80 runs are done, 0 failed" in rest
@@ -55,7 +56,7 @@ def test_a_full_disk_is_reported_and_survived(program: Callable[[str], str], tmp
 
 
 @pytest.mark.parametrize("command", ["sweep", "run", "compare --aqm droptail --aqm red", "tune --aqm red"])
-def test_a_folder_that_may_not_be_written(
+def test_a_directory_without_write_permission_is_refused(
     program: Callable[[str], str], tmp_path: Path, command: str
 ) -> None:
     name, _, options = command.partition(" ")
@@ -72,8 +73,8 @@ def test_a_folder_that_may_not_be_written(
     assert code == "code 2"
 
 
-def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
-    """As under a quota: the limit of a process on its files."""
+def test_a_file_size_limit_is_reported(tmp_path: Path) -> None:
+    """With the file size limit of a process, as under a quota."""
     (tmp_path / "small.toml").write_text(SMALL)
     words = f"ulimit -f 8; exec {SOJOURN} sweep small.toml --seeds 20 --out out"
     done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, check=False)

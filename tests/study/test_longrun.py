@@ -1,8 +1,8 @@
-"""Intervals from one run, from resampling, and warnings of heavy tails: right as often as they say.
+"""Intervals from one run and from resampling have their nominal coverage; heavy tails give warnings.
 
-Each coverage is that of simulated studies whose true value is known, with fixed seeds. Seen to fail: no test
-of correlation between batches, 400 batches instead of 40, the tail's index upside down, a tail from all
-values.
+Coverage is measured on simulated studies with a known true value and fixed seeds. Seen to fail: no test
+of correlation between batches, 400 batches instead of 40, the inverse of the tail index, a tail index from
+all values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_batch_means_cover_the_mean_of_a_correlated_series() -> None:
     assert np.mean([abs(one.mean) <= one.ci95 for one in naive]) < 0.5  # type: ignore[arg-type, operator]
 
 
-def test_a_run_that_is_too_short_for_batches_says_so() -> None:
+def test_a_run_too_short_for_batch_means_has_no_interval() -> None:
     rng = np.random.Generator(RNG(11))
     short = [batch_means(autoregressive(rng, 2000, 0.99)).ci95 for _ in range(40)]
     assert sum(one is None for one in short) >= 36
@@ -79,7 +79,7 @@ def test_heavy_tails_are_found(shape: float) -> None:
     assert all(one.top_share > 0.1 for one in known)
 
 
-def test_light_tails_are_left_alone() -> None:
+def test_light_tails_give_no_warning() -> None:
     rng = np.random.Generator(RNG(17))
     for draw in (rng.exponential, rng.normal, rng.uniform):
         assert sum(heavy_tail(np.abs(draw(size=5000))) is not None for _ in range(40)) == 0
@@ -114,7 +114,7 @@ start = "uniform 0s 2s"
 
 
 @pytest.mark.parametrize(("size", "warned"), [("pareto 8kB 1.2", True), ("exponential 8kB", False)])
-def test_web_traffic_with_heavy_tails_is_warned_of(size: str, warned: bool) -> None:
+def test_web_traffic_with_heavy_tails_gives_a_warning(size: str, warned: bool) -> None:
     results = sojourn.run(Scenario.from_toml(WEB.replace("SIZE", size), "web.toml"), seeds=1)
     said = [line for line in diagnose(results.records[0]) if "object sizes of web are heavy-tailed" in line]
     assert bool(said) == warned

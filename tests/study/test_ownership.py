@@ -1,8 +1,8 @@
-"""A folder of results is of one study: others are refused before anything is written, the same continues.
+"""A results directory belongs to one study: others are refused before a write, the same one continues.
 
 Mutants seen to fail: each call of `require_owner` left out (run, sweep, tune, shell, compare-worlds,
-reproduce); the world, or the paper, not looked at; scenarios compared by name; a file of the user's
-overwritten; tables of the question before left where they are.
+reproduce); the world, or the paper, ignored; scenarios compared by name; a user's file overwritten; tables of
+the previous plan not removed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ OTHER = "another scenario (dumbbell.rate is '2Mbit/s' there, '3Mbit/s' here)"
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working folder, with a scenario, and one of the same name at another rate."""
+    """The working directory, with a scenario, and one of the same name at another rate."""
     (tmp_path / "small.toml").write_text(SHORT)
     (tmp_path / "faster.toml").write_text(SHORT.replace("2Mbit/s", "3Mbit/s"))
     monkeypatch.chdir(tmp_path)
@@ -47,13 +47,13 @@ def content(folder: Path) -> dict[Path, bytes]:
 
 
 def into(folder: str, words: str) -> int:
-    """Call a command with its results in a folder; return its exit code."""
+    """Call a command with its results in a directory; return its exit code."""
     command, *rest = words.split()
     return call([command, "--out", folder, *rest])
 
 
 @pytest.mark.parametrize("made", MADE)
-def test_what_is_of_another_study_is_refused_and_left(
+def test_a_directory_of_another_study_is_refused_and_unchanged(
     made: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert into("out", MADE[made]) == 0
@@ -77,7 +77,7 @@ def test_what_is_of_another_study_is_refused_and_left(
     assert content(here) == before
 
 
-def test_more_of_the_same_continues(here: Path) -> None:
+def test_the_same_study_continues(here: Path) -> None:
     for words in (
         MADE["run"],
         "run small.toml --seeds 2",
@@ -92,7 +92,7 @@ def test_more_of_the_same_continues(here: Path) -> None:
         assert into("tuned", words) == 0, words
 
 
-def test_a_paper_keeps_its_folder(tmp_path: Path) -> None:
+def test_a_directory_belongs_to_one_paper(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"paper": "raqm2005", "command": "sojourn reproduce raqm2005"}')
     require_owner(tmp_path, "reproduce", "raqm2005")
     for kind, name in (("reproduce", "bio2002"), ("run", "raqm2005")):
@@ -100,8 +100,8 @@ def test_a_paper_keeps_its_folder(tmp_path: Path) -> None:
             require_owner(tmp_path, kind, name, "")
 
 
-def test_a_folder_holds_one_session_of_a_shell(tmp_path: Path) -> None:
-    """Behind the same link, too: the manifest says what ran, and can say it of one only."""
+def test_a_directory_has_one_shell_session(tmp_path: Path) -> None:
+    """Even behind the same link, because the manifest describes one session only."""
     link = '[link]\nrate = "1mbit"\n'
     (tmp_path / "manifest.json").write_text('{"world": "real", "command": "sojourn shell -- true"}')
     (tmp_path / "link.toml").write_text(f'name = "shell"\nduration = "3s"\n{link}')
@@ -120,8 +120,8 @@ def test_a_file_of_the_users_is_not_overwritten(
     assert (here / name).read_text() == f"# mine\n{SHORT}"
 
 
-def test_a_report_that_stands_alone_is_of_two_worlds(tmp_path: Path) -> None:
-    """Seen to fail where any study could overwrite it; and where two worlds could not be compared again."""
+def test_a_report_of_two_worlds_has_one_owner(tmp_path: Path) -> None:
+    """Seen to fail if any study may overwrite it, and if a comparison of two worlds cannot be repeated."""
     (tmp_path / "report.html").touch()
     require_owner(tmp_path, "compare-worlds", "small")
     for kind in MADE:
@@ -129,7 +129,7 @@ def test_a_report_that_stands_alone_is_of_two_worlds(tmp_path: Path) -> None:
             require_owner(tmp_path, kind, "small", SHORT)
 
 
-def test_tables_of_another_question_do_not_stand_beside_it(small: Scenario, tmp_path: Path) -> None:
+def test_tables_of_another_plan_are_removed(small: Scenario, tmp_path: Path) -> None:
     plan = Sweep(small, ["droptail"], [Axis("queue.limit", ("20p", "40p"))], seeds=2)
     tables = [tmp_path / name for name in ("runs.parquet", "summary.parquet", "report.html")]
     for other, left in ((plan, True), (replace(plan, seeds=3), False)):

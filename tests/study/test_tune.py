@@ -1,7 +1,8 @@
 """Tuning: the search space, the selection, held-out seeds, and the tc command.
 
-Seen to fail: the first trial sampled, not as given; a stop although an aim is worse; a front that keeps a
-beaten setting; confirmation on the seeds of the search; alpha not in sixteenths; RED's thresholds in packets.
+Seen to fail: the first trial sampled, not as given; a stop although not every objective is worse; a front
+with a dominated setting; confirmation on the seeds of the search; alpha not in sixteenths; RED's thresholds
+in packets.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def plan(short: Scenario) -> Tune:
 
 def test_ranges_come_from_the_schema() -> None:
     found = {str(dimension) for dimension in dimensions("red max_p 0.2")}
-    assert found == {"min_th 1p:50p:log", "w_q 0.0002:0.02:log"}, "what is given stays; what is computed too"
+    assert found == {"min_th 1p:50p:log", "w_q 0.0002:0.02:log"}, (
+        "given and derived parameters are not varied"
+    )
     assert [str(dimension) for dimension in dimensions("gkvq")] == ["theta 0.095:1:log"]
     assert [str(dimension) for dimension in dimensions("codel")] == [
         "target 0.5ms:50ms:log",
@@ -76,22 +79,22 @@ def test_ranges_come_from_the_schema() -> None:
         ([("mean_packet", "")], "has no default range"),
     ],
 )
-def test_what_cannot_be_searched_is_refused(ranges: list[tuple[str, str]], expected: str) -> None:
+def test_invalid_search_ranges_are_refused(ranges: list[tuple[str, str]], expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         dimensions("pie", ranges)
     with pytest.raises(InputError, match="nothing to search"):
         dimensions("droptail")
 
 
-def test_a_search_is_repeated_from_what_is_stored(plan: Tune, tmp_path: Path) -> None:
+def test_a_search_is_repeated_from_stored_runs(plan: Tune, tmp_path: Path) -> None:
     first = tune(plan, tmp_path / "a")
     files = {path: path.stat().st_mtime_ns for path in (tmp_path / "a/runs").iterdir()}
     again = tune(plan, tmp_path / "a", executor=Serial())
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "a/runs").iterdir()} == files, (
-        "nothing is run"
+        "no run is executed"
     )
     assert first.table().equals(again.table())
-    assert first.table().equals(tune(plan).table()), "without a folder too"
+    assert first.table().equals(tune(plan).table()), "also without a directory"
     assert sentences(reopen(tmp_path / "a"), first.chosen[0]) == sentences(first, first.chosen[0])
     from dataclasses import replace
 
@@ -99,7 +102,7 @@ def test_a_search_is_repeated_from_what_is_stored(plan: Tune, tmp_path: Path) ->
     assert other.table()["aqm"].to_list()[1:] != first.table()["aqm"].to_list()[1:]
 
 
-def test_the_settings_as_given_are_tried_first_and_seeds_of_the_choice_are_not_those_of_the_report(
+def test_the_given_settings_are_tried_first_and_validation_seeds_are_held_out(
     plan: Tune, tmp_path: Path
 ) -> None:
     tuned = tune(plan, tmp_path)
@@ -115,7 +118,7 @@ def test_the_settings_as_given_are_tried_first_and_seeds_of_the_choice_are_not_t
     assert used.low <= used.mean <= used.high
 
 
-def test_a_trial_stops_only_if_it_is_beaten_in_every_aim() -> None:
+def test_a_trial_stops_only_if_it_is_worse_in_every_objective() -> None:
     aims = [Objective("delay", False), Objective("used", True)]
     good = Trial(0, "a", {"delay": [1.0, 1.1, 0.9, 1.0], "used": [0.9, 0.91, 0.9, 0.9]}, "finished")
     bad = Trial(1, "b", {"delay": [2.0, 2.1, 2.2], "used": [0.5, 0.52, 0.5]})
@@ -151,7 +154,7 @@ def test_a_list_is_ranked(short: Scenario, tmp_path: Path) -> None:
 
 
 def test_a_loss_in_another_metric_is_reported(short: Scenario) -> None:
-    """A queue that leaves half the link idle has little delay."""
+    """A queue with half of the link idle has little delay."""
     aims = [Objective("mean_delay_s", False)]
     plan = Tune(short, ["droptail", "gkvq theta 0.3"], aims, {}, seeds=2, confirm=4, rule="rank")
     tuned = tune(plan)
@@ -163,8 +166,8 @@ def test_a_loss_in_another_metric_is_reported(short: Scenario) -> None:
     assert any(line.startswith("Trade-off: ") and "utilization" in line for line in said)
 
 
-def test_a_winner_that_is_not_shown_to_be_better_is_not_recommended(short: Scenario) -> None:
-    same = aqm("red", max_packet="1400B")  # means nothing where thresholds are packets
+def test_a_winner_without_a_significant_difference_is_not_recommended(short: Scenario) -> None:
+    same = aqm("red", max_packet="1400B")  # without effect if thresholds are in packets
     plan = Tune(
         short,
         ["red max_packet 1400B", "red"],
@@ -220,11 +223,11 @@ PLACE = Place(10_000_000, "100p", 1000.0)
                 "db 60000 penalty_rate 10 penalty_burst 20"),
     ],
 )  # fmt: skip
-def test_the_line_for_linux(spec: str, words: str, program: Callable[[str], str]) -> None:
+def test_the_tc_command(spec: str, words: str, program: Callable[[str], str]) -> None:
     line = tc_line(spec, PLACE)
     assert line is not None
     assert str(line) == f"tc qdisc replace dev DEV root {words}"
-    # tc reads the words before it asks the kernel, which may not have the queue.
+    # tc parses the command before it calls the kernel, which may lack the qdisc.
     alone = [
         program("unshare"),
         "-rn",
@@ -251,7 +254,7 @@ def test_options_that_tc_lacks_are_listed() -> None:
     assert tc_line("red wait", PLACE).notes[-1] == "Linux's red has no wait (here: True)"  # type: ignore[union-attr]
 
 
-def test_the_burst_says_the_weight() -> None:
+def test_the_burst_gives_the_weight() -> None:
     """As tc computes it: the largest 2^-n with burst + 1 - min <= (1 - (1 - w)^burst) / w."""
     for weight, packets in ((0.5, 5.0), (0.02, 5.0), (0.002, 12.0), (0.0003, 2.0), (0.002, 50.0)):
         burst, shift = burst_for(weight, packets)
@@ -290,7 +293,7 @@ def test_the_table_and_its_ties_are_those_of_the_paper() -> None:
         ([Tie("m", ("a", "c"), "x")], "tie in m = a, c are not settings that tie; allowed: a, b"),
     ],
 )
-def test_orders_that_are_none(ties: list[Tie], expected: str) -> None:
+def test_invalid_orders_of_ties_are_refused(ties: list[Tie], expected: str) -> None:
     values = {"a": {"m": 1.0}, "b": {"m": 1.0}, "c": {"m": 2.0}}
     with pytest.raises(InputError, match=expected):
         Ranking(values, [Objective("m", False)], ties=ties)
@@ -305,13 +308,13 @@ def test_orders_that_are_none(ties: list[Tie], expected: str) -> None:
         ("tie = 3x", "is not TOML"),
     ],
 )
-def test_files_of_ties_that_cannot_be_read(tmp_path: Path, text: str, expected: str) -> None:
+def test_invalid_files_of_ties_are_refused(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "t.toml").write_text(text)
     with pytest.raises(InputError, match=expected):
         read_ties(tmp_path / "t.toml")
 
 
-def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path) -> None:
+def test_the_command_prints_the_settings(cli: Cli, small_file: Path, tmp_path: Path) -> None:
     text = small_file.read_text().replace('"6s"', '"2s"').replace('warmup = "2s"', 'warmup = "1s"')
     small_file.write_text(text)
     words = ["tune", small_file, "--aqm", "red", "-P", "min_th", "1p:20p:log", "--trials", 5, "--seeds", 2]
@@ -341,7 +344,9 @@ def test_the_command_says_what_to_set(cli: Cli, small_file: Path, tmp_path: Path
         (["--weight", "heavy"], "weight: 'heavy' is not a weight"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused(cli: Cli, small_file: Path, words: list[str], expected: str) -> None:
+def test_invalid_tuning_options_are_refused(
+    cli: Cli, small_file: Path, words: list[str], expected: str
+) -> None:
     done = cli("tune", small_file, *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert expected in done.stderr

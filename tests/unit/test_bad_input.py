@@ -1,7 +1,7 @@
-"""Bad scenarios: each is refused with one line that says file, key, what is wrong, what would be right.
+"""Invalid scenarios are refused with one line that names file, key, error and allowed values.
 
-Mutants seen to fail: the check of the warm-up or of double names removed; a missing key reported before the
-unknown one that explains it.
+Mutants seen to fail: the check of the warm-up or of duplicate names removed; a missing key reported before
+the unknown one that explains it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ to = "B"
 
 FTP = 'count = 6\npayload = "500B"'
 
-# What to change in SMALL, and words that the message must have.
+# Changes of SMALL, and words that the message must contain.
 WRONG = {
     "unknown key": (
         'delay = "5ms"\na',
@@ -72,7 +72,7 @@ WRONG = {
     "negative delay": ('delay = "5ms"\na', 'delay = "-5ms"\na', ["dumbbell.delay", "negative"]),
     "negative delay in a list": ('"20ms"]', '"-20ms"]', ["dumbbell.access.delays[2]", "negative"]),
     "no delays": ('["5ms", "20ms"]', "[]", ["dumbbell.access.delays", "is empty"]),
-    "two sorts of delay": ('delay = "5ms" }', 'delay = "5ms", delays = ["1ms"] }', ["server", "not both"]),
+    "two kinds of delay": ('delay = "5ms" }', 'delay = "5ms", delays = ["1ms"] }', ["server", "not both"]),
     "zero duration": ('duration = "6s"', 'duration = "0s"', ["duration", "too small"]),
     "endless duration": ('duration = "6s"', 'duration = "9000h"', ["duration", "24h"]),
     "warm-up after the end": ('warmup = "2s"', 'warmup = "6s"', ["warmup = '6s'", "duration = 6s"]),
@@ -247,17 +247,17 @@ def test_a_wrong_graph_is_refused(case: str) -> None:
         assert word in line, line
 
 
-def test_another_letter_is_not_near() -> None:
+def test_a_name_of_one_other_letter_is_not_suggested() -> None:
     assert _core.nearest("C", ["A", "B", "R"]) is None
     assert _core.nearest("pei", ["red", "pie"]) == "pie"
 
 
-def test_the_unchanged_texts_are_fine() -> None:
+def test_the_unchanged_texts_are_valid() -> None:
     assert sojourn.Scenario.from_toml(SMALL).name == "small"
     assert sojourn.Scenario.from_toml(GRAPH).measured == "R-B"
 
 
-def test_a_mark_in_front_of_the_text_is_no_error(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_accepted(tmp_path: Path) -> None:
     path = tmp_path / "windows.toml"
     path.write_bytes(b"\xef\xbb\xbf" + SMALL.replace("\n", "\r\n").encode())
     assert sojourn.load(path).name == "small"
@@ -301,7 +301,7 @@ def test_a_wrong_run_is_refused(
     assert not (tmp_path / "out").exists()
 
 
-def test_what_only_the_core_can_judge_names_the_file(small: sojourn.Scenario) -> None:
+def test_an_error_of_the_core_names_the_file(small: sojourn.Scenario) -> None:
     bad = small.with_(queue={"limit": "30p", "aqm": "red min_th 20 max_th 10"})
     with pytest.raises(sojourn.InputError, match=r"^small\.toml: queue\.aqm red\.max_th is not above min_th"):
         sojourn.run(bad, seeds=1)

@@ -1,4 +1,4 @@
-"""Rates that change with time: traces as they are read, and what a link then carries."""
+"""Rates that change with time: parsing of traces, and the resulting throughput."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_millisecond_of_mahimahi_ends_at_its_number() -> None:
     assert steps == [[2_000_000, 2 * 12_032_000], [1_000_000, 0], [1_000_000, 12_032_000]]
 
 
-def test_a_csv_trace_has_a_rate_from_each_time_on() -> None:
+def test_a_csv_trace_sets_the_rate_from_each_time() -> None:
     assert csv_steps("time,rate\n0,1e6\n0.25,0\n1,2e6")[:2] == [[250_000_000, 10**6], [750_000_000, 0]]
     assert csv_steps("0,5")[0][1] == 5
 
@@ -53,7 +53,7 @@ def test_a_csv_trace_has_a_rate_from_each_time_on() -> None:
         ("b.up", None, "cannot be read"),
     ],
 )
-def test_a_bad_trace_is_refused_by_its_line(
+def test_an_error_in_a_trace_names_its_line(
     tmp_path: Path, name: str, text: str | None, problem: str
 ) -> None:
     if text is not None:
@@ -73,7 +73,7 @@ def throughput(tmp_path: Path, capacity: str) -> float | None:
     return outcome.metrics["throughput_bps"]
 
 
-def test_a_full_link_carries_what_its_trace_allows(tmp_path: Path) -> None:
+def test_the_throughput_of_a_full_link_is_that_of_its_trace(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0,4e6\n0.5,0\n1,6e6\n")
     assert throughput(tmp_path, 'file = "t.csv"') == pytest.approx(4e6, rel=0.01)
     (tmp_path / "t.down").write_text("".join(f"{ms}\n" for ms in range(2, 101, 2)))
@@ -82,13 +82,13 @@ def test_a_full_link_carries_what_its_trace_allows(tmp_path: Path) -> None:
     assert drawn == pytest.approx(10e6, rel=0.03)
 
 
-def test_a_table_says_how_the_rate_changes_once() -> None:
+def test_a_capacity_table_has_one_source_of_rates() -> None:
     for capacity in ('file = "a", every = "1s", rate = "1Mbit"', 'every = "1s"', ""):
         with pytest.raises(sojourn.InputError, match="every and rate, or file"):
             sojourn.Scenario.from_toml(SCENARIO.format(capacity=capacity))
 
 
-def test_an_algorithm_may_go_everywhere() -> None:
+def test_an_algorithm_may_be_set_in_every_queue() -> None:
     path = Path(__file__).parents[2] / "examples/gfc2.toml"
     plan = sojourn.load(path).plan("red min_th 10kB max_th 30kB")
     specs = [link["queue"]["aqm"] for link in plan["topology"]["graph"] if link["queue"]]

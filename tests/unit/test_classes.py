@@ -1,4 +1,4 @@
-"""Traffic classes: markers give them, queues count them, metrics and tables show them.
+"""Traffic classes: assigned by markers, counted by queues, shown in metrics and tables.
 
 A mutant seen to fail: no marker in the plan.
 """
@@ -17,7 +17,7 @@ from sojourn.results import Results
 
 RIO = "rio min_out 2p max_out 5p max_p_out 0.5 min_in 10p max_in 18p w_q 0.1"
 
-#: 1 Mbit/s of 1000-byte packets; half of it, and not a bit more, is in profile.
+#: 1 Mbit/s of 1000-byte packets; exactly half of it is in profile.
 TOML = """
 name = "marked"
 duration = "12s"
@@ -55,7 +55,7 @@ def test_af_classes_are_triples() -> None:
     assert {name.split(".")[1] for name in names if name.startswith("classes.")} == {"3", "4"}
 
 
-def test_classes_add_up_to_the_queue_and_come_back_from_the_disk(tmp_path: Path) -> None:
+def test_classes_add_up_to_the_queue_and_are_read_back(tmp_path: Path) -> None:
     fresh = results("800kbit/s", out=tmp_path / "out")
     for outcome, again in zip(fresh.outcomes, Results.open(tmp_path / "out").outcomes, strict=True):
         values = outcome.metrics

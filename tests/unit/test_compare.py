@@ -1,4 +1,4 @@
-"""Comparisons: who is better, when no difference is shown, and what looking again and again costs."""
+"""Comparisons: order, significance, and the error rate of repeated interim analyses."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def three(small: Scenario) -> Results:
     )
 
 
-def test_best_comes_first_and_zeros_are_left_out(three: Results) -> None:
+def test_the_best_is_first_and_zero_metrics_are_omitted(three: Results) -> None:
     assert Comparison(three, "droptail").aqms == ["pie", "codel", "droptail"]
     by_use = Comparison(three, "droptail", sort="utilization")
     assert by_use.aqms == ["pie", "droptail", "codel"]
     assert by_use.metrics == ["utilization", "mean_delay_s"]
 
 
-def test_chosen_metrics_are_what_is_compared_and_corrected_for(three: Results) -> None:
-    """Mutants seen to fail: the usual ones added; what is 0 throughout left out; that of sort left out."""
+def test_selected_metrics_are_compared_and_corrected_for(three: Results) -> None:
+    """Mutants seen to fail: default metrics added; metrics that are always 0, or the sort metric, omitted."""
     one = Comparison(three, "droptail", sort="utilization", chosen=("utilization",))
     assert one.metrics == ["utilization"]
     assert [d.metric for d in one.differences] == ["utilization"] * 2
@@ -65,7 +65,7 @@ def test_chosen_metrics_are_what_is_compared_and_corrected_for(three: Results) -
     assert marks.metrics == ["utilization", "mark_ratio"]
 
 
-def test_verdicts_follow_what_is_better(three: Results) -> None:
+def test_verdicts_follow_the_better_direction(three: Results) -> None:
     found = {(d.aqm, d.metric): d.verdict for d in Comparison(three, "droptail").differences}
     assert found == {
         ("pie", "mean_delay_s"): "better",
@@ -79,25 +79,25 @@ def test_differences_are_paired_and_corrected(three: Results) -> None:
     table = Comparison(three, "droptail").table()
     row = table.filter(aqm="pie", metric="mean_delay_s").row(0, named=True)
     assert row["difference"] == pytest.approx(-3.0)
-    # Unpaired, seeds of 5 to 7 would drown it: paired, the half-width is a tenth.
+    # Unpaired, the variation over seeds of 5 to 7 would hide it; paired, the half-width is a tenth.
     assert row["high"] - row["difference"] < 0.15 < mean_ci(three.values("pie", "mean_delay_s")).ci95
     assert row["p_holm"] >= row["p"]
     assert table.filter(aqm="droptail")["verdict"].unique().to_list() == ["baseline"]
 
 
-def test_one_seed_shows_nothing(small: Scenario) -> None:
+def test_one_seed_gives_no_verdict(small: Scenario) -> None:
     results = made(small, {"droptail": [(5.0, 0.9)], "pie": [(1.0, 0.9)]})
     assert {d.verdict for d in Comparison(results, "droptail").differences} == {ONE_SEED}
 
 
-def test_the_looks_share_one_error() -> None:
+def test_interim_analyses_share_one_error_rate() -> None:
     assert sum(1 - level(k) for k in range(1, 10_000)) == pytest.approx(0.05, rel=1e-4)
     assert list(looks(2, 2)) == [2]
     assert list(looks(3, 12)) == [3, 5, 8, 12]
 
 
-def test_stopping_when_it_pleases_keeps_the_promise() -> None:
-    """The mean lies outside in fewer than 5 % of studies; with plain 95 % intervals it would not."""
+def test_sequential_stopping_keeps_the_coverage() -> None:
+    """The mean lies outside in fewer than 5 % of studies, which plain 95 % intervals do not achieve."""
     rng = np.random.Generator(np.random.PCG64(7))
     missed = {"shared": 0, "plain": 0}
     for _ in range(1500):
@@ -120,7 +120,9 @@ def test_narrow_needs_an_interval() -> None:
     assert narrow([Estimate(0.0, 0.0, 5)], 0.05)
 
 
-def test_seeds_are_added_until_it_is_narrow_and_none_twice(small: Scenario, tmp_path: object) -> None:
+def test_seeds_are_added_until_the_interval_is_narrow_and_none_twice(
+    small: Scenario, tmp_path: object
+) -> None:
     wide = sojourn.compare(small, ["droptail", "red"], seeds=2, until_ci=0.2, most_seeds=12)
     assert wide.looks[-1] == len(wide.results.seeds) < 12
     kept = sojourn.compare(
@@ -150,9 +152,7 @@ def test_seeds_are_added_until_it_is_narrow_and_none_twice(small: Scenario, tmp_
         ({"until_ci": 0.1, "on": ["nothing"]}, "on = 'nothing' is not a metric"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    small: Scenario, changes: dict[str, object], expected: str
-) -> None:
+def test_invalid_comparisons_are_refused(small: Scenario, changes: dict[str, object], expected: str) -> None:
     words: dict[str, object] = {"aqms": ["red", "droptail"], **changes}
     with pytest.raises(InputError, match=expected.replace("(", r"\(")):
         sojourn.compare(small, **words)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""Metrics: each formula against a record written by hand, whose values can be checked on paper.
+"""Metrics: each formula against a hand-written record whose values can be verified by hand.
 
 Mutants seen to fail: utilization from arrived instead of departed bytes; the standard deviation without
-subtracting the squared mean; the percentile without the line inside its bucket; transfers that started
+subtracting the squared mean; the percentile without interpolation in its bucket; transfers that started
 before the window counted; unfinished transfers counted as finished; Jain's index over all flows.
 """
 
@@ -14,10 +14,8 @@ from typing import Any, get_args
 import polars as pl
 import pytest
 
-from sojourn import worlds
 from sojourn.metrics import (
     METRICS,
-    WORLDS,
     View,
     compute,
     heading,
@@ -149,7 +147,7 @@ def values() -> dict[str, float | None]:
         ("std_delay_s", 0.01),  # sqrt(0.0005 - 0.0004)
         ("mean_drop_run", 100 / 80),
         ("idle_share", 0.28),
-        ("goodput_bps", 464_000),  # of what crosses: 580,000 B
+        ("goodput_bps", 464_000),  # of the flows over the queue: 580,000 B
         ("timeouts", 4),
         ("retransmit_ratio", 0.08),
         ("jain_index", 16 / (2 * 10)),  # goodputs 3 and 1
@@ -177,7 +175,7 @@ def test_p99_lies_on_the_line_inside_its_bucket(values: dict[str, float | None])
 
 
 def test_the_percentile_of_exact_small_values() -> None:
-    """A bucket of 1 ns holds one value: no delay is no delay. Seen to fail with the line inside it, too."""
+    """A bucket of 1 ns holds one value, so that a delay of 0 is 0. Seen to fail with interpolation in it."""
     assert percentile([0], [100], 0.99) == 0.0
     assert percentile([0, 1, 2, 3], [25, 25, 25, 25], 0.5) == 1.0
     assert percentile([5], [10], 1.0) == 5.0
@@ -186,14 +184,14 @@ def test_the_percentile_of_exact_small_values() -> None:
     assert percentile([], [], 0.5) is None
 
 
-def test_what_does_not_apply_is_absent(values: dict[str, float | None]) -> None:
+def test_metrics_that_do_not_apply_are_absent(values: dict[str, float | None]) -> None:
     assert "cbr.timeouts" not in values
     assert "cbr.jain_index" not in values
     assert "ftp.completion_time_mean_s" not in values
     assert not [name for name in values if name.startswith("queues.") and "goodput" in name]
 
 
-def test_what_is_unknown_is_null() -> None:
+def test_unknown_metrics_are_null() -> None:
     empty = record({"cbr": "udp"}, flows(traffic=[0]))
     empty.data["queues"][0].update(
         arrivals=0,
@@ -244,12 +242,9 @@ def test_every_metric_is_described() -> None:
         assert metric.display.factor > 0
         assert bool(metric.display.unit) or not metric.unit, metric.name
         assert metric.digits >= 1
-        assert metric.worlds
-        assert metric.worlds <= set(WORLDS)
         assert metric.views <= set(get_args(View))
         assert metric.read.__name__.isidentifier()
         assert getattr(sys.modules[metric.read.__module__], metric.read.__name__) is metric.read
-    assert set(WORLDS) == set(worlds.REGISTRY)
     assert len({metric.label for metric in METRICS.values()}) == len(METRICS)
 
 
@@ -269,7 +264,7 @@ def test_views_are_in_the_order_of_positions() -> None:
     assert shown("bars") == ["goodput_bps", "mean_queue_packets", "p99_delay_s", "drop_ratio"]
 
 
-def test_causes_are_the_contracts() -> None:
+def test_causes_are_those_of_the_core() -> None:
     assert CAUSES == ("overflow", "early", "forced", "flow-limit", "profile")
 
 
@@ -310,15 +305,15 @@ def test_a_queue_that_never_reaches_its_level_does_not_overshoot() -> None:
     assert timeseries.overshoot_duration(low, 50) == (0.0, False)
 
 
-def test_an_overshoot_without_end_is_censored() -> None:
+def test_an_unfinished_overshoot_is_censored() -> None:
     high = series([10.0] * 500 + [80.0] * 2500)
     duration = timeseries.overshoot_duration(high, 50)
     assert duration.censored
     assert duration.value == pytest.approx(25, abs=0.05)
 
 
-def test_response_time_is_when_the_mean_comes_to_stay() -> None:
-    # In the band from 2 s to 4 s only, then from 20 s on.
+def test_response_time_is_when_the_mean_stays_in_the_band() -> None:
+    # In the band from 2 s to 4 s, then from 20 s on.
     wave = series([0.0] * 200 + [50.0] * 200 + [0.0] * 1600 + [50.0] * 2000)
     found = timeseries.response_time(wave, 50, band=20, hold=10)
     # At 20 s plus 3/5 of a second the 1 s mean is 30, the lower edge of the band.
@@ -343,7 +338,7 @@ def test_pages_and_their_objects_have_response_times() -> None:
             pages=at(9, 11, 12, 18, 15, 17, 19, 0),
         )
     )
-    assert values["web.page_time_mean_s"] == 4  # 6 and 2; one began too early, one has no end
+    assert values["web.page_time_mean_s"] == 4  # 6 and 2; one began before the window, one is unfinished
     assert values["web.page_time_p50_s"] == 4
     assert values["web.page_time_max_s"] == 6
     assert values["web.pages_completed"] == 2

@@ -1,4 +1,4 @@
-"""The rank rule, held against columns G and H of the AVQRED paper's Table 2."""
+"""The rank rule against columns G and H of the AVQRED paper's Table 2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules for parameters: what papers print, verbatim, and vectors worked out elsewhere.
+"""Rules for parameters against the values printed in papers and vectors computed by other means.
 
 Mutants seen to fail: a digit of a table changed; 2 p without the factor 1.1; z without the square; the lag
 counted twice.
@@ -48,7 +48,7 @@ def rows(text: str) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(("table", "load"), [(FIG_3A, "flows"), (FIG_4A, "sessions")])
-def test_redopt_prints_the_papers_tables(table: str, load: str) -> None:
+def test_redopt_gives_the_papers_tables(table: str, load: str) -> None:
     for count, *printed in rows(table):
         rule = rules.redopt(**{load: int(count)})
         assert rule.printed
@@ -61,7 +61,7 @@ def test_redopt_prints_the_papers_tables(table: str, load: str) -> None:
         )
 
 
-def test_the_reconstruction_is_labelled_and_near_the_table() -> None:
+def test_the_reconstruction_is_labelled_and_approximates_the_table() -> None:
     for flows, low, high, limit, p, max_p, period, w_q in rows(RECONSTRUCTED):
         rule = rules.redopt(int(flows), reconstructed=True)
         assert not rule.printed
@@ -90,7 +90,7 @@ def test_pi_follows_its_design_rule() -> None:
         assert rule.startswith("pi a ")
 
 
-def test_the_published_gains_come_out() -> None:
+def test_the_published_gains_are_reproduced() -> None:
     rule = rules.pi(60, 3750, 0.2 + 175 / 3750, lag=False)
     assert (round(rule.values["a"], 8), round(rule.values["b"], 8)) == (1.822e-5, 1.816e-5)
     assert rule.values["f_s"] == 160
@@ -98,7 +98,7 @@ def test_the_published_gains_come_out() -> None:
     assert with_lag == pytest.approx(1.0084 * rule.values["a"], rel=1e-4)
 
 
-def test_a_rule_runs(small: sojourn.Scenario) -> None:
+def test_the_result_of_a_rule_runs(small: sojourn.Scenario) -> None:
     rule = rules.pi(6, 463, "150ms", q_ref="10p")
     assert sojourn.run(small, aqms=[rule, rules.redopt(16)], seeds=1).aqms == [rule, rules.redopt(16)]
 

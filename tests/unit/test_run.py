@@ -1,8 +1,8 @@
-"""Runs: the same bits however they are made, the same demand for every algorithm, nothing run twice.
+"""Runs: identical bits on every path, the same demand for every algorithm, no repeated run.
 
-Mutants seen to fail: the seed left out of the run id; the store's answer ignored; records kept in the
-order in which they finish; metrics of another version believed; a reduction's version ignored; the
-thresholds of the doubts moved; runs not cancelled by an interruption, or not when their batch is dropped.
+Mutants seen to fail: the seed left out of the run id; the stored result ignored; records stored in the order
+in which they finish; metrics of another version accepted; a reduction's version ignored; the thresholds of
+the warnings changed; runs not cancelled by an interruption, or not when their batch is dropped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fingerprint(results: Results) -> str:
     return digest.hexdigest()
 
 
-def test_the_number_of_workers_does_not_move_a_bit(small: sojourn.Scenario) -> None:
+def test_results_do_not_depend_on_the_number_of_workers(small: sojourn.Scenario) -> None:
     one = sojourn.run(small, SPECS, seeds=3, workers=1)
     two = sojourn.run(small, SPECS, seeds=3, workers=2)
     assert fingerprint(one) == fingerprint(two)
@@ -64,7 +64,7 @@ def test_two_processes_give_the_same_bits(small: sojourn.Scenario, tmp_path: Pat
     assert found == fingerprint(sojourn.run(small, SPECS, seeds=2))
 
 
-def test_a_seed_is_a_run_of_its_own(small: sojourn.Scenario) -> None:
+def test_each_seed_is_a_distinct_run(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["red"], seeds=[1, 2])
     first, second = results.values("red", "arrivals")
     assert first != second
@@ -72,7 +72,7 @@ def test_a_seed_is_a_run_of_its_own(small: sojourn.Scenario) -> None:
     assert again.values("red", "arrivals") == [second]
 
 
-def test_every_algorithm_meets_the_same_demand() -> None:
+def test_every_algorithm_has_the_same_demand() -> None:
     text = SMALL + (
         '[[traffic]]\nname = "short"\nkind = "tcp-short"\narrivals = "3/s"\nsize = "exponential 20kB"\n'
         'payload = "500B"\nheader = "40B"\n'
@@ -85,7 +85,7 @@ def test_every_algorithm_meets_the_same_demand() -> None:
     assert sizes[0].height > 5
 
 
-def test_a_run_that_is_done_is_not_run_again(small: sojourn.Scenario, tmp_path: Path) -> None:
+def test_a_finished_run_is_not_repeated(small: sojourn.Scenario, tmp_path: Path) -> None:
     store = Store(tmp_path)
     wanted = points(small, ["red", "droptail"], [1, 2])
     assert all(outcome.fresh for outcome in execute(wanted, store))
@@ -93,7 +93,7 @@ def test_a_run_that_is_done_is_not_run_again(small: sojourn.Scenario, tmp_path: 
     assert [outcome.fresh for outcome in again] == [False] * 4 + [True]
 
 
-def test_what_is_read_back_is_what_was_run(small: sojourn.Scenario, tmp_path: Path) -> None:
+def test_results_read_back_equal_those_of_the_run(small: sojourn.Scenario, tmp_path: Path) -> None:
     fresh = sojourn.run(small, SPECS, seeds=2)
     stored = sojourn.run(small, SPECS, seeds=2, out=tmp_path)
     opened = Results.open(tmp_path)
@@ -104,7 +104,7 @@ def test_what_is_read_back_is_what_was_run(small: sojourn.Scenario, tmp_path: Pa
     assert opened.scenario == small
 
 
-def test_drops_and_windows_are_kept_too(small: sojourn.Scenario, tmp_path: Path) -> None:
+def test_drops_and_windows_are_stored(small: sojourn.Scenario, tmp_path: Path) -> None:
     scenario = small.with_(trace={"interval": "off", "drops": True, "cwnd": True})
     fresh = sojourn.run(scenario, ["red"], seeds=1)
     sojourn.run(scenario, ["red"], seeds=1, out=tmp_path)
@@ -127,7 +127,7 @@ def test_a_damaged_file_is_run_again(small: sojourn.Scenario, tmp_path: Path) ->
     assert second.metrics == first.metrics
 
 
-def test_metrics_of_another_version_are_computed_again(
+def test_metrics_of_another_version_are_recomputed(
     small: sojourn.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path)
@@ -141,7 +141,7 @@ def test_metrics_of_another_version_are_computed_again(
     assert first.metrics["arrivals"] != 4.0
 
 
-def test_a_reduction_is_kept_with_the_metrics(small: sojourn.Scenario, tmp_path: Path) -> None:
+def test_a_reduction_is_stored_with_the_metrics(small: sojourn.Scenario, tmp_path: Path) -> None:
     calls = []
 
     def longest(record: sojourn.Record) -> dict[str, float | None]:
@@ -156,7 +156,7 @@ def test_a_reduction_is_kept_with_the_metrics(small: sojourn.Scenario, tmp_path:
     assert (len(calls), second.fresh) == (1, False)
     longest.version = "2"  # type: ignore[attr-defined]
     (third,) = execute([Point(small, "red", 1)], store, reduce=longest)
-    assert third.fresh, "no samples were kept: it has to run again"
+    assert third.fresh, "no samples were stored: it has to run again"
 
 
 def test_run_ids_depend_on_everything_that_matters(
@@ -175,14 +175,16 @@ def test_run_ids_depend_on_everything_that_matters(
     assert Point(small.with_(note="a remark"), "red", 1).run_id in ids
 
 
-def test_a_folder_that_is_not_complete_says_how_to_go_on(small: sojourn.Scenario, tmp_path: Path) -> None:
+def test_an_incomplete_directory_names_the_command_to_continue(
+    small: sojourn.Scenario, tmp_path: Path
+) -> None:
     sojourn.run(small, ["red"], seeds=2, out=tmp_path, command=["sojourn", "run", "small.toml"])
     next((tmp_path / "runs").glob("*.parquet")).unlink()
     with pytest.raises(sojourn.InputError, match=r"1 of 2 runs are done.*sojourn run small\.toml"):
         Results.open(tmp_path)
 
 
-def test_failures_are_raised_at_the_end_and_written_down(
+def test_failures_are_raised_at_the_end_and_recorded(
     small: sojourn.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = _core.Batch
@@ -217,7 +219,7 @@ def test_failures_are_raised_at_the_end_and_written_down(
         ({}, "red min_th 500p max_th 1000p", "red never acted"),
     ],
 )
-def test_a_run_doubts_itself(
+def test_a_run_gives_warnings(
     small: sojourn.Scenario, change: dict[str, object], spec: str, words: str
 ) -> None:
     ftp = small.traffic[0].model_dump(by_alias=True, exclude_none=True)
@@ -231,7 +233,7 @@ def test_a_narrow_server_link_is_found(small: sojourn.Scenario) -> None:
     narrow = {**small.model_dump(by_alias=True, exclude_none=True)["dumbbell"]}
     narrow["server"] = {"rate": "1Mbit", "delay": "5ms"}
     results = sojourn.run(small.with_(dumbbell=narrow, warmup="0s"), ["droptail"], seeds=1)
-    # The server's link is slower, but behind the bottleneck, which the utilization shows.
+    # The server's link is slower but comes after the bottleneck, as the utilization shows.
     assert any("server links carry 1 Mbit/s" in warning for warning in results.warnings)
 
 
@@ -258,7 +260,7 @@ def test_identical_results_of_all_seeds_are_reported() -> None:
     assert not sweep(replace(plan, aqms=["red"])).warnings
 
 
-def test_results_answer_by_name(small: sojourn.Scenario) -> None:
+def test_results_are_selected_by_name(small: sojourn.Scenario) -> None:
     results = sojourn.run(small, ["red min_th 5p max_th 15p", "droptail"], seeds=2)
     assert results.trace("queue_mean", aqm="red", seed=2).columns == ["aqm", "seed", "time_s", "queue_mean"]
     assert results.trace("avg", aqm="red").height == 2 * results.trace("avg", aqm="red", seed=1).height

@@ -1,6 +1,6 @@
-"""Scenarios: what a file means, that it reads back, and that its schema is the published one.
+"""Scenarios: the plan of a file, writing and reading, and the published schema.
 
-Mutants seen to fail: ECN of TCP turned round; the spec not put at the measured queue; a description changed
+Mutants seen to fail: ECN of TCP inverted; the spec not applied to the measured queue; a description changed
 without `make docs`.
 """
 
@@ -19,7 +19,7 @@ from support import ROOT, SMALL
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
 
-def test_the_example_of_the_readme_means_these_numbers() -> None:
+def test_the_example_of_the_readme_gives_this_plan() -> None:
     plan = sojourn.load(ROOT / "examples/red40.toml").plan()
     assert plan["duration"] == 200_000_000_000
     assert plan["warmup"] == 100_000_000_000
@@ -50,14 +50,14 @@ def test_the_example_of_the_readme_means_these_numbers() -> None:
     assert cbr["start"] == {"constant": 0}
 
 
-def test_payloads_that_differ_are_drawn_and_their_mean_is_known() -> None:
+def test_random_payloads_are_drawn_and_their_mean_is_used() -> None:
     text = SMALL.replace('payload = "500B"', 'payload = "uniform 400B 600B"')
     tcp = sojourn.Scenario.from_toml(text).plan()["traffic"][0]["kind"]["tcp"]
     assert (tcp["payload"], tcp["payloads"]) == (500, {"uniform": [400, 600]})
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_what_is_written_reads_back_equal(path: Path) -> None:
+def test_a_written_scenario_is_read_back_equal(path: Path) -> None:
     scenario = sojourn.load(path)
     again = sojourn.Scenario.from_toml(scenario.to_toml())
     assert again == scenario
@@ -108,7 +108,7 @@ def test_conventions_set_many_options_and_explicit_ones_win(small: sojourn.Scena
         (True, "red", {"ecn": False}, False),
     ],
 )
-def test_a_marking_queue_makes_tcp_capable(
+def test_a_marking_queue_makes_tcp_ecn_capable(
     small: sojourn.Scenario, ecn: bool, spec: str, tcp: dict[str, bool], expected: bool
 ) -> None:
     scenario = small.with_(queue={"limit": "30p", "ecn": ecn}, tcp=tcp)
@@ -121,7 +121,7 @@ def test_long_runs_are_sampled_less_often(small: sojourn.Scenario) -> None:
     assert small.with_(trace={"interval": "off"}).plan()["trace"]["interval"] is None
 
 
-def test_the_measured_queue_of_a_graph_takes_the_algorithm() -> None:
+def test_the_measured_queue_of_a_graph_gets_the_algorithm() -> None:
     scenario = sojourn.load(ROOT / "examples/parkinglot.toml")
     links = {f"{one['from']}-{one['to']}": one for one in scenario.plan("droptail")["topology"]["graph"]}
     assert links["R2-R3"]["queue"]["aqm"] == "droptail"
@@ -161,7 +161,7 @@ def test_rates_keep_every_bit(number: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["examples/rde.toml", "exmples/red.toml"])
-def test_a_misspelt_file_or_folder_is_guessed(tmp_path: Path, wrong: str) -> None:
+def test_a_misspelt_path_gets_a_suggestion(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/red.toml").touch()
     with pytest.raises(sojourn.errors.InputError) as caught:
@@ -170,7 +170,7 @@ def test_a_misspelt_file_or_folder_is_guessed(tmp_path: Path, wrong: str) -> Non
 
 
 @pytest.mark.parametrize("wrong", ["examples/avqred.toml", "nowhere/red.toml", "no/where/red.toml"])
-def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path, wrong: str) -> None:
+def test_nothing_is_suggested_without_a_near_match(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "examples").mkdir()
     (tmp_path / "examples/blue.toml").touch()
     with pytest.raises(sojourn.errors.InputError) as caught:

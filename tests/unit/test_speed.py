@@ -18,21 +18,21 @@ from support import ROOT
 pytestmark = pytest.mark.generated
 
 
-def test_no_case_takes_a_tenth_more_instructions_than_its_bound(program: Callable[[str], str]) -> None:
-    """If that is meant: ``python benches/bench.py --bound``, and a line in ``benches/RESULTS.md``."""
+def test_no_case_exceeds_its_bound_by_a_tenth(program: Callable[[str], str]) -> None:
+    """If intended: ``python benches/bench.py --bound``, and a line in ``benches/RESULTS.md``."""
     program("valgrind")
     if not (ROOT / "target/release/examples/plan").exists():
-        pytest.skip("make docs-check builds the program that is counted")
+        pytest.skip("make docs-check builds the instrumented program")
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_twins_in_ns2_offer_and_drop_what_we_do(program: Callable[[str], str]) -> None:
-    """A ratio to ns-2 means nothing unless both simulate the same."""
+def test_twins_in_ns2_have_the_same_arrivals_and_drops(program: Callable[[str], str]) -> None:
+    """A ratio to ns-2 has no meaning unless both simulate the same."""
     program("ns")
     if not (ROOT / "target/release/examples/plan").exists():
-        pytest.skip("make docs-check builds the program that counts")
+        pytest.skip("make docs-check builds the instrumented program")
     command = [sys.executable, str(ROOT / "benches/bench.py"), "--twins", "two-way", "gfc2-greedy"]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["two-way", "gfc2-greedy"]

@@ -1,4 +1,4 @@
-"""Estimates: against numbers from tables and by hand, and what must hold for any values.
+"""Estimates: against tables and hand calculations, and properties that hold for any values.
 
 Mutants seen to fail: n instead of n - 1 degrees of freedom, z instead of t, the one-sided p of the sign
 test, Holm without the running maximum.
@@ -36,7 +36,7 @@ def test_one_value_has_no_interval_and_none_has_no_mean() -> None:
 
 
 @given(VALUES)
-def test_the_order_of_values_does_not_move_a_bit(values: list[float]) -> None:
+def test_the_order_of_values_does_not_matter(values: list[float]) -> None:
     assert mean_ci(values) == mean_ci(values[::-1])
 
 
@@ -69,7 +69,7 @@ def test_p_agrees_with_the_interval() -> None:
     assert effect.p == pytest.approx(0.05, abs=1e-4)
 
 
-def test_equality_is_decided_by_where_both_ends_lie() -> None:
+def test_equivalence_is_decided_by_both_ends_of_the_interval() -> None:
     assert equivalent(Effect(1.0, 0.95, 1.05, 10, None), 0.9, 1.1) is True
     assert equivalent(Effect(1.3, 1.2, 1.4, 10, None), 0.9, 1.1) is False
     assert equivalent(Effect(1.1, 1.0, 1.2, 10, None), 0.9, 1.1) is None

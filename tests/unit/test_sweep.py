@@ -1,4 +1,4 @@
-"""Sweeps: axes and their values, combinations, plan files, results that are never lost or double."""
+"""Sweeps: axes and their values, combinations, plan files, and results without loss or duplicates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sojourn.study.sweep.plan_file import read
 from sojourn.study.sweep.run import sweep
 
 
-def test_ranges_keep_their_unit_and_reach_both_ends() -> None:
+def test_ranges_keep_their_unit_and_include_both_ends() -> None:
     assert spaced("k", "10ms:30ms:3").values == ("10ms", "20ms", "30ms")
     assert spaced("k", "1:1000:log4").values == ("1", "10", "100", "1000")
     assert spaced("k", "50p:200p:log5").values == ("50p", "71p", "100p", "141p", "200p")
@@ -44,12 +44,12 @@ def test_ranges_keep_their_unit_and_reach_both_ends() -> None:
         ("1:2:exp3", "is not a range"),
     ],
 )
-def test_ranges_that_are_none(text: str, expected: str) -> None:
+def test_invalid_ranges_are_refused(text: str, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         spaced("dumbbell.rate", text)
 
 
-def test_keys_reach_scenario_traffic_and_algorithm(small: Scenario) -> None:
+def test_keys_of_scenario_traffic_and_algorithm_can_be_varied(small: Scenario) -> None:
     axes = [
         listed("traffic.ftp.count", "2,3"),
         listed("queue.limit", "20p"),
@@ -99,7 +99,7 @@ def test_algorithms_can_be_the_axis(small: Scenario) -> None:
         ("queue.limit", "5p,,6p", "empty value"),
     ],
 )
-def test_what_cannot_be_varied_is_refused(small: Scenario, key: str, values: str, expected: str) -> None:
+def test_invalid_keys_are_refused(small: Scenario, key: str, values: str, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         cells(small, ["red"], [listed(key, values)])
 
@@ -118,7 +118,7 @@ def plan(small: Scenario) -> Sweep:
     return Sweep(short, ["droptail", "red"], [listed("queue.limit", "10p,30p")], seeds=3, seed_from=4)
 
 
-def test_the_folder_explains_itself(plan: Sweep, tmp_path: Path) -> None:
+def test_the_directory_is_self_describing(plan: Sweep, tmp_path: Path) -> None:
     swept = sweep(plan, out=tmp_path / "s", command=["sojourn", "sweep", "x.toml"])
     again = read(tmp_path / "s/sweep.toml")
     assert [p.run_id for p in again.points] == [p.run_id for p in plan.points]
@@ -130,7 +130,7 @@ def test_the_folder_explains_itself(plan: Sweep, tmp_path: Path) -> None:
     assert (row["queue.limit"], row["aqm"], row["n"]) == ("10p", "droptail", 3)
 
 
-def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_path: Path) -> None:
+def test_finished_runs_are_not_repeated_and_damaged_ones_are(plan: Sweep, tmp_path: Path) -> None:
     whole = sweep(plan, out=tmp_path).summary()
     runs = tmp_path / "runs"
     (chunk,) = runs.iterdir()
@@ -142,12 +142,12 @@ def test_what_is_done_is_not_run_again_and_what_is_damaged_is(plan: Sweep, tmp_p
     assert done(plan, tmp_path) == 6
     assert sweep(plan, out=tmp_path).summary().equals(whole)
     kept = {path.name: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
-    assert kept.items() > {k: t for k, t in times.items() if k != chunk.name}.items(), "not written again"
+    assert kept.items() > {k: t for k, t in times.items() if k != chunk.name}.items(), "not rewritten"
     assert pl.read_parquet(runs / "*.parquet")["run_id"].n_unique() == 12, "the damaged file is renamed"
-    assert sweep(plan).summary().equals(whole), "the same without a folder"
+    assert sweep(plan).summary().equals(whole), "the same without a directory"
 
 
-def test_a_failure_is_kept_with_the_command_that_repeats_it(plan: Sweep, tmp_path: Path) -> None:
+def test_a_failure_is_stored_with_the_command_to_repeat_it(plan: Sweep, tmp_path: Path) -> None:
     sweep(plan, out=tmp_path)
     store = Store(tmp_path, traces=False)
     point = plan.points[0]
@@ -159,7 +159,7 @@ def test_a_failure_is_kept_with_the_command_that_repeats_it(plan: Sweep, tmp_pat
     assert failure["repeat"] == f"sojourn run {tmp_path}/cells/a.toml --aqm droptail --seeds 1 --seed-from 4"
 
 
-def test_an_estimate_counts_what_is_left(plan: Sweep, tmp_path: Path) -> None:
+def test_an_estimate_counts_the_remaining_runs(plan: Sweep, tmp_path: Path) -> None:
     before = estimate(plan, tmp_path, 1)
     assert (before.runs, before.done) == (12, 0)
     assert before.seconds > 0
@@ -181,7 +181,7 @@ def test_an_estimate_counts_what_is_left(plan: Sweep, tmp_path: Path) -> None:
         ("scenario = ", "is not TOML"),
     ],
 )
-def test_plans_that_cannot_be_read(small: Scenario, tmp_path: Path, text: str, expected: str) -> None:
+def test_invalid_plans_are_refused(small: Scenario, tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "small.toml").write_text(small.to_toml())
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(InputError, match=expected):
@@ -195,7 +195,7 @@ def test_plans_may_nest_keys_or_quote_them(small: Scenario, tmp_path: Path) -> N
         assert read(tmp_path / "plan.toml").axes == [Axis("queue.limit", ("10p", "20p", "30p"))]
 
 
-def test_the_order_of_runs_fills_the_plane_evenly(plan: Sweep) -> None:
+def test_the_order_of_runs_covers_the_grid_evenly(plan: Sweep) -> None:
     first = [(p.scenario.queue.limit, p.spec, p.seed) for p in plan.points[:4] if p.scenario.queue]
     assert first == [("10p", "droptail", 4), ("10p", "red", 4), ("30p", "droptail", 4), ("30p", "red", 4)]
     assert isinstance(plan.points[0], Point)

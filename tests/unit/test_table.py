@@ -1,4 +1,4 @@
-"""Tables of the terminal: whatever their width, numbers and names stay whole and every cell is printed once.
+"""Terminal tables: at every width, numbers and names stay complete and every cell is printed once.
 
 Mutants seen to fail: all columns in one part; parts that share a list of columns; a part without the names.
 """
@@ -17,7 +17,7 @@ ROWS = [
 ]
 
 
-def test_a_wide_table_comes_in_parts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wide_table_is_split(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("title", HEADS, ROWS)
     printed = capsys.readouterr().out
     assert max(map(len, printed.splitlines())) <= 120
@@ -36,5 +36,5 @@ def test_a_long_name_leaves_room_for_the_numbers(capsys: pytest.CaptureFixture[s
     assert all(text in printed for text in ROWS[0][1:])
 
 
-def test_seeds_that_agree_but_for_the_last_bit_have_no_width() -> None:
+def test_seeds_that_agree_except_for_the_last_bit_have_zero_width() -> None:
     assert cell(Estimate(0.8784, 1.2e-16, 5), 100) == "87.84 ± 0"

@@ -1,4 +1,4 @@
-"""The word list finds a denied word where people read, and leaves code alone."""
+"""The word list is applied to comments, strings and documents, and not to code."""
 
 import importlib.util
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The comparison with ns-2 lives in ``validation/``, beside its data: make it importable."""
+"""The comparison with ns-2 is in ``validation/``, beside its data: make it importable."""
 
 import sys
 from pathlib import Path

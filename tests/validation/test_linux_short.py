@@ -1,4 +1,4 @@
-"""Queue disciplines of Linux in short: three seeds a case. Mutant seen to fail: windows that count ACKs."""
+"""Linux's queue disciplines in short: three seeds per case. Mutant seen to fail: windows that count ACKs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ def test_every_figure_is_within_its_target(case: str) -> None:
     assert len(found) == 3
 
 
-def test_the_committed_report_is_whole() -> None:
+def test_the_committed_report_is_complete() -> None:
     *_, last = (run.HERE / "REPORT.md").read_text().splitlines()
     assert last == "figures within target: 15 of 15"
 
 
-def test_a_figure_out_of_target_is_seen() -> None:
+def test_a_figure_out_of_target_is_detected() -> None:
     assert run.Row("red", "received_mbps", 9.8, 0.0, 9.7).within
     assert not run.Row("red", "received_mbps", 9.9, 0.0, 9.7).within
     assert not run.Row("red", "drops", 126, 0.0, 100).within

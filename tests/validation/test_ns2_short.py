@@ -1,4 +1,4 @@
-"""Run ``make validate`` in short: a few cases, three seeds, and every drop where nothing is random."""
+"""A short ``make validate``: a few cases, three seeds, and every drop of deterministic cases."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_forty_flows_lose_the_same_packets_at_the_same_times(name: str) -> None:
     assert equal == theirs == ours > 300
 
 
-def test_pi_takes_the_same_way_to_its_target() -> None:
+def test_pi_has_the_same_transient() -> None:
     name = "R-D10-N40-PI"
     theirs = [row["q_mean"] for row in run.references("transients")[name]]
     ours = run.transients(name, SEEDS, store=None)
@@ -76,7 +76,7 @@ def test_the_scenarios_have_the_settings_of_ns2() -> None:
         assert file.read_text() == make_scenarios.scenario(name, words), name
 
 
-def test_the_committed_report_is_whole() -> None:
+def test_the_committed_report_is_complete() -> None:
     *_, last = (ROOT / "REPORT.md").read_text().splitlines()
     match = re.fullmatch(r"cells within target: (\d+) of (\d+)", last)
     assert match
@@ -115,7 +115,7 @@ def test_intervals_that_overlap_excuse_ratios_and_timeouts_only() -> None:
     assert not _cell("mean_queue_packets", 102.0, 90.0, ours_ci=20.0).within
 
 
-def test_what_counts() -> None:
+def test_which_cells_count() -> None:
     assert not _cell("timeouts", 0, 0).counts
     assert _cell("timeouts", 1, 0).counts
     assert not _cell("mark_ratio", 0.1, 0.1).counts

@@ -19,7 +19,7 @@ import sojourn
 from sojourn import _core
 from sojourn.api import run
 from sojourn.spec.scenario import Scenario
-from sojourn.study.compare_worlds.real import Row, rows, simulate
+from sojourn.study.compare_worlds.packets import Row, rows, simulate
 from sojourn.worlds.real.gateway import lateness
 from validation.linux.run import TARGETS, reference
 
@@ -113,10 +113,10 @@ def _report(
         "|---|---|---|---:|---:|---:|---:|---|",
     ]
     for case, row in found:
-        if not row.simulated and not row.real:
+        if not row.simulated and not row.other:
             continue
         share = "" if row.difference is None else f"{100 * row.difference:+.1f}"
-        a, b = (f"{value:.4g}" for value in (row.simulated or 0.0, row.real or 0.0))
+        a, b = (f"{value:.4g}" for value in (row.simulated or 0.0, row.other or 0.0))
         name = row.aqm.split()[0]
         lines.append(
             f"| {case} | {name} | {row.metric} | {a} | {row.spread:.2g} | {b} | {share} | {row.verdict} |"
@@ -158,7 +158,7 @@ Doubts about the real runs:
 
 
 def _last(found: list[tuple[str, Row]]) -> str:
-    kept = [row for _, row in found if row.simulated or row.real]
+    kept = [row for _, row in found if row.simulated or row.other]
     words = ("agrees", "within the spread", "differs")
     counts = ", ".join(f"{sum(row.verdict == word for row in kept)} {word}" for word in words)
     return f"{len(kept)} figures: {counts}"

@@ -42,7 +42,7 @@ pub struct PacketView {
     pub flow: FlowId,
     /// The class.
     pub class: Class,
-    /// When it entered this queue (for an arrival: now).
+    /// Time at which it entered this queue (for an arrival: now).
     pub arrived: Time,
 }
 
@@ -57,12 +57,12 @@ impl PacketView {
     pub const fn with_ecn(self, ecn: Ecn) -> PacketView {
         PacketView { ecn, ..self }
     }
-    /// Of this flow.
+    /// With this flow.
     #[inline(always)]
     pub const fn with_flow(self, flow: FlowId) -> PacketView {
         PacketView { flow, ..self }
     }
-    /// Of this class.
+    /// With this class.
     #[inline(always)]
     pub const fn with_class(self, class: Class) -> PacketView {
         PacketView { class, ..self }
@@ -234,8 +234,8 @@ pub trait Aqm: Any + Send {
         Hooks::ALL
     }
 
-    /// A packet arrives, whether or not it will fit. Estimators that must see every arrival (a rate, an
-    /// average queue) are updated here.
+    /// A packet arrives, whether or not it will fit. Estimators that count every arrival (a rate, an average
+    /// queue) are updated here.
     fn on_offered(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView) {}
 
     /// A packet that fits arrives.
@@ -270,20 +270,19 @@ pub trait Aqm: Any + Send {
     /// A packet was dropped by the queue, not by this algorithm's verdict (`cause` is `Overflow`).
     fn on_drop(&mut self, _now: Time, _packet: &PacketView, _cause: Cause, _queue: &QueueView) {}
 
-    /// The arriving packet did not fit; [`Aqm::on_drop`] was called for it before. For algorithms that draw
-    /// random numbers at every arrival, dropped ones included (SRED's list of flows).
+    /// The arriving packet did not fit; [`Aqm::on_drop`] was called for it before. Used by algorithms that
+    /// draw random numbers at every arrival, dropped ones included (SRED's list of flows).
     fn on_refused(&mut self, _now: Time, _packet: &PacketView, _queue: &QueueView, _rng: &mut dyn Random) {}
 
     /// The transmitter finished a packet and found nothing to send.
     fn on_idle(&mut self, _now: Time) {}
 
-    /// When [`Aqm::on_timer`] is to be called next. The queue reads it after construction and after each
-    /// call.
+    /// Time of the next call of [`Aqm::on_timer`]. The queue reads it after construction and after each call.
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time that [`Aqm::next_timer`] returned has come.
+    /// Called at the time that [`Aqm::next_timer`] returned.
     fn on_timer(&mut self, _now: Time, _queue: &QueueView) {}
 
     /// Report the state variables that the registry entry lists as `probes`.

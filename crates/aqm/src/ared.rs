@@ -1,17 +1,17 @@
-//! **ARED (Adaptive RED)** is gentle RED that finds its own `max_p`: every half second it moves `max_p` a
-//! little, up when the average queue is too long and down when it is too short, to hold it midway between the
+//! **ARED (Adaptive RED)** is gentle RED that adapts `max_p`: every half second it increases `max_p` a little
+//! if the average queue is too long and decreases it if too short, to hold the average midway between the
 //! thresholds.
 //!
-//! How many packets RED must drop depends on how many flows there are, which is not known in advance; a fixed
+//! The drop probability that RED needs depends on the number of flows, which is not known in advance; a fixed
 //! `max_p` therefore holds a long queue for many flows and a short one for few. The other parameters follow
-//! from the link rate and a target delay, so that nothing has to be set.
+//! from the link rate and a target delay, so that no parameter has to be set.
 //!
 //! # When it decides
 //! On arrival, as `gred`, with the present `max_p`. With D = max_th - min_th, every `interval`: avg above
 //! min_th + 0.6 D and max_p < `top`: max_p <- max_p + min(`alpha`, max_p/4); avg below min_th + 0.4 D and
 //! max_p > `bottom`: max_p <- `beta` max_p. The test comes before the step, so that max_p may end a step
 //! outside [bottom, top]. With `hysteresis` n a decrease needs n such periods in a row; any other period, and
-//! the decrease itself, start the count again.
+//! the decrease itself, restart the count.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -125,6 +125,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ared.rs"),
+    instance: crate::instance!(Ared),
     build: |s| s.build(|config| Ared::new(config, &s.context)),
 };
 
@@ -140,7 +141,7 @@ enum Clock {
 /// The state of ARED.
 #[derive(Clone, Debug)]
 pub struct Ared {
-    /// The queue that is tuned; max_p lives there.
+    /// The adapted RED, which holds max_p.
     red: Red,
     adapt: Clock,
     alpha: f64,
@@ -197,7 +198,7 @@ impl Ared {
         })
     }
 
-    /// One step of max_p towards an average in the middle of the thresholds; says whether it moved.
+    /// One step of max_p towards an average in the middle of the thresholds; returns whether it changed.
     fn adapt(&mut self, now: Time) -> bool {
         let avg = self.red.average.at(now);
         let Thresholds { min, max, .. } = *self.red.thresholds();

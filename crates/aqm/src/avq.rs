@@ -1,16 +1,16 @@
-//! **AVQ (Adaptive Virtual Queue)** sends every arrival through an imaginary queue with a slower link as
-//! well, and signals when *that* one overflows, so that the real queue hardly has to fill.
+//! **AVQ (Adaptive Virtual Queue)** also offers every arrival to a virtual queue with a slower link, and
+//! signals when the *virtual* queue overflows, so that the real queue stays short.
 //!
-//! The imaginary link is not slower by a fixed factor: its rate falls with every byte that arrives and
-//! recovers with time, such that it comes to rest when the arrivals use `gamma` of the real link. It
-//! controls load, not length, and needs no random numbers.
+//! The rate of the virtual link falls with every byte that arrives and recovers with time, such that it is in
+//! equilibrium when the arrivals use `gamma` of the real link. AVQ controls load, not queue length, and needs
+//! no random numbers.
 //!
 //! # When it decides
 //! On arrival of b bytes, dt after the last one: VQ <- max(0, VQ - C~ dt); if VQ + b > `buffer` the packet is
 //! signalled (cause `early`) and does not enter VQ, else VQ <- VQ + b. Then C~ <- max(0, min(C, C~ + alpha
-//! gamma C dt) - alpha b). A packet that is dropped by this rule does not touch C~, whose own clock also
-//! stops, so that the next accepted packet is credited with the gap: what counts is the accepted rate.
-//! Packets refused by the real buffer have been charged to both.
+//! gamma C dt) - alpha b). A packet that is dropped by this rule does not change C~ or its clock, so that the
+//! next accepted packet is credited with the gap: C~ depends on the accepted rate. Packets refused by the
+//! real buffer have been charged to both.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -18,7 +18,7 @@
 //! | clamp of C~ to C | before the packet is charged | ns-2: after it | the paper; they differ by alpha b in an idle link, 0.01 % of C at 10 Mbit/s, and not at all in a busy one |
 //! | units | bytes (`mode packet`: every packet counts as a mean one) | ns-2: the same two, in units of mean packets | bytes need no conversion |
 //! | alpha | a parameter | ns-2: 0.15, fixed in its source | its stable range depends on load, delay and rate |
-//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
+//! | packet without ECN where marks are on | dropped | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
 //! | which packet is marked | the arriving one | ns-2 can mark the head (`markfront_`) | the paper; it is off in ns-2 too |
 //!
 //! # References
@@ -75,6 +75,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avq.rs"),
+    instance: crate::instance!(Avq),
     build: |s| s.build(|config| Avq::new(config, &s.context)),
 };
 
@@ -126,7 +127,7 @@ impl Avq {
         })
     }
 
-    /// What the virtual link has sent since the last look.
+    /// Drain the virtual queue for the time since the last update.
     fn drain(&mut self, now: Time) {
         match self.drained.replace(now) {
             Some(last) => self.vq = (self.vq - self.capacity * now.since(last).as_secs_f64()).max(0.0),
@@ -143,7 +144,7 @@ impl Avq {
         overflow
     }
 
-    /// C~ earns alpha gamma C a second and pays alpha for every byte.
+    /// C~ rises by alpha gamma C per second and falls by alpha for every byte.
     fn adapt(&mut self, now: Time, size: f64) {
         let earned = self.alpha * (self.gamma * self.rate * now.since(self.adapted).as_secs_f64());
         self.capacity = ((self.capacity + earned).min(self.rate) - self.alpha * size).max(0.0);

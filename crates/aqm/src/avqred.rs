@@ -1,27 +1,27 @@
-//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of an imaginary queue that is drained at the
-//! smoothed rate at which the real one really sends.
+//! **AVQRED (Adaptive Virtual Queue RED)** is RED on the length of a virtual queue that is drained at the
+//! smoothed departure rate of the real one.
 //!
-//! Where the rate of a link or a processor shifts, a fixed virtual capacity is wrong; this one is measured.
-//! RED sees the virtual queue as it is, not averaged, and with max_p = 1, so that neither w_q nor max_p is
-//! left to tune, and the real queue may be as short as one likes.
+//! The virtual capacity is measured, because a fixed one is wrong if the rate of a link or a processor
+//! varies. RED uses the virtual queue without averaging and with max_p = 1, so that neither w_q nor max_p has
+//! to be tuned, and the real buffer may be arbitrarily small.
 //!
 //! # When it decides
 //! On arrival. More than `interval` after the last measurement, over the time dt since: out = bits sent / dt,
 //! v_capacity <- alpha out + (1 - alpha) v_capacity, kept in [min_capacity, max_capacity], and the virtual
 //! queue VQ loses gamma v_capacity dt. With x = VQ / `unit`: strictly between the thresholds p_b = (x -
 //! min_th)/(max_th - min_th), spread by RED's counter (`early`); from max_th on every packet is signalled
-//! (`forced`). A packet that is let in, marked or not, adds its size to VQ.
+//! (`forced`). An accepted packet, marked or not, adds its size to VQ.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing literal`) | else arrivals less than 1 ms apart, the usual case, never drain VQ |
-//! | who adds to VQ | every packet that is let in | the print: only those that find VQ at or below min_th (`listing literal`) | else VQ cannot pass min_th by more than a packet, and max_th is out of reach |
+//! | when the clock of the measurement is set | with the measurement | the print: at every arrival (`listing literal`) | otherwise arrivals less than 1 ms apart, the usual case, never drain VQ |
+//! | packets added to VQ | every accepted packet | the print: only those that find VQ at or below min_th (`listing literal`) | otherwise VQ exceeds min_th by at most one packet and never reaches max_th |
 //! | p_a at count p_b >= 1 | 1 | the print: p_b/(1 - count p_b), infinite or negative (`listing literal`) | a probability |
 //! | clock | nanoseconds | the print: milliseconds | in whole milliseconds "more than 1" would mean at least 2 |
 //! | VQ / 1500 | real | the print does not say | whole packets would make p_b jump by 1/11 |
 //! | v_capacity at the start | min_capacity | not printed | the paper says that a low min_capacity delays finding the rate |
-//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | between those the processor of its gateway ranged; the ratio is kept |
+//! | max_capacity, min_capacity | the link rate, and 13/25 of it | the paper, Table 1: 25 and 13 Mbit/s | the range of the processor of its gateway; the ratio is kept |
 //! | desired utilisation | `gamma`, 1 | in the text, not in the print | the print drains at v_capacity itself |
 //! | the fluid model of the paper | not this | drops at the rate p_b | RED's counter makes it 2 p_b, and 1 above the midpoint of the thresholds |
 //!
@@ -42,9 +42,9 @@ const PAPER: &str = "Byun and Baras 2007";
 choice! {
     /// How the printed listing is read.
     pub enum Listing {
-        /// As the algorithm that is meant.
+        /// The intended algorithm.
         Cleaned = "cleaned",
-        /// To the letter, which cannot work (for demonstration).
+        /// As printed, which cannot work (for demonstration).
         Literal = "literal",
     }
 }
@@ -97,10 +97,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("avqred.rs"),
+    instance: crate::instance!(Avqred),
     build: |s| s.build(|config| Avqred::new(config, &s.context)),
 };
 
-/// What stays the same.
+/// Constant parameters.
 #[derive(Clone, Debug)]
 struct Constants {
     alpha: f64,

@@ -1,8 +1,8 @@
-//! What the schedulers between classes share: which class waits where, an algorithm or another scheduler on
-//! each band, one limit for all.
+//! The common part of schedulers between classes: the mapping of classes to bands, an algorithm or another
+//! scheduler on each band, and one shared limit.
 //!
 //! A class number holds a class and a drop precedence: with `precedences` p, class c is band c / p with
-//! precedence c mod p, and that is the class which the band's algorithm sees. So AF class n with drop
+//! precedence c mod p, which is the class passed to the band's algorithm. So AF class n with drop
 //! precedence d (RFC 2597) is number 3 (n - 1) + d - 1.
 
 use crate::{
@@ -88,7 +88,7 @@ impl Bands {
         Ok(Bands { bank, nested, precedences: config.precedences as u8, limit: link.limit })
     }
 
-    /// Where a packet waits, and how its band's algorithm sees it.
+    /// The band of a packet, and its view for the band's algorithm.
     pub(crate) fn place(&self, packet: &PacketView) -> (usize, PacketView) {
         let (class, precedence) = (packet.class.0 / self.precedences, packet.class.0 % self.precedences);
         (usize::from(class).min(self.count() - 1), PacketView { class: Class(precedence), ..*packet })
@@ -128,12 +128,13 @@ impl Bands {
     pub(crate) fn fits(&self, bytes: u32) -> bool {
         self.limit.has_room(self.packets(), self.bytes(), bytes)
     }
-    /// Whether `bytes` could fit if all the others left.
+    /// Whether `bytes` would fit if all other packets were dropped.
     pub(crate) fn could_fit(&self, bytes: u32) -> bool {
         self.limit.has_room(0, 0, bytes)
     }
 
-    /// The algorithm's estimators see an arrival, whether or not it will fit; a scheduler sees what fits.
+    /// An algorithm's estimators count an arrival even if it does not fit; a scheduler gets only arrivals
+    /// that fit.
     pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
         if self.nested[index].is_none() {
             self.bank.offer(now, index, packet);
@@ -194,7 +195,7 @@ impl Bands {
         }
     }
 
-    /// A departure is due: the algorithms of empty bands hear it once.
+    /// A departure is due: the algorithm of each empty band is called once.
     pub(crate) fn rest(&mut self, now: Time) {
         (0..self.count()).for_each(|index| self.bank.rest(now, index));
     }
@@ -213,7 +214,7 @@ impl Bands {
         }
     }
 
-    /// What every band reports, as `INDEX.NAME`.
+    /// The probes of every band, as `INDEX.NAME`.
     pub(crate) fn probe(&self, field: &mut dyn FnMut(&str, f64)) {
         for (index, nested) in self.nested.iter().enumerate() {
             let Some(inner) = nested else {

@@ -2,12 +2,12 @@
 //! their traffic profile follows the backlog of such packets, that of packets outside follows the whole
 //! queue.
 //!
-//! What RIO is to RED: out packets are to be gone before an in packet is touched. But the out
-//! probability counts in packets too: where these alone hold the queue above `max_out` it climbs to 1 and
-//! stays there, which is what its authors found.
+//! BIO is to BLUE what RIO is to RED: out packets should be dropped before in packets. But the out
+//! probability also depends on in packets: if these alone hold the queue above `max_out`, it rises to 1 and
+//! stays there, as its authors observed.
 //!
 //! # When it decides
-//! Class 0 is in, every other class out. Each arrival is signalled with p_in or p_out as it stands (`early`).
+//! Class 0 is in, every other class out. Each arrival is signalled with the current p_in or p_out (`early`).
 //! Then, each at most once in its hold time: q_in above `max_in` raises p_in by `d_i_in`, q above `max_out`
 //! raises p_out by `d_i_out`; these are the queues that the arrival found, whether or not it fits. Whenever
 //! the link takes its next packet, q_in below `min_in` or an idle link lowers p_in by `d_d_in`, q below
@@ -103,13 +103,14 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("bio.rs"),
+    instance: crate::instance!(Bio),
     build: |s| s.build(|config| Bio::new(config, &s.context)),
 };
 
 /// One of the two BLUEs.
 #[derive(Clone, Debug)]
 struct Blue {
-    /// Whose backlog it follows.
+    /// The classes whose backlog it follows.
     classes: Classes,
     min: f64,
     max: f64,
@@ -120,9 +121,9 @@ struct Blue {
     hold: Span,
     /// Its signalling probability.
     p: f64,
-    /// When that last rose; `None` before the first time.
+    /// Time of the last step up; `None` before the first.
     last_inc: Option<Time>,
-    /// When it last fell.
+    /// Time of the last step down.
     last_dec: Option<Time>,
 }
 
@@ -223,7 +224,7 @@ impl Bio {
 
 impl Aqm for Bio {
     fn on_offered(&mut self, now: Time, packet: &PacketView, queue: &QueueView) {
-        // The decision is about the probability before this arrival has moved it.
+        // The decision uses the probability before this arrival changes it.
         let own = self.of(packet.class);
         (self.p, self.is_at_max) = (own.p, own.classes.backlog(queue, self.bytes) >= own.max);
         for blue in [&mut self.inside, &mut self.outside] {

@@ -1,9 +1,9 @@
 //! **BLUE** keeps one signalling probability and moves it by events instead of queue lengths: up when the
 //! buffer overflows, down when the link falls idle, at most once in a `freeze_time`.
 //!
-//! Losses say that senders push too hard, idleness says that they push too little; how long the queue
-//! happens to be says neither. The probability therefore comes to rest where neither happens, and learns
-//! it from few events: slow to find, but with a state of two numbers.
+//! Losses show that the load is too high, idle times that it is too low; the queue length shows neither. The
+//! probability therefore settles where neither happens. It learns from few events and so converges slowly,
+//! but its state is two numbers.
 //!
 //! # When it decides
 //! Each arrival is signalled with probability p_m, cause `early`. An overflow raises p_m by `d1`; with a
@@ -14,11 +14,11 @@
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
-//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | packet loss is what Feng et al. are known for; we could not open their report to see whose the threshold is |
+//! | what raises p_m | overflow | Byun and Baras: a queue above a threshold (`l 30p`) | Feng et al. use packet loss; the origin of the threshold could not be checked in their report |
 //! | clocks of up and down | one | Feng's own ns-1.1 code: two | the published listing has one |
 //! | a long idle time | one step, at its start | ALTQ: at the first arrival after it, 1/1000 if it lasted 50 ms, nearly all of p after 1 s; `repeat_idle`: one a `freeze_time` | the paper speaks of the event, not of its length |
-//! | an idle link that drops its arrival | is found idle again, one more event | some event models: not | it is looked for a packet and none is found; else p_m = 1, reached just before the link fell idle, would last forever |
-//! | short queues | no exception | ALTQ spares a queue of at most one packet | the paper knows none |
+//! | an idle link that drops its arrival | is idle again, one more event | some event models: not | the transmitter finds no packet; otherwise p_m = 1, reached just before the link became idle, would last forever |
+//! | short queues | no exception | ALTQ exempts a queue of at most one packet | the paper has none |
 //! | steps | 0.0025 up, 0.00025 down | ALTQ: 1/8 up | the paper's; its advice is `d1` far above `d2` |
 //!
 //! # References
@@ -65,6 +65,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[Probe { name: "p", unit: "", doc: "signalling probability p_m" }],
     ns2_limit_counts_service: false,
     file: include_str!("blue.rs"),
+    instance: crate::instance!(Blue),
     build: |settings| settings.build(Blue::new),
 };
 
@@ -79,11 +80,11 @@ pub struct Blue {
     ecn: bool,
     /// Signalling probability p_m.
     p: f64,
-    /// When p_m was last moved; `None` before the first time.
+    /// Time of the last step of p_m; `None` before the first.
     last_update: Option<Time>,
-    /// The link has had nothing to send since the last packet that was let in.
+    /// The link has been idle since the last accepted packet.
     is_idle: bool,
-    /// When to look again whether the link is still idle (`repeat_idle`).
+    /// Time of the next check whether the link is still idle (`repeat_idle`).
     look_again: Option<Time>,
 }
 
@@ -108,7 +109,7 @@ impl Blue {
         })
     }
 
-    /// Move p_m, unless it has just been moved.
+    /// Change p_m, unless it changed less than a freeze time ago.
     fn step(&mut self, now: Time, by: f64) {
         if self.last_update.is_none_or(|last| now.since(last) > self.freeze_time) {
             self.p = (self.p + by).clamp(0.0, 1.0);
@@ -124,7 +125,7 @@ impl Blue {
         }
     }
 
-    /// The first moment at which p_m may move again.
+    /// The earliest time of the next step of p_m.
     fn thawed(&self, now: Time) -> Time {
         let Some(last) = self.last_update.filter(|_| self.is_idle) else {
             return now + self.freeze_time;

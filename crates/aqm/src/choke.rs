@@ -1,22 +1,23 @@
 //! **CHOKe** compares each arrival with a packet picked at random from the queue and, if both belong to the
-//! same flow, drops both; whatever passes that test meets RED.
+//! same flow, drops both; other arrivals are subject to RED.
 //!
-//! Who holds much of the queue is picked often: the queue itself is the record of who uses how much, so
-//! that a flow that does not slow down is held back without any state per flow.
+//! A flow with a large share of the queue is picked often: the queue itself measures the shares, so that an
+//! unresponsive flow is limited without per-flow state.
 //!
 //! # When it decides
-//! On arrival, where RED's average is at `min_th` or above and something waits: position floor(q u) is
+//! On arrival, if RED's average is at `min_th` or above and the queue is not empty: position floor(q u) is
 //! picked, up to `candidates` times until a flow matches; a match drops arrival and victim (cause
-//! `flow-limit`), and leaves RED's counter alone. Otherwise the packet is RED's: signalled with p_a between
-//! the thresholds (`early`), always from `max_th` on (`forced`). A matching pair is dropped with ECN too. A
-//! flow with share s of the queue loses an arrival with probability s + (1 - s) p_a, and two packets a match.
+//! `flow-limit`), and does not change RED's counter. Otherwise RED decides: the packet is signalled with p_a
+//! between the thresholds (`early`), always from `max_th` on (`forced`). A matching pair is dropped with ECN
+//! too. A flow with share s of the queue loses an arrival with probability s + (1 - s) p_a, and two packets a
+//! match.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | picking | one number for each candidate | Linux: up to three, where its array has holes, then the head | our queue has no holes |
 //! | just at a threshold | compared at `min_th`, signalled at `max_th` | Linux: only above | as `red`: there p_b = 0, and 1 |
-//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | one answer names one victim; what the variant is for, a higher chance of a match, is kept |
+//! | several candidates | the arrival and the first that matches leave | the paper's variant drops every match | a verdict has one victim; the purpose of the variant, a higher probability of a match, is kept |
 //! | what a flow is | the simulator's or gateway's flow | Linux: a digest of addresses, ports and protocol, or the class that a filter gives | the same packets |
 //! | RED's counter | as in `red` | Linux: a number R drawn ahead, R/p_b packets between signals | same distribution of gaps; one RED for all |
 //!
@@ -77,6 +78,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("choke.rs"),
+    instance: crate::instance!(Choke),
     build: |s| s.build(|config| Choke::new(config, &s.context)),
 };
 
@@ -94,7 +96,7 @@ pub struct Choke {
     average: Average,
     /// Packets since RED's last signal; -1 while avg is below min_th.
     count: i64,
-    /// What the last arrival met of RED.
+    /// RED's probability for the last arrival.
     p_a: f64,
 }
 

@@ -1,11 +1,11 @@
-//! What the queues with several precedences share: how much of which classes waits.
+//! The backlog of ranges of classes, for algorithms with several drop precedences.
 //!
 //! The class of a packet is its drop precedence: 0 = in profile or green, 1 = out of profile or yellow, 2 =
 //! red.
 
 use crate::{Class, QueueView};
 
-/// A range of classes, both ends included; the worst may be "all there are".
+/// A range of classes, both ends included; the upper end may be unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Classes {
     pub(crate) from: u8,
@@ -13,7 +13,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Everything that waits.
+    /// The whole backlog.
     pub(crate) const ALL: Classes = Classes { from: 0, to: u8::MAX };
 
     /// Whether `class` is one of them.
@@ -21,7 +21,7 @@ impl Classes {
         (self.from..=self.to).contains(&class.0)
     }
 
-    /// What waits of them: packets, which the queue counts, or bytes, for which it is looked through.
+    /// Their backlog: packets, which the queue counts, or bytes, for which the queue is searched.
     pub(crate) fn backlog(self, queue: &QueueView, bytes: bool) -> f64 {
         if self == Classes::ALL {
             return if bytes { queue.bytes as f64 } else { f64::from(queue.packets) };

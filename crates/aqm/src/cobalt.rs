@@ -1,8 +1,8 @@
 //! **COBALT**, the algorithm of CAKE, is a CoDel whose count also falls, step by step, while the delay is
-//! below target, with a small BLUE beside it that drops from senders who do not listen.
+//! below target, with a BLUE in addition that drops packets of unresponsive senders.
 //!
-//! The two need each other: CoDel holds responsive flows and BLUE, which learns only from a full or an empty
-//! queue, wakes up when signals alone have failed.
+//! The two are complementary: CoDel controls responsive flows, and BLUE, which reacts only to a full or an
+//! empty queue, acts when these signals have no effect.
 //!
 //! # When it decides
 //! On departure. While a head has waited longer than `target`, a packet is marked or dropped whenever
@@ -16,7 +16,7 @@
 //! |---|---|---|---|
 //! | after a pause | the first late head starts the spacing | CAKE compares with the `drop_next` of before that start, so the next head is signalled at once | the spacing begins with interval / sqrt(count), as CAKE's own comment says |
 //! | 1 / sqrt(count) | exact integer square root | CAKE: a cache and one Newton step on 32 bits | the step lags behind count |
-//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target at least 1.5 (`floor 1.5`) | CAKE knows its tins' rates; a slow link here needs `floor` |
+//! | target and the packet's time | target as set | CAKE: a late head has also waited 4 packet times, target at least 1.5 (`floor 1.5`) | CAKE has the rates of its tins; a slow link here needs `floor` |
 //! | overload by delay | none | ns-3: p rises too once a head has waited 400 ms (`blue_delay 400ms`) | CAKE |
 //! | queues | one queue | CAKE: a COBALT for each of its queues | that is the scheduler's part |
 //!
@@ -75,6 +75,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("cobalt.rs"),
+    instance: crate::instance!(Cobalt),
     build: |s| s.build(|config| Cobalt::new(config, &s.context)),
 };
 
@@ -89,7 +90,7 @@ pub struct Cobalt {
     ecn: bool,
     /// Drop probability of BLUE.
     p: f64,
-    /// When p last moved; `None` before.
+    /// Time of the last change of p; `None` before.
     blue_timer: Option<Time>,
     /// The delay is above target.
     dropping: bool,
@@ -123,7 +124,7 @@ impl Cobalt {
         })
     }
 
-    /// BLUE moves, unless it has just moved.
+    /// A step of BLUE, unless the last one was too recent.
     fn blue(&mut self, now: Time, step: f64) {
         if self.blue_timer.is_none_or(|last| now.since(last) > self.target) {
             self.p = (self.p + step).clamp(0.0, 1.0);

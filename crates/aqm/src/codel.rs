@@ -1,6 +1,6 @@
 //! **CoDel (Controlled Delay)** drops at the head when even the shortest delay in the queue has been above
-//! `target` for a whole `interval`: a queue that empties from time to time is a good queue, however long it
-//! gets.
+//! `target` for a whole `interval`: a queue that empties from time to time is acceptable, even if it gets
+//! long.
 //!
 //! No parameter depends on the link: it measures time, not length. While the delay stays above `target` it
 //! drops at a rate that rises with the square root of the number of drops, which makes TCP's rate fall
@@ -108,6 +108,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("codel.rs"),
+    instance: crate::instance!(CoDel),
     build: |settings| settings.build(CoDel::new),
 };
 

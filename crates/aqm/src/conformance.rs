@@ -1,8 +1,8 @@
-//! A small random world around an algorithm that watches what any algorithm must hold.
+//! A queue with random traffic that checks the contract of an algorithm.
 //!
-//! A queue that obeys verdicts, refuses what does not fit and keeps time; after every call it looks whether a
-//! rule was broken and writes that down as a [`Violation`], once a rule. The contract tests drive every entry
-//! of the registry with it, and `sojourn.testing.check_aqm` what users bring.
+//! The queue executes verdicts, refuses packets that do not fit and runs timers; after every call it checks
+//! the rules and records each violated one as a [`Violation`], once per rule. The contract tests run every
+//! entry of the registry with it, `sojourn.testing.check_aqm` the algorithms of users.
 
 use crate::{
     Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, PacketView, QueueView, Random, Span, Spec,
@@ -10,14 +10,14 @@ use crate::{
 };
 use alloc::{boxed::Box, collections::VecDeque, format, string::String, vec::Vec};
 
-/// What happened, comparable between runs.
+/// An event, comparable between runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The answer to an arrival.
+    /// The verdict on an arrival.
     Arrival(Verdict),
     /// An arrival found no room.
     Overflow,
-    /// The answer to a departure.
+    /// The verdict on a departure.
     Departure(Verdict),
     /// Nothing was left to send.
     Idle,
@@ -25,12 +25,12 @@ pub enum Event {
     Timer(Time),
 }
 
-/// A broken rule.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which: `ecn`, `ecn-off`, `overflow`, `victim`, `timer`, `probes`, `finite`, `probability`.
+    /// Its name: `ecn`, `ecn-off`, `overflow`, `victim`, `timer`, `probes`, `finite`, `probability`.
     pub rule: &'static str,
-    /// What was seen.
+    /// What was observed.
     pub what: String,
 }
 
@@ -53,11 +53,11 @@ impl Contents for Waiting<'_> {
 pub struct Harness {
     /// The algorithm.
     pub aqm: Box<dyn Aqm>,
-    /// What happened so far.
+    /// The events so far.
     pub log: Vec<Event>,
-    /// The rules that were broken so far, each once.
+    /// The rules violated so far, each once.
     pub violations: Vec<Violation>,
-    /// Most packets that one departure dropped.
+    /// Largest number of packets that one departure dropped.
     pub most_drops: u32,
     spec: Spec,
     context: Context,
@@ -66,7 +66,7 @@ pub struct Harness {
     queue: VecDeque<PacketView>,
     bytes: u64,
     busy: bool,
-    /// What the traffic draws, and what the algorithm draws.
+    /// Random numbers of the traffic, and of the algorithm.
     traffic: Stream,
     rng: Stream,
 }
@@ -105,13 +105,13 @@ impl Harness {
         self.context
     }
 
-    /// Packets that wait.
+    /// Queued packets.
     pub fn waiting(&self) -> usize {
         self.queue.len()
     }
 
     /// `steps` random events: about three arrivals to two departures, `pace` packet times apart on
-    /// average; now and then none at all for a while, or two at once.
+    /// average; occasionally with a long pause, or two at once.
     pub fn run(&mut self, steps: usize, pace: f64) {
         for _ in 0..steps {
             let u = self.traffic.uniform();
@@ -151,7 +151,7 @@ impl Harness {
         answer
     }
 
-    /// Time passes; the timers that come due are called on their time, or, if they are too many, late.
+    /// Advance the time; timers expire at their times, or late if there are too many.
     pub fn advance(&mut self, span: Span) {
         let end = self.now + span;
         let mut calls = 0;

@@ -28,6 +28,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[],
     ns2_limit_counts_service: true,
     file: include_str!("droptail.rs"),
+    instance: crate::instance!(DropTail),
     build,
 };
 

@@ -1,15 +1,15 @@
 //! **DRR (Deficit Round Robin)** serves DiffServ classes in turn, each for a number of bytes in proportion to
 //! its weight, in constant time per packet and fairly whatever the packet sizes.
 //!
-//! A class that could not use its turn up because its next packet was too long keeps what is left (its
-//! deficit) for the next one.
+//! A class whose next packet is longer than its remaining credit keeps this credit (its deficit) for the next
+//! turn.
 //!
 //! # When it decides
-//! Classes that wait stand in a circle. At its turn a class earns weight x quantum bytes and sends while its
-//! head costs no more than it has; an empty class leaves the circle and loses what is left. The algorithm or
-//! scheduler of a class decides on its own queue. Where the shared limit is reached, the last packet of the
-//! queue with most bytes leaves until the arrival fits, cause `overflow`; if that is the arrival's own, or no
-//! other class has packets, the arrival is refused.
+//! Classes with packets form a round. At its turn a class gets weight x quantum bytes of credit and sends
+//! while its head is no larger than its credit; an empty class leaves the round and loses its credit. The
+//! algorithm or scheduler of a class decides on its own queue. Where the shared limit is reached, the last
+//! packet of the queue with most bytes leaves until the arrival fits, cause `overflow`; if that is the
+//! arrival's own, or no other class has packets, the arrival is refused.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
@@ -112,6 +112,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("drr.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| Drr::new(config, &s.context)),
@@ -121,13 +122,13 @@ pub static DISCIPLINE: Discipline = Discipline {
 #[derive(Clone)]
 pub struct Drr {
     bands: Bands,
-    /// What each class earns at a turn, in bytes.
+    /// Credit of each class per turn, in bytes.
     quanta: Vec<i64>,
-    /// What each class may still send, in bytes.
+    /// Remaining credit of each class, in bytes.
     deficit: Vec<i64>,
-    /// The classes that wait, the one whose turn it is first.
+    /// The classes with packets, the one whose turn it is first.
     circle: VecDeque<usize>,
-    /// The first of the circle has had its quantum.
+    /// The first of the round has got its quantum.
     paid: bool,
 }
 
@@ -153,7 +154,7 @@ impl Drr {
         })
     }
 
-    /// The first of the circle leaves it.
+    /// The first of the round leaves it.
     fn leave(&mut self) {
         if let Some(index) = self.circle.pop_front() {
             self.deficit[index] = self.deficit[index].min(0);
@@ -167,8 +168,7 @@ impl Drr {
         self.paid = false;
     }
 
-    /// Turns that would be taken without a packet being sent, all at once: a small quantum must not cost
-    /// time.
+    /// Take all turns without a departure at once, so that a small quantum does not cost time.
     fn skip_rounds(&mut self) {
         let missing = |index: &usize| {
             let head = self.bands.head(*index).map_or(0, i64::from);
@@ -233,7 +233,7 @@ impl Scheduler for Drr {
                 self.next();
                 continue;
             }
-            // The algorithm may drop this head and let a longer one go: what is overdrawn is paid back.
+            // The algorithm may drop this head and send a longer packet: the overdraft is paid back.
             if let Some((token, bytes)) = self.bands.take(now, index, rng, events) {
                 self.deficit[index] -= i64::from(bytes);
                 if self.bands.packets_of(index) == 0 {

@@ -42,7 +42,7 @@ choice! {
     pub enum Follows {
         /// The longer of both.
         Both = "both",
-        /// That of C.
+        /// The delay of C.
         Classic = "classic",
     }
 }
@@ -52,7 +52,7 @@ choice! {
     pub enum Overload {
         /// L is dropped too.
         Drop = "drop",
-        /// p' goes no further.
+        /// p' is capped.
         Cap = "cap",
     }
 }
@@ -131,6 +131,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         ],
         ns2_limit_counts_service: false,
         file: include_str!("dualpi2.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| DualPi2::new(config, &s.context)),
@@ -154,7 +155,7 @@ pub struct DualPi2 {
     w_c: f64,
     both: bool,
     cap: bool,
-    /// Bytes that C has been promised and not sent, weighed: above 0 it is C's turn.
+    /// Weighted bytes that C is owed: above 0 it is C's turn.
     credit: f64,
 }
 
@@ -198,7 +199,7 @@ impl DualPi2 {
         }
     }
 
-    /// Whose turn it is: L's, unless C has been promised more than it got.
+    /// Whose turn it is: L's, unless C is owed bytes.
     fn turn(&mut self) -> Option<usize> {
         match (self.bank.packets_of(L) > 0, self.bank.packets_of(C) > 0) {
             (true, true) => Some(if self.credit > 0.0 { C } else { L }),
@@ -211,7 +212,7 @@ impl DualPi2 {
         }
     }
 
-    /// While both wait, each byte of L earns C its share and each byte of C uses it up.
+    /// While both queues have packets, each byte of L adds C's share, and each byte of C is subtracted.
     fn account(&mut self, index: usize, bytes: u32) {
         let bytes = f64::from(bytes);
         if index == L && self.bank.packets_of(C) > 0 {
@@ -221,7 +222,7 @@ impl DualPi2 {
         }
     }
 
-    /// What happens to a departing packet of L; `None` lets it go.
+    /// The verdict on a departing packet of L; `None` sends it.
     fn decide_scalable(&mut self, delay: f64, rng: &mut dyn Random) -> Option<Outcome> {
         let coupled = self.coupled();
         if coupled >= 1.0 && !self.cap && self.draws[L].hits(self.controller.classic(), rng) {
@@ -231,7 +232,7 @@ impl DualPi2 {
         self.draws[L].hits(p, rng).then_some(Outcome::Marked(Cause::Early))
     }
 
-    /// What happens to a departing packet of C.
+    /// The verdict on a departing packet of C.
     fn decide_classic(&mut self, packet: &PacketView, rng: &mut dyn Random) -> Option<Outcome> {
         if !self.draws[C].hits_squared(self.controller.p_prime, rng) {
             return None;

@@ -1,9 +1,9 @@
 //! **Self-configuring RED** (Feng and others) was the first RED that adapts `max_p`: it divides `max_p` when
 //! the average queue falls below `min_th` and multiplies it when the average rises above `max_th`.
 //!
-//! Falling below says that RED is too aggressive for the few flows there are, rising above that it is too
-//! timid. One step is taken on *entering* such a region, none while the average stays there. `ared` later
-//! replaced the big steps by small ones on a timer.
+//! An average below the thresholds shows that RED is too aggressive for the present flows, one above them
+//! that it is too mild. One step is taken on *entering* such a region, none while the average stays there.
+//! `ared` later replaced the big steps by small ones on a timer.
 //!
 //! # When it decides
 //! On arrival, as `red`, with the present `max_p`. `trigger thresholds`: once the average has moved, avg <
@@ -109,10 +109,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("feng_ared.rs"),
+    instance: crate::instance!(FengAred),
     build: |s| s.build(|config| FengAred::new(config, &s.context)),
 };
 
-/// Where the average was last seen.
+/// The region of the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Status {
     /// Below min_th.
@@ -126,7 +127,7 @@ enum Status {
 /// The state of self-configuring RED.
 #[derive(Clone, Debug)]
 pub struct FengAred {
-    /// The queue that is tuned; max_p lives there.
+    /// The adapted RED, which holds max_p.
     red: Red,
     /// Overflows and idle periods move max_p, not thresholds.
     overflow_idle: bool,
@@ -134,7 +135,7 @@ pub struct FengAred {
     beta: f64,
     bottom: f64,
     top: f64,
-    /// Where the average was last seen off the thresholds.
+    /// The last region of the average that was not exactly on a threshold.
     status: Status,
 }
 
@@ -184,7 +185,7 @@ impl FengAred {
         *self.red.max_p_mut() = (self.red.max_p() * self.beta).min(self.top);
     }
 
-    /// An average that enters a region moves max_p; one on a threshold stays where it was.
+    /// An average that enters a region changes max_p; one exactly on a threshold keeps its region.
     fn watch(&mut self) {
         let avg = self.red.average.avg;
         let Thresholds { min, max, .. } = *self.red.thresholds();

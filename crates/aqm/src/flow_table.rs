@@ -1,8 +1,8 @@
-//! A small table of what is known of each flow: grows with the flows in it at one time, not with all ever
-//! seen.
+//! A small table with a value per flow: its size depends on the flows in it at one time, not on all flows so
+//! far.
 //!
-//! Open addressing with linear probing; removal closes the gap, so that nothing piles up. It allocates only
-//! when more flows are in it than ever before.
+//! Open addressing with linear probing; removal closes the gap, so that there are no tombstones. It allocates
+//! only when its number of flows reaches a new maximum.
 
 use crate::FlowId;
 use alloc::vec::Vec;
@@ -10,18 +10,18 @@ use alloc::vec::Vec;
 /// A map from flows to `T`.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowTable<T> {
-    /// None or a power of two of them, at most half of them taken.
+    /// Empty or a power of two of slots, at most half of them used.
     slots: Vec<Option<(FlowId, T)>>,
     len: usize,
 }
 
 impl<T: Copy> FlowTable<T> {
-    /// Without flows and without memory.
+    /// An empty table without memory.
     pub(crate) const fn new() -> FlowTable<T> {
         FlowTable { slots: Vec::new(), len: 0 }
     }
 
-    /// How many flows are in it.
+    /// Number of flows.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -45,7 +45,7 @@ impl<T: Copy> FlowTable<T> {
         at
     }
 
-    /// What is known of `flow`.
+    /// The value of `flow`.
     pub(crate) fn get(&self, flow: FlowId) -> Option<T> {
         if self.len == 0 {
             return None;
@@ -53,7 +53,7 @@ impl<T: Copy> FlowTable<T> {
         self.slots[self.slot(flow)].map(|(_, value)| value)
     }
 
-    /// From now on `value` is known of `flow`.
+    /// Set the value of `flow`.
     pub(crate) fn set(&mut self, flow: FlowId, value: T) {
         if 2 * (self.len + 1) > self.slots.len() {
             self.grow();
@@ -74,7 +74,7 @@ impl<T: Copy> FlowTable<T> {
         }
     }
 
-    /// Nothing is known of `flow` any more. Those behind it that it had pushed on move up.
+    /// Remove `flow`. Entries that it had displaced move back.
     pub(crate) fn remove(&mut self, flow: FlowId) {
         if self.get(flow).is_none() {
             return;

@@ -129,6 +129,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_codel.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| FlowQueues::codel(config, &s.context)),

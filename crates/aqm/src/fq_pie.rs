@@ -75,6 +75,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: PROBES,
         ns2_limit_counts_service: false,
         file: include_str!("fq_pie.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| FlowQueues::pie(config, &s.context)),

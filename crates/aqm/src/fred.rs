@@ -96,10 +96,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("fred.rs"),
+    instance: crate::instance!(Fred),
     build: |s| s.build(|config| Fred::new(config, &s.context)),
 };
 
-/// What is known of a flow that has packets waiting.
+/// The record of a flow with queued packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     /// Its waiting packets.
@@ -108,7 +109,7 @@ struct Record {
     strikes: u32,
 }
 
-/// What stays the same; all in packets.
+/// Constant parameters, in packets.
 #[derive(Clone, Debug)]
 struct Constants {
     min_th: f64,
@@ -138,7 +139,7 @@ pub struct Fred {
     offered_to: u32,
     /// Probability that the last arrival met.
     p_a: f64,
-    /// Whose packet came or left last.
+    /// Flow of the last arrival or departure.
     last: FlowId,
 }
 
@@ -182,7 +183,7 @@ impl Fred {
         })
     }
 
-    /// The average sees `queue` packets, and each flow's share follows it.
+    /// Update the average with `queue` packets, and each flow's share from it.
     fn update(&mut self, now: Time, queue: u32) {
         self.average.update(now, f64::from(queue));
         let avg = self.average.avg;
@@ -190,7 +191,7 @@ impl Fred {
         self.avgcq = share.max(1.0);
     }
 
-    /// Whether a flow asks for more than it may have.
+    /// Whether a flow exceeds its limit.
     fn is_greedy(&self, flow: Record) -> bool {
         let Constants { min_th, max_th, many_flow, strict, .. } = self.config;
         let (qlen, full) = (f64::from(flow.qlen), self.average.avg >= max_th);
@@ -233,7 +234,7 @@ impl Fred {
         Verdict::Pass
     }
 
-    /// A packet of `flow` no longer waits; a flow without packets is forgotten.
+    /// A packet of `flow` has left the queue; a flow without packets is removed.
     fn forget(&mut self, flow: FlowId) {
         match self.flows.get(flow) {
             Some(Record { qlen: 0 | 1, .. }) => self.flows.remove(flow),
@@ -272,7 +273,7 @@ impl Aqm for Fred {
             self.flows.set(packet.flow, Record { qlen: record.qlen + 1, ..record });
             self.update(now, queue.packets.saturating_add(1));
         } else if before_idling.1.is_some() {
-            // The link idles on, since the same moment.
+            // The link remains idle since the same time.
             (self.average.avg, self.average.idle_since) = before_idling;
         }
         verdict

@@ -81,6 +81,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("gkvq.rs"),
+    instance: crate::instance!(Gkvq),
     build: |s| s.build(|config| Gkvq::new(config, &s.context)),
 };
 
@@ -134,7 +135,7 @@ impl Gkvq {
         })
     }
 
-    /// What the virtual link has sent since the last look; once it is empty, marking ends.
+    /// Drain the virtual queue for the time since the last update; once it is empty, marking ends.
     fn drain(&mut self, now: Time) {
         if self.stale_clock && self.vq == 0.0 {
             return;

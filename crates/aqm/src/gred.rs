@@ -53,5 +53,6 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: red::PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("gred.rs"),
+    instance: crate::instance!(Red),
     build: |s| s.build(|config| Red::new(red::Config { gentle: true, ..config }, &s.context)),
 };

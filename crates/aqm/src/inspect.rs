@@ -1,12 +1,11 @@
-//! What an algorithm costs: what it asks of the outside per packet, how often it moves, how long it takes.
+//! The cost of an algorithm: its operations per packet, the number of state changes, and its time.
 //!
-//! A [`Driver`] puts an algorithm, or a scheduler, on a link that is offered an eighth more than it carries,
-//! by packets of a number of flows in turn, so that everything that controls a queue has found its working
-//! point after the [`WARM_UP`]. Packets come and go in steps of nine arrivals, then eight departures. Random
-//! numbers, looks into the queue and timers are counted; equal counts for few and for many flows say that the
-//! work does not grow with them. The clock is the caller's. Instructions are counted from outside, by the
-//! names of the functions `arrival_at_queue`, `departure_at_queue` and so on, through which every decision
-//! goes.
+//! A [`Driver`] runs an algorithm, or a scheduler, on a link with an offered load of 9/8 of its rate, by
+//! packets of a number of flows in turn, so that the algorithm is in steady state after the [`WARM_UP`]. A
+//! step is nine arrivals, then eight departures. Random numbers, reads of the queue's contents and timers are
+//! counted; equal counts for few and for many flows show that the work does not depend on their number. The
+//! clock is the caller's. Instructions are counted from outside, by the names of the functions
+//! `arrival_at_queue`, `departure_at_queue` and so on, through which every decision goes.
 
 use crate::{
     Aqm, Cause, Class, Contents, Ecn, FlowId, Limit, Outcome, PacketView, QueueView, Random, Scheduler, Span,
@@ -29,21 +28,21 @@ pub const ARRIVALS: u64 = 9;
 /// Departures of one step.
 const DEPARTURES: u64 = 8;
 
-/// What was counted.
+/// The counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Packets that arrived.
     pub packets: u64,
-    /// Departures that the algorithm was asked about; departures from a scheduler.
+    /// Departures decided by the algorithm, or departures from a scheduler.
     pub departures: u64,
     /// Random numbers drawn.
     pub draws: u64,
-    /// Looks into the queue: at a packet, at a flow's or a class's share; a scheduler looks into its own
-    /// queues, which is not seen.
+    /// Reads of the queue's contents: a packet, or the backlog of a flow or a class; reads by a scheduler of
+    /// its own queues are not counted.
     pub looks: u64,
-    /// Timers that came due.
+    /// Timers that expired.
     pub timers: u64,
-    /// Arrivals and departures at which one of its probes moved; 0 unless watched.
+    /// Arrivals and departures at which one of its probes changed; 0 unless watched.
     pub moves: u64,
     /// Time on the link.
     pub elapsed: Span,
@@ -51,7 +50,7 @@ pub struct Cost {
     pub spent: [u64; 3],
 }
 
-/// Who is measured.
+/// The measured subject.
 pub enum Subject {
     /// An algorithm on one queue.
     Aqm(Box<dyn Aqm>),
@@ -80,7 +79,7 @@ pub struct Driver {
     number: u64,
     /// A packet was sent since the queue was last found empty.
     busy: bool,
-    /// The probes as they stood, if they are watched.
+    /// The last values of the probes, if they are watched.
     watched: Option<Vec<f64>>,
     cost: Cost,
 }
@@ -105,7 +104,7 @@ impl Driver {
         driver
     }
 
-    /// Count the packets that move a probe too, which takes its time.
+    /// Also count the packets that change a probe, which is slow.
     pub fn watch(&mut self) {
         self.watched = Some(self.probes());
     }
@@ -118,12 +117,12 @@ impl Driver {
         }
     }
 
-    /// Who is measured, as it stands.
+    /// The measured subject in its current state.
     pub fn subject(&self) -> &Subject {
         &self.subject
     }
 
-    /// At least `packets` packets; returns what they cost. `clock` is read around the arrivals, departures
+    /// Run at least `packets` packets; returns their cost. `clock` is read around the arrivals, departures
     /// and timers of each step.
     pub fn run(&mut self, packets: u32, clock: &mut dyn FnMut() -> u64) -> Cost {
         self.cost = Cost::default();
@@ -298,7 +297,7 @@ fn timer_at_scheduler(scheduler: &mut dyn Scheduler, now: Time) {
     scheduler.on_timer(now);
 }
 
-/// A queue of which every look is counted, and answered without a search.
+/// A queue that counts every read and answers it without a search.
 struct Queue {
     line: VecDeque<PacketView>,
     of_flow: Vec<u32>,
@@ -339,7 +338,7 @@ impl Contents for Queue {
     }
 }
 
-/// Random numbers of which every one is counted.
+/// A random number generator that counts its draws.
 struct Counted {
     stream: Stream,
     draws: u64,

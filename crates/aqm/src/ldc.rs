@@ -89,10 +89,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("ldc.rs"),
+    instance: crate::instance!(Ldc),
     build: |s| s.build(|config| Ldc::new(config, &s.context)),
 };
 
-/// What stays the same; rates in bytes/s.
+/// Constant parameters; rates in bytes/s.
 #[derive(Clone, Debug)]
 struct Constants {
     d_target: f64,

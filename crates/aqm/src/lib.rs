@@ -77,7 +77,7 @@ pub use occupancy::Occupancy;
 pub use profile::Profile;
 pub use random::{Random, Stream};
 pub use scheduler::{Discipline, Outcome, Scheduler, Token};
-pub use schema::{Algorithm, Context, DefaultValue, Kind, Param, Probe, Range};
+pub use schema::{Algorithm, Context, DefaultValue, Instance, Kind, Param, Probe, Range};
 pub use settings::Settings;
 pub use spec::{Overflow, QUEUE_WORDS, Spec, SpecError};
 pub use ticks::Ticks;

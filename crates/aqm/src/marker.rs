@@ -1,6 +1,6 @@
-//! Profile markers: they measure a flow (or an aggregate) against what it was promised and give each packet
-//! the class that says how well it keeps to it. They stand at the edge of a network; RIO and BIO inside it
-//! act on the classes.
+//! Profile markers: they meter a flow (or an aggregate) against its traffic profile and set the class of each
+//! packet by its conformance. They are used at the edge of a network; RIO and BIO inside it act on the
+//! classes.
 //!
 //! The class is a drop precedence: 0 = in profile (green), 1 = out of profile (yellow), 2 = red. One instance
 //! measures one flow or aggregate.
@@ -39,17 +39,17 @@ pub const YELLOW: Class = Class(1);
 /// Red.
 pub const RED: Class = Class(2);
 
-/// Something that gives packets their class.
+/// A marker that assigns classes to packets.
 pub trait Marker: Send {
-    /// The class of a packet of `bytes` that comes `now` with class `class_in`. Only markers that mark at
-    /// random draw from `rng`.
+    /// The class of a packet of `bytes` that arrives at `now` with class `class_in`. Only markers that mark
+    /// at random draw from `rng`.
     fn mark(&mut self, now: Time, bytes: u32, class_in: Class, rng: &mut dyn Random) -> Class;
 }
 
-/// Billionths of a bit in a byte: what a bucket holds for each.
+/// Billionths of a bit in a byte, the unit of tokens.
 const BYTE: u128 = 8_000_000_000;
 
-/// Tokens that flow in at a rate, up to a size.
+/// Tokens that accumulate at a rate up to a size.
 #[derive(Clone, Debug)]
 struct Bucket {
     /// Bit/s, which is billionths of a bit in a nanosecond.
@@ -66,12 +66,12 @@ impl Bucket {
         Bucket { rate, size, tokens: size }
     }
 
-    /// Add what `rate` brings in this many nanoseconds; returns what does not fit.
+    /// Add the tokens of this many nanoseconds; returns the excess.
     fn fill(&mut self, ns: u64) -> u128 {
         self.pour(u128::from(self.rate) * u128::from(ns))
     }
 
-    /// As much of `tokens` as fits; the rest is returned.
+    /// Add the `tokens` that fit; returns the excess.
     fn pour(&mut self, tokens: u128) -> u128 {
         let accepted = tokens.min(self.size - self.tokens);
         self.tokens += accepted;
@@ -100,7 +100,7 @@ impl Bucket {
     }
 }
 
-/// Nanoseconds since the last packet; the clock moves on, but never back.
+/// Nanoseconds since the last packet; the clock never moves back.
 fn pass(last: &mut Time, now: Time) -> u64 {
     let elapsed = now.since(*last).0;
     *last = now.max(*last);

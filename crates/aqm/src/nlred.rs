@@ -61,5 +61,6 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: red::PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("nlred.rs"),
+    instance: crate::instance!(Red),
     build: |s| s.build(|config| Red::nonlinear(config, &s.context)),
 };

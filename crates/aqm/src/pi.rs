@@ -70,6 +70,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi.rs"),
+    instance: crate::instance!(Pi),
     build: |s| s.build(|config| Pi::new(config, &s.context)),
 };
 

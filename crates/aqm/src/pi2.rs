@@ -155,6 +155,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("pi2.rs"),
+    instance: crate::instance!(Pi2),
     build: |settings| settings.build(Pi2::new),
 };
 
@@ -220,7 +221,7 @@ impl Decision {
         }
     }
 
-    /// Something of probability p.
+    /// An event of probability p.
     pub(crate) fn hits(&mut self, p: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.happens(p),
@@ -235,7 +236,7 @@ impl Decision {
         }
     }
 
-    /// Something of probability p_prime^2.
+    /// An event of probability p_prime^2.
     pub(crate) fn hits_squared(&mut self, p_prime: f64, rng: &mut dyn Random) -> bool {
         match self {
             Decision::Random => rng.uniform().max(rng.uniform()) < p_prime,
@@ -245,7 +246,7 @@ impl Decision {
 }
 
 impl Control {
-    /// `p_c_max`, or what it is derived from.
+    /// `p_c_max`, or its derived default.
     pub(crate) fn p_c_max(&self) -> f64 {
         self.p_c_max.unwrap_or(1.0 / (self.k * self.k))
     }
@@ -293,7 +294,7 @@ impl Pi2 {
     }
 }
 
-/// How long the head of `queue` has been queued, in seconds; 0 if the queue is empty.
+/// Time for which the head of `queue` has been queued, in seconds; 0 if the queue is empty.
 pub(crate) fn head_delay(now: Time, queue: &QueueView) -> f64 {
     queue.contents.at(0).map_or(0.0, |head| now.since(head.arrived).as_secs_f64())
 }

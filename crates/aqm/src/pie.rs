@@ -45,9 +45,9 @@ use alloc::boxed::Box;
 choice! {
     /// Where the delay comes from.
     pub enum Delay {
-        /// What the last departure waited.
+        /// The delay of the last departure.
         Last = "last",
-        /// What the head has waited.
+        /// The delay of the head so far.
         Head = "head",
         /// Backlog / link rate.
         Backlog = "backlog",
@@ -127,6 +127,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("pie.rs"),
+    instance: crate::instance!(Pie),
     build: |s| s.build(|config| Pie::new(config, &s.context)),
 };
 
@@ -138,7 +139,7 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe { name: "accu", unit: "", doc: "sum of p since the last drop (`derandomize`)" },
 ];
 
-/// What stays the same; times in seconds.
+/// Constant parameters; times in seconds.
 #[derive(Clone, Debug)]
 struct Constants {
     target: f64,
@@ -160,7 +161,7 @@ struct Constants {
 /// Time that `dq_threshold` bytes take to leave, measured while at least as many wait.
 #[derive(Clone, Debug, Default)]
 struct DepartureRate {
-    /// Since when, and bytes since then, while a measurement runs.
+    /// Start of the measurement and bytes since then, while one runs.
     measuring: Option<(Time, f64)>,
     /// The average; 0 before the first measurement.
     average: f64,
@@ -276,7 +277,7 @@ impl Pie {
         self.burst = (self.burst - self.config.t_update).max(0.0);
     }
 
-    /// A quiet queue earns a new allowance.
+    /// Renew the allowance of a short queue.
     fn renew_allowance(&mut self) {
         let half = self.config.target / 2.0;
         if self.p == 0.0 && self.delay < half && self.delay_old < half {
@@ -284,14 +285,14 @@ impl Pie {
         }
     }
 
-    /// Whether this arrival is spared.
+    /// Whether this arrival is exempt.
     fn spares(&self, queue: &QueueView) -> bool {
         self.burst > 0.0
             || self.delay_old < self.config.target / 2.0 && self.p < 0.2
             || queue.bytes as f64 <= 2.0 * self.config.mean_packet
     }
 
-    /// The draw, or what stands in for it.
+    /// The random draw, or its de-randomised form.
     fn hits(&mut self, rng: &mut dyn Random) -> bool {
         if !self.config.derandomize {
             return rng.happens(self.p);

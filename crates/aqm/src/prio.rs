@@ -1,7 +1,8 @@
 //! **Prio** serves the lowest class that has a packet: strict priority between DiffServ classes, each with a
 //! queue and an algorithm of its own under one limit.
 //!
-//! It gives the first class the shortest possible delay and, if that class never pauses, the others nothing.
+//! It gives the first class the shortest possible delay and, if that class never pauses, no service to the
+//! others.
 //!
 //! # When it decides
 //! Every departure is from the lowest-numbered class that waits; a packet of class c waits in queue min(c,
@@ -79,6 +80,7 @@ pub static DISCIPLINE: Discipline = Discipline {
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("prio.rs"),
+        instance: crate::Instance::NONE,
         build: is_a_scheduler,
     },
     build: |s| s.schedule(|config| Prio::new(config, &s.context)),
@@ -103,7 +105,7 @@ impl Prio {
         Ok(Prio { bands: Bands::new(&config.bands, link)?, lowest })
     }
 
-    /// The least important class below `index` that waits.
+    /// The least important class below `index` that has packets.
     fn below(&self, index: usize) -> Option<usize> {
         (index + 1..self.bands.count()).rev().find(|other| self.bands.packets_of(*other) > 0)
     }

@@ -1,5 +1,5 @@
-//! The markers as a user names them: `token_bucket cir 1Mbit/s cbs 15kB`. Parameters have the RFCs' names; a
-//! profile is what was agreed, so none of its rates and bursts has a default.
+//! The markers in specs: `token_bucket cir 1Mbit/s cbs 15kB`. Parameters have the RFCs' names; a profile is
+//! part of an agreement, so none of its rates and bursts has a default.
 
 use crate::{
     Algorithm, Param, Range, Settings, Span, SpecError,
@@ -9,7 +9,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 
-/// A marker in the registry: what is known about it, as of an algorithm, and how it is built.
+/// A marker in the registry: its description and its constructor.
 pub struct Profile {
     /// Name, parameters, documentation. Its `build` refuses: a marker is not an algorithm.
     pub algorithm: Algorithm,
@@ -164,6 +164,7 @@ const fn entry(
         probes: &[],
         ns2_limit_counts_service: false,
         file: include_str!("marker.rs"),
+        instance: crate::Instance::NONE,
         build: |settings| Err(settings.spec.is_not("an algorithm")),
     }
 }

@@ -1,4 +1,5 @@
-//! [`Fifo`]: a first-in, first-out queue that owns its packets and asks an algorithm which to drop or mark.
+//! [`Fifo`]: a first-in, first-out queue that owns its packets and drops or marks them as its algorithm
+//! decides.
 
 use crate::{
     Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView, Span, Stream,
@@ -6,7 +7,7 @@ use crate::{
 };
 use alloc::collections::VecDeque;
 
-/// At most this many timers expire in one call; one more then makes up for the rest.
+/// At most this many timers expire in one call; one more replaces the rest.
 const MAX_TIMERS: u32 = 1000;
 
 /// A queue of packets `P` in front of a link, managed by `A`: any algorithm, or a `Box<dyn Aqm>`.
@@ -40,7 +41,7 @@ pub struct Fifo<A, P> {
     is_busy: bool,
 }
 
-/// The packets of a queue, with what an algorithm may see of them.
+/// The packets of a queue, with the views for algorithms.
 #[derive(Clone, Debug)]
 struct Packets<P> {
     ring: VecDeque<(PacketView, P)>,
@@ -100,7 +101,7 @@ impl<A: Aqm, P> Fifo<A, P> {
         }
     }
 
-    /// A packet arrives. Those that are dropped are handed to `dropped`: this one, or queued ones.
+    /// A packet arrives. Each dropped packet, this one or a queued one, is passed to `dropped`.
     pub fn enqueue(
         &mut self,
         now: Time,
@@ -191,7 +192,7 @@ impl<A: Aqm, P> Fifo<A, P> {
         self.packets.bytes
     }
 
-    /// How long the head has been queued.
+    /// Time for which the head has been queued.
     pub fn sojourn(&self, now: Time) -> Option<Span> {
         self.packets.ring.front().map(|(view, _)| now.since(view.arrived))
     }

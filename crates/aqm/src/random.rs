@@ -1,7 +1,7 @@
-//! Randomness comes in as an argument: one stream per object, each a function of (seed, name).
+//! Random numbers are an argument: one stream per object, each a function of (seed, name).
 //!
-//! A stream that hangs on a name and not on the order of events is what lets two algorithms under
-//! one seed meet the same demand (common random numbers).
+//! Because a stream depends on a name and not on the order of events, two algorithms under one seed have the
+//! same demand (common random numbers).
 
 /// A source of uniform numbers in [0, 1).
 pub trait Random {
@@ -45,7 +45,7 @@ impl Random for Stream {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// The number of what cannot happen is passed over, but not worked out.
+    /// The number for a probability of 0 is skipped without being computed.
     #[inline(always)]
     fn happens(&mut self, p: f64) -> bool {
         if p == 0.0 {
@@ -77,7 +77,7 @@ fn hash(name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    /// What happens is decided by the next number, which is used up whatever the probability.
+    /// An event is decided by the next number, which is consumed for every probability.
     #[test]
     fn an_event_takes_one_number() {
         let (mut events, mut numbers) = (Stream::new(1, "events"), Stream::new(1, "events"));

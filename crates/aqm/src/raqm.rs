@@ -133,6 +133,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("raqm.rs"),
+    instance: crate::instance!(Raqm),
     build: |s| s.build(|config| Raqm::new(config, &s.context)),
 };
 
@@ -247,7 +248,7 @@ impl Raqm {
         (self.arrived, self.refused, self.overflowed) = (0, 0, 0);
     }
 
-    /// Equation 3: what p_k is multiplied by.
+    /// Equation 3: the factor of p_k.
     fn factor(&self) -> f64 {
         let fixed = |m: f64| libm::exp((m * (self.x - 1.0)).min(700.0));
         if self.is_first {
@@ -260,7 +261,7 @@ impl Raqm {
         self.config.m.map_or_else(adaptive, fixed)
     }
 
-    /// Equation 14: the queue's part.
+    /// Equation 14: the queue term.
     fn probability(&self, queue: &QueueView) -> f64 {
         match self.config.q_0 {
             Some(Size::Packets(q_0)) => (self.p_k * f64::from(queue.packets) / q_0).min(1.0),

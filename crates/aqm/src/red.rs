@@ -142,10 +142,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: PROBES,
     ns2_limit_counts_service: false,
     file: include_str!("red.rs"),
+    instance: crate::instance!(Red),
     build: |s| s.build(|config| Red::new(config, &s.context)),
 };
 
-/// What stays the same, except `max_p` where it is adapted.
+/// Constant parameters, except an adapted `max_p`.
 #[derive(Clone, Debug)]
 struct Constants {
     variant: Variant,

@@ -1,4 +1,4 @@
-//! What RED and its relatives share: thresholds in one unit, the average queue, the spread of signals.
+//! The common part of the RED family: thresholds in one unit, the average queue, the spacing of signals.
 
 use crate::{Context, Param, QueueView, Range, Span, SpecError, Time, common, config::choice, units::Size};
 
@@ -70,9 +70,9 @@ pub(crate) struct Average {
     packet_ns: f64,
     /// ns-2: one step more after idling, and it meets a queue.
     ns2: bool,
-    /// Since when the link has had nothing to send; `None` while it works.
+    /// Start of the idle time; `None` while the link is busy.
     pub(crate) idle_since: Option<Time>,
-    /// The arrival that ended the last idle time, and from when on that time is not yet accounted for.
+    /// The arrival that ended the last idle time, and the start of the part that is not yet accounted for.
     ended: Option<(Time, Time)>,
     /// The average, in packets or bytes.
     pub(crate) avg: f64,
@@ -99,7 +99,8 @@ impl Average {
         if self.bytes { queue.bytes as f64 } else { f64::from(queue.packets) }
     }
 
-    /// An arrival sees `queue`; after idling, as many packets as the link could have sent saw none.
+    /// Update at an arrival with `queue`; after an idle time, first with 0 for each packet that the link
+    /// could have sent.
     #[inline]
     pub(crate) fn update(&mut self, now: Time, queue: f64) {
         if let Some(since) = self.idle_since {
@@ -122,7 +123,7 @@ impl Average {
         self.ended = Some((now, since + accounted));
     }
 
-    /// The link has nothing to send. If that is because the arrival that ended an idle time was refused, the
+    /// The link is idle. If that is because the arrival that ended an idle time was refused, the
     /// idle time continues with the part that is not yet accounted for: otherwise drops closer together than
     /// a packet time would stop the clock, and the decay of the average, for good. (In ns-2 it ends.)
     pub(crate) fn idle(&mut self, now: Time) {
@@ -133,7 +134,7 @@ impl Average {
         };
     }
 
-    /// The average as it stands: while the link idles it decays.
+    /// The current average: while the link is idle it decays.
     pub(crate) fn at(&self, now: Time) -> f64 {
         let Some(since) = self.idle_since else { return self.avg };
         self.avg * libm::pow(1.0 - self.w_q, self.packets_since(since, now))

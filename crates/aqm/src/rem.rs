@@ -16,7 +16,7 @@
 //! |---|---|---|---|
 //! | mean packet | the true size | ns-2: 1000 B unless set | a wrong one moves the balance: with half-size packets it takes c for half of what it is |
 //! | where it marks | on arrival | ns-2: at the head when it leaves (`mark_at departure`) | one rule for drops and marks; preset `ns2` |
-//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; else who ignores ECN is never slowed |
+//! | packet without ECN where marks are on | dropped on arrival with p | ns-2: passes untouched | RFC 3168: a signal to it is a drop; otherwise flows without ECN would get no signal |
 //! | limit B under preset `ns2` | B - 1 wait | ns-2: same, by removing the packet after it went in | the victim is the same packet |
 //! | price without bound | kept (`price_max` caps it) | some texts cap p near 1 | the paper; after lasting overload the price takes as long to fall as it took to rise |
 //! | event of probability p | u < p | ns-2: u <= p | u is in [0, 1): p = 0 never fires |
@@ -107,6 +107,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: true,
     file: include_str!("rem.rs"),
+    instance: crate::instance!(Rem),
     build: |s| s.build(|config| Rem::new(config, &s.context)),
 };
 

@@ -137,6 +137,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("rio.rs"),
+    instance: crate::instance!(Rio),
     build: |s| s.build(|config| Rio::new(config, &s.context)),
 };
 
@@ -162,7 +163,7 @@ pub struct Rio {
     precedences: [Precedence; 3],
     /// How many of them are used; the middle one is not with two.
     three: bool,
-    /// What the last arrival met: base probability, and spread by its counter.
+    /// Probabilities of the last arrival: base, and spread by its counter.
     p: f64,
     p_a: f64,
     /// ns-2: the present arrival is not tested.
@@ -264,7 +265,7 @@ impl Rio {
         }
     }
 
-    /// From now on nothing waits of some classes: their averages idle.
+    /// Some classes have no more queued packets: their averages start to decay.
     fn note_empty(&mut self, now: Time, queue: &QueueView) {
         for precedence in self.precedences.iter_mut().filter(|p| p.classes != Classes::ALL) {
             let idle_since = &mut precedence.average.idle_since;

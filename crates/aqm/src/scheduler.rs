@@ -1,10 +1,10 @@
-//! The contract of a scheduler, and what every scheduler is made of: a store of packets, queues in it, an
+//! The contract of a scheduler, and the common parts of schedulers: a store of packets, queues in it, an
 //! algorithm on each.
 //!
-//! A [`Scheduler`] stands where an [`Aqm`] with its queue may stand. It owns the order of the waiting packets
-//! and one limit that all of them share, but not the packets: the world keeps those under a [`Token`], a
-//! small number of its own choice (a place in a table of packets or of buffers). So the same scheduler serves
-//! a simulated packet and a buffer of a gateway, and nothing is allocated per packet.
+//! A [`Scheduler`] can replace an [`Aqm`] with its queue. It owns the order of the queued packets and one
+//! shared limit, but not the packets: the caller stores those under a [`Token`], a small number of its choice
+//! (an index in a table of packets or of buffers). So the same scheduler serves simulated packets and buffers
+//! of a gateway, without an allocation per packet.
 
 use crate::{
     Algorithm, Aqm, Cause, Class, Contents, Context, Ecn, FlowId, Limit, Occupancy, PacketView, QueueView,
@@ -12,16 +12,16 @@ use crate::{
 };
 use alloc::{borrow::ToOwned, boxed::Box, format, vec::Vec};
 
-/// The owner's name of a packet; a scheduler only returns it.
+/// The caller's number of a packet; a scheduler only returns it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token(pub u64);
 
-/// What became of a packet other than departing.
+/// What happened to a packet other than its departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is gone: the token may be used again.
+    /// It is dropped: the token may be reused.
     Dropped(Cause),
-    /// It is marked CE and stays, or is just departing.
+    /// It is marked CE and stays queued, or is departing.
     Marked(Cause),
 }
 
@@ -33,7 +33,7 @@ pub type EventSink<'a> = &'a mut dyn FnMut(Token, Outcome);
 /// `now` never runs backwards. Every packet given to [`Scheduler::enqueue`] comes out exactly once: from
 /// [`Scheduler::dequeue`], or with [`Outcome::Dropped`] through `events`, then or later.
 pub trait Scheduler: Send {
-    /// A packet arrives. Every packet that is dropped for it, or it itself, is reported.
+    /// A packet arrives. Every packet dropped because of it, or itself, is reported.
     fn enqueue(
         &mut self,
         now: Time,
@@ -56,16 +56,16 @@ pub trait Scheduler: Send {
     /// Queued bytes.
     fn bytes(&self) -> u64;
 
-    /// When [`Scheduler::on_timer`] is to be called next.
+    /// Time of the next call of [`Scheduler::on_timer`].
     fn next_timer(&self) -> Option<Time> {
         None
     }
 
-    /// The time that [`Scheduler::next_timer`] returned has come.
+    /// Called at the time that [`Scheduler::next_timer`] returned.
     fn on_timer(&mut self, _now: Time) {}
 
-    /// Report the state worth plotting; every name stands in the registry entry's `probes`, but for what
-    /// belongs to one class: `CLASS.NAME`.
+    /// Report the state for plots; every name is in the `probes` of the registry entry, except those of one
+    /// class: `CLASS.NAME`.
     fn probe(&self, _field: &mut dyn FnMut(&str, f64)) {}
 
     /// An independent copy that continues from here.
@@ -90,7 +90,7 @@ struct Node {
     after: u32,
 }
 
-/// All waiting packets of a scheduler, in places that are used again.
+/// All queued packets of a scheduler, in reusable slots.
 #[derive(Clone, Debug)]
 struct Store {
     nodes: Vec<Node>,
@@ -121,7 +121,7 @@ struct Line {
     occupancy: Occupancy,
 }
 
-/// A queue as its algorithm may look into it.
+/// The view of a queue for its algorithm.
 struct Look<'a> {
     store: &'a Store,
     line: &'a Line,
@@ -219,7 +219,7 @@ impl Bank {
     pub(crate) fn bytes_of(&self, index: usize) -> u64 {
         self.queues[index].line.bytes
     }
-    /// What waits at the head of a queue.
+    /// The head of a queue.
     pub(crate) fn head(&self, index: usize) -> Option<&PacketView> {
         self.store.nodes.get(self.queues[index].line.head as usize).map(|node| &node.view)
     }
@@ -233,7 +233,7 @@ impl Bank {
     pub(crate) fn fits(&self, bytes: u32) -> bool {
         self.limit.has_room(self.packets, self.bytes, bytes)
     }
-    /// Whether more waits than the limit allows.
+    /// Whether the backlog exceeds the limit.
     pub(crate) fn is_over(&self) -> bool {
         match self.limit {
             Limit::Packets(limit) => self.packets > limit,
@@ -286,7 +286,7 @@ impl Bank {
         place
     }
 
-    /// The algorithm's estimators see an arrival, whether or not it will fit.
+    /// The algorithm's estimators count an arrival even if it does not fit.
     pub(crate) fn offer(&mut self, now: Time, index: usize, packet: &PacketView) {
         ask!(self, index, |aqm, view| aqm.on_offered(now, packet, view));
     }
@@ -385,7 +385,7 @@ impl Bank {
         None
     }
 
-    /// A departure found nothing in this queue: its algorithm hears it once.
+    /// A departure found this queue empty: its algorithm is called once.
     pub(crate) fn rest(&mut self, now: Time, index: usize) {
         let queue = &mut self.queues[index];
         if queue.busy && queue.line.packets == 0 {
@@ -415,7 +415,7 @@ impl Bank {
     }
 }
 
-/// A scheduler in the registry: what is known about it, as of an algorithm, and how it is built.
+/// A scheduler in the registry: its description and its constructor.
 pub struct Discipline {
     /// Name, parameters, documentation. Its `build` refuses: a scheduler is not an algorithm on one queue.
     pub algorithm: Algorithm,
@@ -423,7 +423,7 @@ pub struct Discipline {
     pub build: fn(&Settings) -> Result<Box<dyn Scheduler>, SpecError>,
 }
 
-/// What a scheduler answers where an algorithm on one queue is wanted.
+/// The error for a scheduler where an algorithm on one queue is required.
 pub(crate) fn is_a_scheduler(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
     Err(SpecError {
         key: settings.spec.algorithm.name.to_owned(),
@@ -433,7 +433,7 @@ pub(crate) fn is_a_scheduler(settings: &Settings) -> Result<Box<dyn Aqm>, SpecEr
     })
 }
 
-/// What the algorithm of queue `index` reports, as `index.name`.
+/// The probes of the algorithm of queue `index`, as `index.name`.
 pub(crate) fn prefixed(bank: &Bank, index: usize, field: &mut dyn FnMut(&str, f64)) {
     bank.queues[index].aqm.probe(&mut |name, value| field(&format!("{index}.{name}"), value));
     field(&format!("{index}.packets"), f64::from(bank.packets_of(index)));

@@ -1,10 +1,11 @@
-//! The one parameter schema: what a parameter is called, what it means, what it may be.
+//! The parameter schema: names, meanings and allowed values.
 //!
-//! Code, Python class, command-line help, documentation tables and validation are all made from these
-//! constants; a parameter is described nowhere else.
+//! Code, Python class, command-line help, documentation tables and validation are generated from these
+//! constants, which are the only description of a parameter.
 
 use crate::{Aqm, Conventions, Limit, Settings, Span, SpecError};
 use alloc::{boxed::Box, string::String};
+use core::any::Any;
 
 /// What kind of value a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -263,6 +264,47 @@ impl Context {
     }
 }
 
+/// The type that an algorithm builds; made by [`instance!`](crate::instance).
+#[derive(Clone, Copy)]
+pub struct Instance {
+    /// Whether the type is marked with [`IgnoresContents`](crate::IgnoresContents).
+    pub ignores_contents: bool,
+    /// Whether an instance is of the type.
+    pub is: fn(&dyn Any) -> bool,
+}
+
+impl Instance {
+    /// Of a scheduler or marker, which builds no algorithm.
+    pub const NONE: Instance = Instance { ignores_contents: false, is: |_| false };
+}
+
+/// Describe a type that implements [`Aqm`]: whether it is marked with
+/// [`IgnoresContents`](crate::IgnoresContents) follows from the type.
+///
+/// ```
+/// use sojourn_aqm::{instance, red::Red, rio::Rio};
+///
+/// assert!(instance!(Red).ignores_contents);
+/// assert!(!instance!(Rio).ignores_contents);
+/// ```
+#[macro_export]
+macro_rules! instance {
+    ($type:ty) => {{
+        // The constant of the type itself, which needs the marker, takes precedence over that of the trait.
+        #[allow(dead_code)]
+        trait Unmarked {
+            const IGNORES_CONTENTS: bool = false;
+        }
+        struct Of<A>(core::marker::PhantomData<A>);
+        impl<A> Unmarked for Of<A> {}
+        #[allow(dead_code)]
+        impl<A: $crate::IgnoresContents> Of<A> {
+            const IGNORES_CONTENTS: bool = true;
+        }
+        $crate::Instance { ignores_contents: <Of<$type>>::IGNORES_CONTENTS, is: |aqm| aqm.is::<$type>() }
+    }};
+}
+
 /// An entry of the registry: everything that is known about an algorithm.
 pub struct Algorithm {
     /// The name in specs.
@@ -281,6 +323,8 @@ pub struct Algorithm {
     pub ns2_limit_counts_service: bool,
     /// The source file, whose `//!` head is the documentation.
     pub file: &'static str,
+    /// The type of its instances.
+    pub instance: Instance,
     /// Check the settings and build an instance.
     pub build: fn(&Settings) -> Result<Box<dyn Aqm>, SpecError>,
 }

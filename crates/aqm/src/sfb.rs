@@ -106,6 +106,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sfb.rs"),
+    instance: crate::instance!(Sfb),
     build: |settings| settings.build(Sfb::new),
 };
 

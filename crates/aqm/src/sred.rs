@@ -90,6 +90,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     ],
     ns2_limit_counts_service: false,
     file: include_str!("sred.rs"),
+    instance: crate::instance!(Sred),
     build: |s| s.build(|config| Sred::new(config, &s.context)),
 };
 

@@ -29,6 +29,21 @@ impl Time {
     pub fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
+
+    /// As `self + span`, in one instruction: the caller guarantees that the sum does not overflow, as is the
+    /// case where all times and spans are bounded.
+    #[inline(always)]
+    pub const fn add_exact(self, span: Span) -> Time {
+        debug_assert!(span.0 <= u64::MAX - self.0, "the sum overflows");
+        Time(self.0.wrapping_add(span.0))
+    }
+
+    /// As [`Time::since`], in one instruction: the caller guarantees that `earlier` is not later.
+    #[inline(always)]
+    pub const fn since_exact(self, earlier: Time) -> Span {
+        debug_assert!(earlier.0 <= self.0, "the difference is negative");
+        Span(self.0.wrapping_sub(earlier.0))
+    }
 }
 
 impl Span {

@@ -41,7 +41,7 @@ fn v2_tests_the_bounds_before_the_step() {
 }
 
 #[test]
-fn v3_sets_itself_up() {
+fn v3_derives_its_parameters() {
     for row in table("ared_v3").rows() {
         let rate = row.word("link").replace(' ', "").replace("Mbit/s", "").parse::<f64>().expect("a rate");
         let mean_packet = row.whole("packet");
@@ -123,7 +123,7 @@ fn an_idle_link_has_no_queue_to_adapt_to() {
 }
 
 #[test]
-fn ns2_adapts_at_arrivals_and_waits_after_a_change_only() {
+fn ns2_adapts_at_arrivals_an_interval_after_the_last_change() {
     let mut bench = busy(&format!("{PAPER} adapt arrival"));
     assert_eq!(bench.aqm.next_timer(), None);
     for (now, avg, max_p) in [
@@ -175,7 +175,7 @@ fn what_does_not_fit_together_is_refused() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in [
         "ared adapt arrival top 1 alpha 1 beta 0.01 bottom 0",
         "ared min_th 1p w_q 1 max_p 1 top 1 interval 1us hysteresis 3",

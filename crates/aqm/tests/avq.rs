@@ -45,7 +45,7 @@ fn v3_dropping_has_a_second_clock() {
 }
 
 #[test]
-fn capacity_earns_gamma_and_pays_for_bytes() {
+fn capacity_rises_with_time_and_falls_with_bytes() {
     // In bytes/s, C = 1.25e6: a packet costs 150, 100 ms earn 0.15 x 0.5 x C x 0.1. Nothing is earned before
     // the first arrival.
     let mut bench = Bench::new("avq gamma 0.5", context());

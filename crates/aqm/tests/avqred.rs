@@ -36,7 +36,7 @@ fn v1_run() {
 }
 
 #[test]
-fn v2_the_counter_may_outrun_the_formula() {
+fn v2_the_counter_may_exceed_the_range_of_the_formula() {
     // p_b is 0.1 until, with `count` packets since the last signal, a large packet has made it 0.25.
     for (count, p_a) in [(2, 0.5), (3, 1.0), (4, 1.0), (5, 1.0)] {
         let mut bench = Bench::new(RUN, context());
@@ -56,7 +56,7 @@ fn v2_the_counter_may_outrun_the_formula() {
 }
 
 #[test]
-fn v3_the_letter_of_the_print_never_gets_far() {
+fn v3_the_printed_listing_stays_near_min_th() {
     let mut bench = Bench::new(&format!("{RUN} listing literal"), context());
     let queue = bench.queue(0);
     let mut signals = 0;
@@ -82,7 +82,7 @@ fn v3_the_letter_of_the_print_never_gets_far() {
 }
 
 #[test]
-fn the_printed_clock_stands_in_the_way_of_the_drain() {
+fn the_printed_clock_prevents_the_drain() {
     for (listing, vq) in [("cleaned", 1100.0), ("literal", 2000.0)] {
         let mut bench = Bench::new(&format!("{RUN} listing {listing}"), context());
         let queue = bench.queue(0);
@@ -143,7 +143,7 @@ fn the_other_options() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in [
         "avqred listing literal alpha 1 interval 1us min_th 1B max_th 1MB ecn",
         "avqred min_capacity 1bit max_capacity 1000Tbit gamma 1e-300 unit 1B",

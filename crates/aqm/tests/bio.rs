@@ -46,7 +46,7 @@ fn v1_run() {
 }
 
 #[test]
-fn v2_in_packets_alone_drive_out_packets_away() {
+fn v2_in_packets_alone_raise_p_out_to_one() {
     let mut bench = Bench::new("bio", context());
     for step in 1..=120 {
         arrive(&mut bench, 0.010_001 * f64::from(step), of(0), [60, 0, 0], 0.99);
@@ -58,7 +58,7 @@ fn v2_in_packets_alone_drive_out_packets_away() {
 }
 
 #[test]
-fn v3_each_packet_meets_its_own_probability() {
+fn v3_each_class_has_its_own_probability() {
     let mut bench = Bench::new("bio ecn d_i_in 0.01 d_i_out 0.4", context());
     arrive(&mut bench, 0.0, of(0), [100, 0, 0], 0.9);
     assert_eq!(probabilities(&bench), (0.01, 0.4));
@@ -74,7 +74,7 @@ fn v3_each_packet_meets_its_own_probability() {
 
 /// The decision comes before the step that the same arrival causes, and an overflow steps too.
 #[test]
-fn an_arrival_meets_the_probability_before_its_own_step() {
+fn an_arrival_is_tested_before_its_own_step() {
     let mut bench = Bench::new("bio d_i_out 1", context());
     assert_eq!(arrive(&mut bench, 0.0, of(1), [0, 51, 0], 0.5), Verdict::Pass);
     assert_eq!((bench.probe("p"), bench.probe("p_out")), (0.0, 1.0));
@@ -86,7 +86,7 @@ fn an_arrival_meets_the_probability_before_its_own_step() {
 }
 
 #[test]
-fn thresholds_hold_strictly_but_where_nothing_can_exceed_them() {
+fn thresholds_are_exclusive_except_at_the_limit() {
     for (options, q_in, rises) in [
         ("", 100, true), // max_in is the limit
         ("", 99, false),
@@ -137,7 +137,7 @@ fn four_clocks_of_two_hold_times() {
 }
 
 #[test]
-fn may_drop_all_that_finds_its_queue_at_the_threshold() {
+fn may_drop_every_arrival_at_the_threshold() {
     let drop = Verdict::Drop(Cause::Forced);
     for (class, waiting, verdict) in [
         (1, [10, 39, 0], Verdict::Pass),

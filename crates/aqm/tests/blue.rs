@@ -103,7 +103,7 @@ fn wait(bench: &mut Bench, end: f64) {
 }
 
 #[test]
-fn an_idle_link_may_go_on_stepping_down() {
+fn an_idle_link_may_repeat_the_step_down() {
     for (option, after) in [("", 0.48), ("repeat_idle", 0.48 - 9.0 * 0.02)] {
         let mut bench = Bench::new(&format!("blue d1 0.5 d2 0.02 freeze_time 100ms {option}"), context());
         overflow(&mut bench, at(1.0));

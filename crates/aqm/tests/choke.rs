@@ -104,7 +104,7 @@ fn v2_share_of_the_queue_is_share_of_the_drops() {
 
 /// V3: a flow that is alone loses every arrival, and a packet that waits with it.
 #[test]
-fn v3_a_flow_alone_is_held_at_the_threshold() {
+fn v3_a_single_flow_stays_at_the_threshold() {
     let mut bench = choke("ecn");
     let mut line = Line(Vec::new());
     for _ in 0..20 {

@@ -207,7 +207,7 @@ impl Cake {
 }
 
 #[test]
-fn cobalt_is_the_function_of_cake() {
+fn cobalt_equals_the_function_of_cake() {
     let mut tally = [0; 5];
     for seed in 0..200 {
         let mut rng = Stream::new(seed, "cobalt");

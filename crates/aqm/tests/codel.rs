@@ -101,7 +101,7 @@ fn codel_moves_drop_next_only_after_the_next_head() {
 }
 
 #[test]
-fn codel_leaves_one_packet_alone() {
+fn codel_never_drops_a_single_packet() {
     for (option, bytes, signal) in [("", 1500, false), ("", 1501, true), ("max_packet 500B", 501, true)] {
         let mut bench = Bench::new(&format!("codel {option}"), context());
         let queue = bench.queue_bytes(bytes);
@@ -112,7 +112,7 @@ fn codel_leaves_one_packet_alone() {
 }
 
 #[test]
-fn codel_forgets_when_the_queue_was_empty() {
+fn codel_restarts_after_an_empty_queue() {
     let mut bench = dropping("");
     bench.aqm.on_idle(at(1.15));
     assert_eq!((bench.probe("dropping"), bench.probe("first_above_time")), (0.0, 0.0));
@@ -122,7 +122,7 @@ fn codel_forgets_when_the_queue_was_empty() {
 
 /// Dropping continues at the last rate if it begins again within 16 intervals of the last drop due.
 #[test]
-fn codel_comes_back_at_the_rate_reached() {
+fn codel_resumes_at_the_last_rate() {
     for (option, pause, count) in
         [("", 0.0, 9.0), ("restart less_two", 0.0, 8.0), ("", 2000.0, 1.0), ("restart less_two", 2000.0, 1.0)]
     {
@@ -250,7 +250,7 @@ fn take(aqm: &mut dyn Aqm, link: &Bench, now: u64, queue: &mut Queue) -> (Option
 }
 
 #[test]
-fn codel_is_the_loop_of_the_rfc() {
+fn codel_equals_the_pseudocode_of_the_rfc() {
     let link = Bench::new("droptail", context().with_limit(Limit::Packets(1000)));
     let mut tally = [0u64; 5];
     let mut dequeues = 0;

@@ -67,7 +67,7 @@ fn a_preset_is_typed_too() {
 }
 
 #[test]
-fn a_scheduler_has_the_defaults_of_its_words() {
+fn a_scheduler_has_the_defaults_of_its_spec() {
     let queues = fq_codel::Config::default().queues;
     assert_eq!((queues.flows, queues.quantum.0, queues.ecn), (1024, 1514.0, true));
     assert_eq!(fq_pie::Config::default().queues, queues);
@@ -81,7 +81,7 @@ fn refused<T>(made: Result<T, SpecError>) -> String {
 }
 
 #[test]
-fn what_words_may_not_say_types_may_not_either() {
+fn values_refused_in_a_spec_are_refused_in_a_configuration() {
     let link = context();
     let config = red::Config { w_q: 1.5, ..Default::default() };
     let typed = refused(red::Red::new(config, &link));

@@ -49,7 +49,7 @@ fn v2_overflows_and_idle_periods_move_max_p() {
 }
 
 #[test]
-fn thresholds_do_not_listen_to_overflows() {
+fn thresholds_ignore_overflows() {
     let mut bench = begin(&format!("{PAPER} max_p 0.3"));
     bench.aqm.on_drop(at(0.0), &packet(1000), Cause::Overflow, &bench.queue(100));
     bench.aqm.on_idle(at(0.0));
@@ -86,7 +86,7 @@ fn the_probability_follows_max_p() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in [
         "feng_ared trigger overflow_idle alpha 1000000 beta 1000000 bottom 0",
         "feng_ared min_th 1p w_q 1 gentle max_p 1 wait",

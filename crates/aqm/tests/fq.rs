@@ -68,7 +68,7 @@ fn fq_v3_the_longest_loses_from_its_head() {
 
 /// One flow in excess is signalled, the sparse one is not, and is sent at once.
 #[test]
-fn fq_signals_only_who_fills_the_queue() {
+fn fq_signals_only_flows_that_fill_their_queue() {
     for (spec, ecn) in [("fq_codel", N), ("fq_codel", Ecn::Ect0), ("fq_pie", N), ("fq_pie", Ecn::Ect0)] {
         let mut scheduler = build(spec, context().with_limit(Limit::Packets(10_240)));
         let mut rng = Stream::new(1, spec);

@@ -102,7 +102,7 @@ fn marks_only_at_random() {
 }
 
 #[test]
-fn a_flow_without_packets_is_forgotten_with_its_strikes() {
+fn a_flow_without_packets_is_removed_with_its_strikes() {
     let mut queue = Queue::new("fred min_th 2p");
     for _ in 0..2 {
         assert_eq!(queue.arrive(&of("A"), &[]), Verdict::Pass);
@@ -120,7 +120,7 @@ fn a_flow_without_packets_is_forgotten_with_its_strikes() {
 }
 
 #[test]
-fn victims_of_an_overflow_do_not_wait_any_more() {
+fn victims_of_an_overflow_leave_the_counts() {
     let mut queue = Queue::new("fred");
     for flow in ["A", "A", "B"] {
         assert_eq!(queue.arrive(&of(flow), &[]), Verdict::Pass);
@@ -192,7 +192,7 @@ fn what_does_not_fit_together_is_refused() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in [
         "fred many_flow blocks_bc w_q 1 min_q 0p max_p 1 min_th 1p",
         "fred many_flow min_th 1B max_th 2B ecn",

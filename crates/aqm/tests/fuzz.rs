@@ -153,7 +153,7 @@ proptest! {
     #![proptest_config(cases(60_000))]
 
     #[test]
-    fn algorithms_hold_the_contract(spec in settings(registry::ALGORITHMS.to_vec()), link in links(), steps in traffic()) {
+    fn algorithms_satisfy_the_contract(spec in settings(registry::ALGORITHMS.to_vec()), link in links(), steps in traffic()) {
         let parsed = Spec::parse(&spec);
         prop_assert!(parsed.is_ok(), "{spec} is within its ranges: {:?}", parsed.err());
         let Ok(mut harness) = contract::harness_of(&spec, link, 1) else { return Ok(()) };
@@ -177,7 +177,7 @@ proptest! {
     #![proptest_config(cases(15_000))]
 
     #[test]
-    fn schedulers_hold_the_contract(
+    fn schedulers_satisfy_the_contract(
         spec in settings(registry::SCHEDULERS.iter().map(|one| &one.algorithm).collect()),
         link in links(),
         steps in traffic(),

@@ -49,7 +49,7 @@ fn v2_marks_departures_until_empty() {
 }
 
 #[test]
-fn virtual_queues_are_charged_for_what_the_real_buffer_refuses() {
+fn virtual_queues_count_packets_refused_by_the_real_buffer() {
     for spec in ["avq", "gkvq", "gkvq form until_empty"] {
         let mut bench = Bench::new(spec, context());
         for _ in 0..3 {

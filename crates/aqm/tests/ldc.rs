@@ -84,7 +84,7 @@ fn weights_exponent_and_targets_are_free() {
 }
 
 #[test]
-fn arrivals_that_overflow_are_load_and_a_tick_forgets_them() {
+fn overflowing_arrivals_count_as_load_of_one_interval() {
     let mut bench = Bench::new("ldc tau 1s w_r 1 r_target 1 w_d 0", link(1000));
     let full = bench.queue_bytes(120_000);
     bench.aqm.on_offered(sojourn_aqm::Time(0), &packet(500), &full);

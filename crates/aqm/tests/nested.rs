@@ -7,7 +7,7 @@ use sojourn_aqm::{Cause, Class, Limit, Outcome, Stream, Token};
 
 /// A class with fq_codel inside is served by the weights between classes, and its flows fairly within.
 #[test]
-fn a_scheduler_may_stand_on_a_class() {
+fn a_class_may_have_a_scheduler() {
     let roomy = context().with_limit(Limit::Packets(10_000));
     for spec in ["drr classes 2 w_0 3 aqm_1 (fq_codel quantum 1000B)", "drr classes 2 w_0 3 aqm fq_codel"] {
         let mut drr = build(spec, roomy);
@@ -28,7 +28,7 @@ fn a_scheduler_may_stand_on_a_class() {
 
 /// In a full buffer the victim is the last packet of a queue, in fq_codel the head of its longest flow.
 #[test]
-fn a_scheduler_on_a_class_gives_room() {
+fn a_scheduler_of_a_class_frees_space() {
     let full = context().with_limit(Limit::Packets(4));
     let arrivals = [(0, 1, 100, N), (1, 1, 500, N), (0, 1, 100, N), (1, 1, 500, N), (2, 0, 100, N)];
     for (spec, gone) in [

@@ -5,7 +5,7 @@ use crate::support::{Bench, at, context, near, packet, table};
 use sojourn_aqm::{Cause, Spec, Verdict};
 
 #[test]
-fn v1_bends_the_line() {
+fn v1_squares_the_line() {
     for row in table("nlred_v1").rows() {
         for (algorithm, column) in [("red", "RED p_b"), ("nlred", "NLRED p_b")] {
             // A packet of the table is 10 MB here, to give avg its digits.
@@ -77,7 +77,7 @@ fn the_curve_must_end_below_one() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in ["nlred min_th 1p w_q 1 max_p 0.6666 gentle", "nlred min_th 10kB listing ns2 wait"] {
         contract::check(spec);
     }

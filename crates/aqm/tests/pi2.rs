@@ -142,7 +142,7 @@ fn pi2_may_decide_on_arrival_and_spare_short_queues() {
 
 /// The listing of RFC 9332 for the classic queue alone, over random steps: same bits, same decisions.
 #[test]
-fn pi2_is_the_listing_of_the_rfc() {
+fn pi2_equals_the_pseudocode_of_the_rfc() {
     let mut rng = Stream::new(1, "pi2");
     let mut draw = |low: f64, high: f64| low + rng.uniform() * (high - low);
     let mut bench = Bench::new("pi2 alpha 0.5 beta 6", context().with_ecn(true));

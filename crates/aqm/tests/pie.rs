@@ -42,7 +42,7 @@ fn pie_v1_probability() {
 }
 
 #[test]
-fn pie_v2_what_is_spared() {
+fn pie_v2_exemptions() {
     let gains = "target 100ms alpha 0 beta 2048";
     // The old delay below half the target and p below 0.2: spared; one of the two is enough to draw.
     let mut bench = controller(gains);
@@ -77,7 +77,7 @@ fn pie_v2_what_is_spared() {
 }
 
 #[test]
-fn pie_allowance_comes_back_when_all_is_quiet() {
+fn pie_allowance_is_renewed_for_a_short_queue() {
     for (first, second, burst) in [(0.007, 0.007, 0.15), (0.008, 0.007, 0.12), (0.007, 0.008, 0.12)] {
         let mut bench = Bench::new("pie delay backlog alpha 0 beta 0", slow());
         update(&mut bench, first);
@@ -230,7 +230,7 @@ impl Contents for Head {
 }
 
 #[test]
-fn pie_four_ways_to_a_delay() {
+fn pie_four_delay_estimates() {
     let leave = |bench: &mut Bench, now: f64, since: f64, left: u64| {
         let packet = packet(1000).with_arrived(at(since));
         let queue = bench.queue_bytes(left);
@@ -361,7 +361,7 @@ impl Rfc {
 }
 
 #[test]
-fn pie_is_the_listing_of_the_rfc() {
+fn pie_equals_the_pseudocode_of_the_rfc() {
     let mut tally = [0u64; 7];
     let mut steps = 0;
     for seed in 0..200 {

@@ -98,7 +98,7 @@ fn raqm_x(options: &str, second: impl Fn(&mut Bench)) -> f64 {
 }
 
 #[test]
-fn may_correct_for_what_was_dropped() {
+fn may_correct_for_drops() {
     let decide = |bench: &mut Bench, packet, number| {
         let queue = bench.queue(0);
         bench.aqm.on_arrival(at(1.5), &packet, &queue, &mut Scripted::new(&[number]))
@@ -128,7 +128,7 @@ fn may_correct_for_what_was_dropped() {
 }
 
 #[test]
-fn without_a_floor_stays_at_zero_without_becoming_nothing() {
+fn without_a_floor_stays_at_zero_and_finite() {
     let mut bench = Bench::new("raqm p_min 0 alpha static m 1000", context());
     for _ in 0..5 {
         bench.tick(&bench.queue(0)); // nothing arrives: x = 0

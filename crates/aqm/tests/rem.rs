@@ -103,7 +103,7 @@ fn may_mark_at_the_head_but_drops_on_arrival() {
 }
 
 #[test]
-fn knows_its_rate_and_its_cap() {
+fn uses_its_rate_and_its_cap() {
     // c = 2 ms at 5 Mbit/s = 1.25 packets of 1000 B, or 2.5 of 500 B.
     for (spec, c) in [("rem rate 5Mbit/s", 1.25), ("rem rate 5Mbit/s mean_packet 500B", 2.5)] {
         let bench = with_probability(&format!("{spec} gamma 1 alpha 1 b_star 0p"), 10);

@@ -66,7 +66,7 @@ fn v1_row(bench: &mut Bench, row: &Row) -> Verdict {
 }
 
 #[test]
-fn v1_in_packets_meet_in_packets_and_out_packets_meet_all() {
+fn v1_the_in_average_counts_in_packets_and_the_out_average_all() {
     let mut bench = rio(SMALL, &[0]);
     for row in table("rio_v1").rows() {
         let cause = if row.option("u").is_some() { Cause::Early } else { Cause::Forced };
@@ -147,7 +147,7 @@ fn byte_mode_counts_bytes_of_the_classes() {
 
 /// A class that has gone is idle, though the link is not.
 #[test]
-fn an_average_decays_while_nothing_of_it_waits() {
+fn an_average_decays_while_its_classes_are_empty() {
     // 10 Mbit/s, 1000 bytes: 0.8 ms a packet; weight 1/2.
     for (options, gone, after) in [
         ("", Waiting([0, 3, 0]), 8.0 / 32.0), // five packet times, then nothing is added

@@ -195,7 +195,7 @@ fn check(spec: &str) {
 }
 
 #[test]
-fn every_scheduler_holds_the_contract() {
+fn every_scheduler_satisfies_the_contract() {
     for discipline in registry::SCHEDULERS {
         let algorithm = &discipline.algorithm;
         check(algorithm.name);

@@ -89,7 +89,7 @@ fn v2_a_flow_that_does_not_respond_is_rate_limited() {
 }
 
 #[test]
-fn a_flow_that_fills_all_its_bins_is_cut_off() {
+fn a_flow_that_fills_all_its_bins_is_blocked() {
     let mut bench = one_bin("max 4p d1 0.001");
     arrive(&mut bench, 0.0, packet(1), &[HASH, 0.9]);
     for _ in 0..3 {
@@ -101,7 +101,7 @@ fn a_flow_that_fills_all_its_bins_is_cut_off() {
 }
 
 #[test]
-fn an_overflow_touches_no_bin_but_a_victim_leaves_its_own() {
+fn an_overflow_changes_no_bin_and_a_victim_leaves_its_own() {
     let mut bench = one_bin("");
     arrive(&mut bench, 0.0, packet(1), &[HASH, 0.9]);
     arrive(&mut bench, 0.0, packet(1), &[0.9]);
@@ -127,7 +127,7 @@ fn a_freeze_time_holds_each_bin() {
 }
 
 #[test]
-fn new_bins_take_over_with_what_arrived_while_they_were_filled() {
+fn new_bins_start_with_the_counts_of_their_warm_up() {
     // Ten seconds each, the last two of which also fill the next bins.
     let mut bench = one_bin("rehash 10s warmup 2s bin_size 1000p");
     arrive(&mut bench, 1.0, packet(1), &[HASH, 0.9]);
@@ -149,7 +149,7 @@ fn new_bins_take_over_with_what_arrived_while_they_were_filled() {
 
 /// On few levels flows meet; on eight a flow that behaves is not taken for one that does not.
 #[test]
-fn an_innocent_flow_is_distinguished() {
+fn a_responsive_flow_is_distinguished() {
     let mut harmed = 0;
     for seed in 0..20 {
         let hash = f64::from(seed) / 20.0;

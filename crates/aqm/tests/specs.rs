@@ -123,7 +123,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn a_spec_within_a_spec_has_one_spelling() {
+fn a_nested_spec_has_one_canonical_form() {
     for (text, canonical) in [
         ("prio aqm_1 ( codel  target 10ms ) aqm codel", "prio aqm codel aqm_1 (codel target 10ms)"),
         ("drr aqm_0 (pi)", "drr aqm_0 pi"),
@@ -135,7 +135,7 @@ fn a_spec_within_a_spec_has_one_spelling() {
 }
 
 #[test]
-fn a_wrong_spec_within_a_spec_is_refused_where_it_is_wrong() {
+fn an_error_in_a_nested_spec_names_its_place() {
     for (text, part) in [
         ("prio aqm_1 (codle)", "prio.aqm_1: \"codle\" is not an algorithm (did you mean codel?)"),
         ("prio aqm_1 (codel targt 5ms)", "prio.aqm_1: codel.targt is not a parameter (did you mean target?)"),
@@ -154,7 +154,7 @@ fn a_wrong_spec_within_a_spec_is_refused_where_it_is_wrong() {
 }
 
 #[test]
-fn a_profile_is_given_whole() {
+fn a_profile_must_be_complete() {
     for (text, part) in [
         ("token_bucket cbs 15kB", "token_bucket.cir is missing; allowed: a rate with its unit, like 1Mbit/s"),
         ("token_bucket cir 1Mbit/s", "token_bucket.cbs is missing; allowed: bytes, like 15kB"),
@@ -175,7 +175,7 @@ fn a_profile_is_given_whole() {
 
 /// The same instance whether it is named or constructed.
 #[test]
-fn a_marker_by_name_is_the_marker() {
+fn a_marker_by_name_equals_the_typed_one() {
     use sojourn_aqm::{Class, Span, Stream, Time, marker::*};
     let second = Span(1_000_000_000);
     let pairs: [(&str, Box<dyn Marker>); 5] = [

@@ -60,7 +60,7 @@ fn v2_run() {
 }
 
 #[test]
-fn a_refused_packet_meets_a_zombie_but_is_not_judged() {
+fn a_refused_packet_is_compared_but_not_tested() {
     let mut bench = Bench::new("sred m 2 alpha 0.5", context());
     let full = bench.queue(100);
     for (flow, numbers, zombies, frequency) in [
@@ -116,7 +116,7 @@ fn alpha_is_one_over_the_list() {
 }
 
 #[test]
-fn odd_settings_hold_the_contract() {
+fn unusual_settings_satisfy_the_contract() {
     for spec in [
         "sred m 1 alpha 1e-300 p 1 p_max 1",
         "sred m 2 alpha 0.999999 form simple p_max 1 buffer 1B ecn",

@@ -102,7 +102,7 @@ impl Engine {
             loss: plan.loss,
             loss_rng: [loss_rng("forward"), loss_rng("backward")],
             overhead: plan.overhead,
-            events: EventQueue::new(Span(plan.forward.delay.min(plan.backward.delay))),
+            events: EventQueue::new(plan.forward.delay.min(plan.backward.delay)),
             slots: Vec::new(),
             free: Vec::new(),
             interval: plan.interval,

@@ -6,7 +6,7 @@
 
 use crate::{
     goodput::Arrived,
-    packet::{Header, Ports, TCP, Tcp, UDP},
+    packet::{FRAGMENT, Header, Ports, TCP, Tcp, UDP},
     plan::{Rule, Transport},
     routes::Prefix,
 };
@@ -17,7 +17,7 @@ use std::{
     net::{IpAddr, Ipv6Addr},
 };
 
-/// Connections that are distinguished; all others count as one.
+/// Connections that are distinguished; the others count as one connection of each rule, without addresses.
 const MAX_CONNECTIONS: usize = 1 << 20;
 /// The value of columns that only the end systems could fill.
 const UNKNOWN: u64 = u64::MAX;
@@ -155,6 +155,7 @@ pub(crate) struct Flows {
     pub(crate) connections: Vec<Connection>,
     /// Connections of each rule so far.
     counts: Vec<u32>,
+    max_connections: usize,
     /// The packets of recent first fragments, and their ports.
     fragments: VecDeque<(FragmentKey, Ports)>,
     /// The connection of the last packet.
@@ -169,6 +170,7 @@ impl Flows {
             keys: BTreeMap::new(),
             connections: Vec::new(),
             counts,
+            max_connections: MAX_CONNECTIONS,
             fragments: VecDeque::new(),
             last: None,
         }
@@ -176,11 +178,15 @@ impl Flows {
 
     /// The flow of a packet: twice the number of its connection, plus 1 if the higher end point sent it.
     pub(crate) fn of(&mut self, now: Time, header: &Header) -> u32 {
-        let ports = self.ports(header);
+        // A fragment of an unknown packet belongs to no connection: it counts as of a protocol of its own.
+        let (ports, protocol) = match self.ports(header) {
+            Some(ports) => (ports, header.protocol),
+            None => (Ports::default(), FRAGMENT),
+        };
         let from = End { address: header.source, port: ports.source };
         let to = End { address: header.destination, port: ports.destination };
         let is_reverse = from > to;
-        let key = Key { low: from.min(to), high: from.max(to), protocol: header.protocol };
+        let key = Key { low: from.min(to), high: from.max(to), protocol };
         let number = match self.last {
             Some((known, number)) if known == key => number,
             _ => self.find(now, key),
@@ -189,15 +195,20 @@ impl Flows {
         number * 2 + u32::from(is_reverse)
     }
 
-    fn find(&mut self, now: Time, key: Key) -> u32 {
+    fn find(&mut self, now: Time, mut key: Key) -> u32 {
         if let Some(number) = self.keys.get(&key) {
             return *number;
         }
-        if self.connections.len() >= MAX_CONNECTIONS {
-            return MAX_CONNECTIONS as u32 - 1;
+        let rule = self.rule(&key);
+        if self.connections.len() >= self.max_connections {
+            // Protocol 255 is reserved (IANA); the "port" is the number of the rule.
+            let end = End { address: 0, port: rule as u16 };
+            key = Key { low: end, high: end, protocol: u8::MAX };
+            if let Some(number) = self.keys.get(&key) {
+                return *number;
+            }
         }
         let number = self.connections.len() as u32;
-        let rule = self.rule(&key);
         let index = self.counts[rule];
         self.counts[rule] += 1;
         self.connections.push(Connection {
@@ -210,19 +221,18 @@ impl Flows {
         number
     }
 
-    /// The ports of a packet; those of later fragments are remembered from the first fragment.
-    fn ports(&mut self, header: &Header) -> Ports {
-        let Some(fragment) = header.fragment else { return header.ports };
+    /// The ports of a packet; those of later fragments are remembered from the first one, if it was read.
+    fn ports(&mut self, header: &Header) -> Option<Ports> {
+        let Some(fragment) = header.fragment else { return Some(header.ports) };
         let key = FragmentKey { source: header.source, destination: header.destination, id: fragment.id };
         if fragment.is_first {
             if self.fragments.len() == MAX_FRAGMENTS {
                 self.fragments.pop_front();
             }
             self.fragments.push_back((key, header.ports));
-            return header.ports;
+            return Some(header.ports);
         }
-        let known = self.fragments.iter().rev().find(|(one, _)| *one == key);
-        known.map_or(Ports::default(), |(_, ports)| *ports)
+        self.fragments.iter().rev().find(|(one, _)| *one == key).map(|(_, ports)| *ports)
     }
 
     /// The first rule that matches.
@@ -301,5 +311,39 @@ impl Flows {
             columns.goodput_bytes.push(counts.goodput);
         }
         columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::parse;
+
+    /// A datagram of 28 bytes from a port of 10.0.0.1 to port 9 of 10.0.1.1.
+    fn datagram(port: u16, protocol: u8) -> Header {
+        let ip = [0x45, 0, 0, 28, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 1, 1];
+        let udp = [port.to_be_bytes(), [0, 9], [0, 8], [0, 0]].concat();
+        parse(&[&ip[..], &udp].concat()).expect("a datagram")
+    }
+
+    #[test]
+    fn connections_beyond_the_limit_count_as_one_of_their_rule() {
+        let rule = |name: &str, transport| ParsedRule {
+            rule: Rule { name: name.to_owned(), transport, ..Rule::default() },
+            prefixes: Vec::new(),
+        };
+        let mut flows = Flows::new(vec![rule("udp", Transport::Udp), rule("other", Transport::Any)]);
+        flows.max_connections = 2;
+        let numbers = (0..100).flat_map(|port| {
+            [(port, UDP), (port, 1)]
+                .map(|(port, protocol)| flows.of(Time::ZERO, &datagram(port, protocol)) / 2)
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        assert_eq!(numbers[..4], [0, 1, 2, 1], "ICMP has no ports: one connection");
+        assert!(numbers[4..].chunks(2).all(|pair| pair == [2, 1]), "one connection for the other ports");
+        flows.of(Time::ZERO, &datagram(0, 50));
+        assert_eq!(flows.of(Time::ZERO, &datagram(0, 51)) / 2, 3, "and one for the other protocols");
+        assert_eq!(flows.connections.iter().map(|one| one.rule).collect::<Vec<_>>(), [0, 1, 0, 1]);
+        assert_eq!(flows.ends().len(), flows.connections.len());
     }
 }

@@ -1,10 +1,11 @@
 //! The main loop, in a thread of its own: read packets, handle events, wait for the next packet or event.
 
 use crate::{
-    device::{Clock, Device, Poll, ReadResult, set_real_time},
+    device::{Clock, Device, Poll, set_real_time},
     engine::Engine,
     plan::Plan,
     record::{GatewayRecord, Stats},
+    turn,
 };
 use sojourn_aqm::{Span, Time};
 use sojourn_sim::{PlanError, RunError, testbed::Totals};
@@ -19,8 +20,6 @@ use std::{
 
 /// The largest read: a super-packet or a jumbo frame, with its `virtio_net_hdr`.
 const MAX_READ: usize = 65_536 + 10 + 512;
-/// Reads from one device before the next device.
-const MAX_READS: usize = 16;
 /// A shorter wait polls without sleeping: a sleep and wake-up takes longer.
 const MIN_SLEEP: Span = Span(8_000);
 /// A wake-up that is later than this counts as a stall of the machine, in which no process forwarded packets.
@@ -159,27 +158,11 @@ fn run(
         wake_up = now + wait;
         poll.wait(if wait < MIN_SLEEP { Span::ZERO } else { wait });
         for i in 0..devices.len() {
-            if !poll.is_ready(i) {
-                continue;
-            }
-            for _ in 0..MAX_READS {
-                match devices[i].read(&mut buffer) {
-                    ReadResult::Bytes(length) => {
-                        let now = clock.now();
-                        if now < end {
-                            engine.on_read(now, &buffer[..length]);
-                        }
-                        if engine.next_deadline().is_some_and(|deadline| deadline < now) {
-                            break; // an event is late already
-                        }
-                    }
-                    ReadResult::Empty => break,
-                    ReadResult::Gone => {
-                        gone += 1;
-                        poll = Poll::new(&devices);
-                        break;
-                    }
-                }
+            let is_gone = poll.is_ready(i)
+                && turn::take(&mut engine, &mut devices[i], &mut buffer, end, || clock.now());
+            if is_gone {
+                gone += 1;
+                poll = Poll::new(&devices);
             }
         }
     }

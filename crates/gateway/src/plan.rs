@@ -1,22 +1,25 @@
 //! The input of a gateway, with all units resolved. Python writes it as JSON. Times are nanoseconds, rates
 //! bit/s, sizes bytes.
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use sojourn_aqm::{Algorithm, Conventions, Span, Time};
-use sojourn_sim::plan::{Link, conventions};
+use sojourn_sim::{
+    nanoseconds,
+    plan::{Link, conventions},
+};
 
 /// A whole gateway.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// When it ends; absent: when it is stopped.
-    #[serde(default, deserialize_with = "optional_span")]
+    #[serde(default, deserialize_with = "nanoseconds::optional_span")]
     pub duration: Option<Span>,
     /// Start of the measurement window.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, deserialize_with = "nanoseconds::time")]
     pub warmup: Time,
     /// Time between samples; 0: no samples.
-    #[serde(default, deserialize_with = "span")]
+    #[serde(default, deserialize_with = "nanoseconds::deserialize")]
     pub interval: Span,
     /// The seed of all random numbers.
     #[serde(default)]
@@ -82,7 +85,7 @@ pub struct Host {
     #[serde(default)]
     pub rate: Option<u64>,
     /// Propagation delay of that link, one way.
-    #[serde(default, deserialize_with = "span")]
+    #[serde(default, deserialize_with = "nanoseconds::deserialize")]
     pub delay: Span,
 }
 
@@ -127,16 +130,4 @@ pub enum Transport {
     Tcp,
     /// UDP.
     Udp,
-}
-
-fn time<'de, D: Deserializer<'de>>(input: D) -> Result<Time, D::Error> {
-    u64::deserialize(input).map(Time)
-}
-
-fn span<'de, D: Deserializer<'de>>(input: D) -> Result<Span, D::Error> {
-    u64::deserialize(input).map(Span)
-}
-
-fn optional_span<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Span>, D::Error> {
-    Ok(Option::deserialize(input)?.map(Span))
 }

@@ -17,6 +17,9 @@ const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
 const GSO_TCP4: u8 = 1;
 const GSO_TCP6: u8 = 4;
+/// Segments of a super-packet. With the smallest segment size of Linux (48 bytes, `tcp_min_snd_mss`) 64 kB
+/// have fewer; only a raw socket can send more.
+pub(crate) const MAX_SEGMENTS: usize = 2048;
 /// Flag: CWR is set, for the first segment only.
 const GSO_ECN: u8 = 0x80;
 /// Offset of the checksum in a TCP header.
@@ -96,6 +99,9 @@ pub fn split(bytes: &[u8], mut each: impl FnMut(&Header, Offload, &[u8], &[u8]))
     let size = usize::from(offload.segment);
     let payload = &packet[headers..header.length];
     let segments = payload.len().div_ceil(size).max(1);
+    if segments > MAX_SEGMENTS {
+        return Err(Malformed::Offload);
+    }
     let template = &packet[..headers];
     let plain = Offload {
         flags: NEEDS_CHECKSUM,

@@ -214,6 +214,24 @@ fn fragments_belong_to_the_flow_of_the_first_one() {
 }
 
 #[test]
+fn only_udp_counts_as_udp() {
+    let icmp = plain(&ipv4(0, 0, 0, 1, &[8, 0, 0, 0, 0, 1, 0, 1]));
+    let esp = plain(&ipv4(0, 0, 0, 50, &[7; 60]));
+    let unknown_fragment = plain(&ipv4(0, 10, 0x0080, 17, &[0; 200]));
+    let first = plain(&ipv4(0, 9, 0x2000, 17, &udp(7, 8, 992)));
+    let later = plain(&ipv4(0, 9, 0x0080, 17, &[0; 200]));
+    let packets = [(0, icmp), (1, esp), (2, unknown_fragment), (3, first), (4, later), (5, datagram(10))];
+    let rules = json!([
+        {"name": "tcp", "transport": "tcp"}, {"name": "udp", "transport": "udp"}, {"name": "other"},
+    ]);
+    let (result, _) = run(gateway("droptail", json!({"rules": rules})), &packets, MS, 100 * MS);
+    let flows = &result.record.flows;
+    assert_eq!(flows.traffic, [2, 2, 2, 1, 1]);
+    assert_eq!(flows.sent_packets, [1, 1, 1, 2, 1]);
+    assert_eq!(result.ends.iter().map(|one| one.protocol).collect::<Vec<_>>(), [1, 50, 44, 17, 17]);
+}
+
+#[test]
 fn goodput_counts_first_copies_and_the_row_covers_the_data() {
     let segment = |sequence: u32| plain(&ipv4(0, 0, 0, 6, &tcp(9, 80, sequence, 0x10, &[0; 500])));
     let packets: Vec<_> =

@@ -98,6 +98,11 @@ fn an_invalid_super_packet_is_refused_as_a_whole() {
         segments(&bytes)
     };
     assert_eq!(with(|b| b[4..6].fill(0)), Err(Malformed::Offload), "empty segments");
+    assert_eq!(
+        with(|b| b[4..6].copy_from_slice(&1u16.to_ne_bytes())),
+        Err(Malformed::Offload),
+        "5000 segments"
+    );
     assert_eq!(with(|b| b[1] = 4), Err(Malformed::Offload), "marked as IPv6");
     assert_eq!(with(|b| b[1] = 3), Err(Malformed::Offload), "marked as UDP");
     assert_eq!(with(|b| b[10 + 9] = 17), Err(Malformed::Offload), "not TCP");

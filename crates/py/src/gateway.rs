@@ -52,7 +52,7 @@ impl Gateway {
             queue.set_item("marks", totals.marks)?;
             queue.set_item("departures", totals.departures)?;
             queue.set_item("departed_bytes", totals.departed_bytes)?;
-            queue.set_item("delay_sum_ns", totals.delay_sum as f64)?;
+            queue.set_item("delay_sum_ns", totals.delay_sum_ns as f64)?;
             queue.set_item("waiting", totals.queued)?;
             queues.push(queue);
         }

@@ -98,7 +98,7 @@ pub(crate) fn record_dict<'py>(py: Python<'py>, record: &Record) -> PyResult<Bou
         sampled.append(series_dict(py, queue)?)?;
     }
     let series = PyDict::new(py);
-    series.set_item("interval", record.series.interval)?;
+    series.set_item("interval", record.series.interval.0)?;
     series.set_item("queues", sampled)?;
     dict.set_item("series", series)?;
     Ok(dict)

@@ -34,9 +34,14 @@ fn entries(py: Python<'_>, known: impl Iterator<Item = &'static Algorithm>) -> P
 }
 
 /// The canonical form of a spec: words in schema order, one spelling for each value.
+///
+/// The spec of a class whose parameters are unknown, since its code may not be executed, keeps its words.
 #[pyfunction]
 pub(crate) fn canonical(py: Python<'_>, spec: &str) -> PyResult<String> {
-    Ok(user_aqm::parse(py, spec)?.to_string())
+    Ok(match user_aqm::read(py, spec)? {
+        Some(spec) => spec.to_string(),
+        None => spec.split_whitespace().collect::<Vec<_>>().join(" "),
+    })
 }
 
 /// The canonical form of the spec of a marker; an incomplete profile is refused.
@@ -52,12 +57,22 @@ pub(crate) fn canonical_marker(py: Python<'_>, spec: &str) -> PyResult<String> {
 /// A marker does not depend on a link.
 const NO_LINK: Context = Context::new(1, Limit::Packets(1));
 
-/// The parts of a spec: `name`, `limit` (or None), the `values` that are set, and `ecn`, whether it enables
-/// ECN.
+/// The parts of a spec: `name`, `limit` (or None), the `values` that are set, `ecn`, whether it enables ECN,
+/// and `known`: false for a class whose parameters are unknown, since its code may not be executed; it has no
+/// `values`.
 #[pyfunction]
 pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py, PyDict>> {
-    let spec = user_aqm::parse(py, spec)?;
-    let values = PyDict::new(py);
+    let (values, dict) = (PyDict::new(py), PyDict::new(py));
+    let Some(spec) = user_aqm::read(py, spec)? else {
+        let words: Vec<&str> = spec.split_whitespace().collect();
+        let after = |key| words.iter().position(|word| *word == key).map(|at| words.get(at + 1).copied());
+        dict.set_item("name", words[0])?;
+        dict.set_item("limit", after("limit").flatten())?;
+        dict.set_item("values", values)?;
+        dict.set_item("known", false)?;
+        dict.set_item("ecn", after("ecn").is_some_and(|next| !matches!(next, Some("off" | "no" | "false"))))?;
+        return Ok(dict);
+    };
     for (param, value) in &spec.values {
         match value {
             Value::Number(x) => values.set_item(param.name, x)?,
@@ -70,10 +85,10 @@ pub(crate) fn spec_info<'py>(py: Python<'py>, spec: &str) -> PyResult<Bound<'py,
         Limit::Packets(n) => format!("{n}p"),
         Limit::Bytes(b) => format!("{b}B"),
     });
-    let dict = PyDict::new(py);
     dict.set_item("name", spec.algorithm.name)?;
     dict.set_item("limit", limit)?;
     dict.set_item("values", values)?;
+    dict.set_item("known", true)?;
     dict.set_item("ecn", spec.says_ecn())?;
     Ok(dict)
 }

@@ -2,7 +2,8 @@
 //!
 //! `register` converts a class and its description into an [`Algorithm`], so that specs, errors, defaults and
 //! pages work as for built-in algorithms. `sojourn.algorithms.find` loads the file of an unknown name
-//! (`mine.py:Mine`) and registers the class.
+//! (`mine.py:Mine`) and registers the class, if its code may be executed. `describe` registers a description
+//! alone: specs of the class can then be read, but no run can use it.
 
 use crate::{
     errors::{algorithm_error, spec_error},
@@ -28,6 +29,8 @@ struct Entry {
 }
 
 static ENTRIES: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+/// Algorithms of which only the description is known.
+static STAND_INS: Mutex<Vec<&'static Algorithm>> = Mutex::new(Vec::new());
 
 fn entries() -> MutexGuard<'static, Vec<Entry>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -73,6 +76,35 @@ pub(crate) fn register(
     class_: Py<PyAny>,
     description: Description,
 ) -> PyResult<()> {
+    let algorithm = described(py, name, &description, build)?;
+    let Description { file, overridden, .. } = description;
+    let class_facts = Class { name: algorithm.name, file, overridden, probes: algorithm.probes };
+    let entry = Entry { algorithm, class: class_facts, object: class_ };
+    let mut entries = entries();
+    entries.retain(|other| other.algorithm.name != name);
+    entries.push(entry);
+    Ok(())
+}
+
+/// Register the description of the class `name`, whose code is not loaded, in place of an older one.
+///
+/// Names and texts are never freed, so a description is registered once per version.
+#[pyfunction]
+pub(crate) fn describe(py: Python<'_>, name: &str, description: Description) -> PyResult<()> {
+    let algorithm = described(py, name, &description, refuse)?;
+    let mut stand_ins = STAND_INS.lock().unwrap_or_else(PoisonError::into_inner);
+    stand_ins.retain(|other| other.name != name);
+    stand_ins.push(algorithm);
+    Ok(())
+}
+
+/// The algorithm of a description.
+fn described(
+    py: Python<'_>,
+    name: &str,
+    description: &Description,
+    build: fn(&Settings) -> Result<Box<dyn Aqm>, SpecError>,
+) -> PyResult<&'static Algorithm> {
     let name = leak(name);
     let mut params: Vec<Param> = description.params.iter().map(param).collect::<PyResult<_>>()?;
     if let Some(ecn) = registry::find("red").and_then(|red| red.param("ecn"))
@@ -96,7 +128,7 @@ pub(crate) fn register(
         .collect();
     let probes: &'static [Probe] = Box::leak(probes.into_boxed_slice());
     let page: String = description.doc.lines().map(|line| format!("//! {line}\n")).collect();
-    let algorithm: &'static Algorithm = Box::leak(Box::new(Algorithm {
+    Ok(Box::leak(Box::new(Algorithm {
         name,
         title: leak(&description.title),
         alias_of: None,
@@ -105,14 +137,9 @@ pub(crate) fn register(
         probes,
         ns2_limit_counts_service: false,
         file: leak(&page),
+        instance: sojourn_aqm::instance!(crate::python_aqm::PythonAqm),
         build,
-    }));
-    let class_facts = Class { name, file: description.file, overridden: description.overridden, probes };
-    let entry = Entry { algorithm, class: class_facts, object: class_ };
-    let mut entries = entries();
-    entries.retain(|other| other.algorithm.name != name);
-    entries.push(entry);
-    Ok(())
+    })))
 }
 
 fn leak(text: &str) -> &'static str {
@@ -153,16 +180,33 @@ pub(crate) fn is_class(name: &str) -> bool {
 
 /// Parse a spec of a built-in algorithm or of a class, which is loaded if it is not registered.
 pub(crate) fn parse(py: Python<'_>, text: &str) -> PyResult<Spec> {
-    load(py, text.split_whitespace().next().unwrap_or_default())?;
-    Spec::parse_with(text, &registered()).map_err(|error| spec_error(py, &error))
-}
-
-/// Load `name` if it is a class.
-fn load(py: Python<'_>, name: &str) -> PyResult<()> {
+    let name = first_word(text);
     if is_class(name) {
         py.import("sojourn.algorithms")?.getattr("find")?.call1((name,))?;
     }
-    Ok(())
+    Spec::parse_with(text, &registered()).map_err(|error| spec_error(py, &error))
+}
+
+/// Parse a spec without executing code that is not permitted; None if only the name of a class is known.
+pub(crate) fn read(py: Python<'_>, text: &str) -> PyResult<Option<Spec>> {
+    let name = first_word(text);
+    if !is_class(name) {
+        return parse(py, text).map(Some);
+    }
+    let known: String = py.import("sojourn.algorithms")?.getattr("look")?.call1((name,))?.extract()?;
+    match known.as_str() {
+        "loaded" => parse(py, text).map(Some),
+        // A description may be that of another version of the class: it refuses nothing.
+        "described" => {
+            let stand_ins = STAND_INS.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(Spec::parse_with(text, &stand_ins).ok())
+        }
+        _ => Ok(None),
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
 }
 
 /// One algorithm with its parameters, probes and documentation.
@@ -181,6 +225,16 @@ pub(crate) fn guarded<T>(py: Python<'_>, call: impl FnOnce() -> PyResult<T>) -> 
 
 fn build(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
     instantiate(settings).map(|aqm| Box::new(aqm) as Box<dyn Aqm>)
+}
+
+/// Nothing is built from a description alone.
+fn refuse(settings: &Settings) -> Result<Box<dyn Aqm>, SpecError> {
+    Err(SpecError {
+        key: settings.spec.algorithm.name.to_owned(),
+        problem: "is not loaded".to_owned(),
+        allowed: String::new(),
+        nearest: None,
+    })
 }
 
 /// Create the instance of a run: set its parameters as attributes, then call `start`.

@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod flow;
 mod link;
+pub mod nanoseconds;
 mod packet;
 mod path;
 pub mod plan;

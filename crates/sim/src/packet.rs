@@ -104,8 +104,8 @@ impl Default for Packet {
 
 impl Packet {
     /// The packet as an algorithm sees it.
-    pub(crate) fn view(&self, arrived: u64) -> PacketView {
-        PacketView::new(self.bytes, Time(arrived))
+    pub(crate) fn view(&self, arrived: Time) -> PacketView {
+        PacketView::new(self.bytes, arrived)
             .with_ecn(self.ecn)
             .with_flow(FlowId(self.flow))
             .with_class(self.class)

@@ -58,13 +58,13 @@ pub struct UnboundedLink {
 impl UnboundedLink {
     /// A link of `rate` bit/s.
     pub fn new(rate: u64) -> UnboundedLink {
-        let kinds = [LinkKind::new(rate.max(1), 0)];
+        let kinds = [LinkKind::new(rate.max(1), Span::ZERO)];
         UnboundedLink { link: Link::default(), tx_time: TxTime::new(0, &kinds), kinds }
     }
 
     /// Transmit a packet of `bytes` at `now`, which must not decrease; returns the end of the transmission.
     pub fn transmit(&mut self, now: Time, bytes: u32) -> Time {
-        Time(self.link.transmit(&mut self.tx_time, &mut self.kinds, now.0, bytes))
+        self.link.transmit(&mut self.tx_time, &mut self.kinds, now, bytes)
     }
 }
 
@@ -98,7 +98,7 @@ impl QueueSet {
             links: Vec::new(),
             kinds: Vec::new(),
             ports: Vec::new(),
-            recorder: Recorder::new(options.interval.0, None, links.len()),
+            recorder: Recorder::new(options.interval, None, links.len()),
         };
         for (i, one) in links.iter().enumerate() {
             let name = format!("{}-{}", one.from, one.to);
@@ -146,7 +146,7 @@ impl QueueSet {
             ecn: packet.ecn,
             class: packet.class,
         };
-        self.ports[link].enqueue(now.0, &mut packet);
+        self.ports[link].enqueue(now, &mut packet);
         self.report(link, on_outcome);
     }
 
@@ -160,17 +160,17 @@ impl QueueSet {
     ) -> Option<Transmission> {
         self.update_rate(link, now);
         let was_busy = self.ports[link].stats.busy;
-        let slot = self.ports[link].dequeue(now.0);
+        let slot = self.ports[link].dequeue(now);
         self.report(link, on_outcome);
         let Some(slot) = slot else {
             if was_busy {
-                self.ports[link].on_idle(now.0);
+                self.ports[link].on_idle(now);
             }
             return None;
         };
         let packet = *self.ports[link].packet(slot);
         let (link, tx_time) = &mut self.links[link];
-        let end = link.transmit(tx_time, &mut self.kinds, now.0, packet.bytes);
+        let end = link.transmit(tx_time, &mut self.kinds, now, packet.bytes);
         let packet = PacketDesc {
             token: packet.number,
             flow: packet.flow,
@@ -178,7 +178,7 @@ impl QueueSet {
             ecn: packet.ecn,
             class: packet.class,
         };
-        Some(Transmission { packet, end: Time(end), arrival: Time(tx_time.arrival(end)) })
+        Some(Transmission { packet, end, arrival: tx_time.arrival(end) })
     }
 
     /// Report the marks and drops of the queue of `link`.
@@ -207,7 +207,7 @@ impl QueueSet {
     /// Run the timer of the algorithm of `link`.
     pub fn on_timer(&mut self, link: usize, now: Time) {
         self.update_rate(link, now);
-        self.ports[link].on_timer(now.0);
+        self.ports[link].on_timer(now);
     }
 
     /// Start the measurement window.
@@ -218,7 +218,7 @@ impl QueueSet {
 
     /// Take a sample.
     pub fn sample(&mut self, now: Time) {
-        self.recorder.sample(now.0, &mut self.ports);
+        self.recorder.sample(now, &mut self.ports);
     }
 
     /// The columns of the queues over `window`, with the `measured` one first.
@@ -235,13 +235,13 @@ impl QueueSet {
 
     fn pass(&mut self, now: Time) {
         for port in &mut self.ports {
-            port.pass(now.0);
+            port.pass(now);
         }
     }
 
     /// Update the link rate that a queue assumes, if it varies.
     fn update_rate(&mut self, link: usize, now: Time) {
-        if let Some(rate) = self.kinds[link].rate_at(now.0) {
+        if let Some(rate) = self.kinds[link].rate_at(now) {
             self.ports[link].set_link_rate(rate);
         }
     }

@@ -4,6 +4,7 @@
 //! class; a packet that a scheduler marks departs unmarked.
 
 use crate::support::{MBIT, MS, SECOND, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Plan, Record, Simulation,
     plan::{Draw, Trace, TrafficKind},
@@ -18,7 +19,10 @@ fn two_streams(aqm: &str, marker: Option<&str>) -> Plan {
     groups[1].marker = marker.map(str::to_owned);
     let mut dumbbell = dumbbell(queue("10p", aqm));
     dumbbell.rate = 8 * MBIT;
-    Plan { trace: Trace { interval: Some(100 * MS), ..Trace::default() }, ..plan(dumbbell, groups, SECOND) }
+    Plan {
+        trace: Trace { interval: Some(Span(100 * MS)), ..Trace::default() },
+        ..plan(dumbbell, groups, SECOND)
+    }
 }
 
 fn class(record: &Record, number: u8) -> (u64, u64, f64) {

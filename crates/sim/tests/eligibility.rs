@@ -1,9 +1,14 @@
 //! Which runs take the fast path, and why the others do not.
+//!
+//! Mutants that are detected, in `path/eligibility.rs`: each condition of `fast_path` left out or negated;
+//! the rate of the first queue's link for that of the measured one; each guard and each kind of `sender`
+//! left out or negated. In `path/lookahead.rs`: each reason of `find_eventless` left out.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
+use sojourn_aqm::Span;
 use sojourn_sim::{
     Control, FastPath, Plan, Simulation, SlowPathReason,
-    plan::{Capacity, Draw, Dumbbell, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
+    plan::{Capacity, Draw, Dumbbell, Link, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
 };
 
 /// Connections through RED that qualify.
@@ -26,6 +31,19 @@ fn with_dumbbell(change: impl FnOnce(Dumbbell) -> Dumbbell) -> Plan {
 /// The same, with this traffic alone.
 fn with_traffic(kind: TrafficKind) -> Plan {
     Plan { traffic: vec![traffic("only", 2, kind)], ..eligible() }
+}
+
+/// A one-way link of a graph, without a queue.
+fn link(from: &str, to: &str) -> Link {
+    let (from, to) = (from.to_owned(), to.to_owned());
+    Link { from, to, rate: 10 * MBIT, delay: MS, capacity: None, queue: None }
+}
+
+/// One connection from `a` to `b`, in this graph.
+fn with_links(links: Vec<Link>) -> Plan {
+    let mut connection = traffic("ftp", 1, TrafficKind::Tcp(tcp(960, options("default", &[]))));
+    (connection.from, connection.to) = (vec!["a".to_owned()], vec!["b".to_owned()]);
+    Plan { topology: Topology::Graph(links), traffic: vec![connection], ..eligible() }
 }
 
 fn path_of(plan: &Plan) -> FastPath {
@@ -55,11 +73,15 @@ fn each_reason_is_named() {
         (
             SlowPathReason::VaryingRate,
             with_dumbbell(|dumbbell| {
-                let steps = vec![(SECOND, MBIT), (SECOND, 2 * MBIT)];
+                let steps = vec![(Span(SECOND), MBIT), (Span(SECOND), 2 * MBIT)];
                 Dumbbell { capacity: Some(Capacity::Steps { steps, repeats: true }), ..dumbbell }
             }),
         ),
         (SlowPathReason::Datagrams, with_traffic(TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 })),
+        (
+            SlowPathReason::Datagrams,
+            with_traffic(TrafficKind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
+        ),
         (
             SlowPathReason::Application,
             with_traffic(TrafficKind::TcpShort {
@@ -84,6 +106,10 @@ fn each_reason_is_named() {
             }),
         ),
         (
+            SlowPathReason::QueueAtSender,
+            with_links(vec![Link { queue: Some(queue("20p", "red")), ..link("a", "b") }, link("b", "a")]),
+        ),
+        (
             SlowPathReason::SharedPath,
             with_dumbbell(|dumbbell| {
                 let reverse: QueueConfig = queue("50p", "droptail");
@@ -94,6 +120,33 @@ fn each_reason_is_named() {
     for (reason, plan) in cases {
         assert_eq!(path_of(&plan), FastPath::No(reason));
     }
+}
+
+/// A reason that holds for the whole run is named before those of its flows.
+#[test]
+fn a_reason_of_the_run_precedes_those_of_flows() {
+    let capped =
+        with_traffic(TrafficKind::Tcp(Tcp { max_rate: Some(MBIT), ..tcp(960, options("default", &[])) }));
+    let plan = Plan { trace: Trace { cwnd: true, ..Trace::default() }, ..capped };
+    assert_eq!(path_of(&plan), FastPath::No(SlowPathReason::WindowTrace));
+}
+
+/// Only the measured link needs a constant rate, whichever link comes first.
+#[test]
+fn the_rate_of_another_link_may_vary() {
+    let steps = vec![(SECOND, MBIT), (SECOND, 2 * MBIT)];
+    let varying = Link {
+        queue: Some(queue("20p", "droptail")),
+        capacity: Some(Capacity::Steps { steps, repeats: true }),
+        ..link("c", "d")
+    };
+    let measured = Link { queue: Some(queue("20p", "red")), ..link("R1", "R2") };
+    let mut links = vec![varying, link("a", "R1"), measured, link("R2", "b")];
+    links.extend([link("b", "R2"), link("R2", "R1"), link("R1", "a")]);
+    let mut plan = Plan { measure: Some("R1-R2".to_owned()), ..with_links(links) };
+    assert_eq!(path_of(&plan), FastPath::Yes);
+    plan.measure = Some("c-d".to_owned());
+    assert_eq!(path_of(&plan), FastPath::No(SlowPathReason::VaryingRate));
 }
 
 /// Of the reasons of several flows, that of the flow closest to the fast path.

@@ -4,7 +4,7 @@
 //! `tests/golden/` and give the reason in the commit. The last line is a hash of the values of all columns.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
-use sojourn_aqm::Conventions;
+use sojourn_aqm::{Conventions, Span, Time};
 use sojourn_sim::{
     Plan, Record,
     plan::{Access, Draw, Dumbbell, Link, QueueConfig, Topology, Trace, TrafficKind},
@@ -21,7 +21,7 @@ fn red() -> Plan {
     groups[0].start = Draw::Uniform(0.0, SECOND as f64);
     let mut dumbbell = dumbbell(queue("60p", "red min_th 10p max_th 30p max_p 0.1 w_q 0.005"));
     dumbbell.access = access(100 * MBIT, &[5 * MS, 20 * MS, 50 * MS]);
-    Plan { warmup: 2 * SECOND, ..plan(dumbbell, groups, 10 * SECOND) }
+    Plan { warmup: Time(2 * SECOND), ..plan(dumbbell, groups, 10 * SECOND) }
 }
 
 /// SACK with ECN and delayed acknowledgements through PI, with files of 20 kB on average.
@@ -41,7 +41,7 @@ fn parking_lot() -> Plan {
         from: from.to_owned(),
         to: to.to_owned(),
         rate,
-        delay: 5 * MS,
+        delay: Span(5 * MS),
         capacity: None,
         queue,
     };
@@ -57,7 +57,7 @@ fn parking_lot() -> Plan {
         links.push(link(&router, &host, 10 * MBIT, None));
     }
     let tcp = |variant| tcp(960, options("ns2", &[("variant", variant)]));
-    let onoff = TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: 200 * MS, off: 300 * MS };
+    let onoff = TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: Span(200 * MS), off: Span(300 * MS) };
     let mut groups = vec![
         traffic("through", 3, TrafficKind::Tcp(tcp("reno"))),
         traffic("back", 2, TrafficKind::Tcp(tcp("newreno"))),
@@ -86,7 +86,7 @@ fn small_buffer() -> Plan {
         traffic("home", 2, TrafficKind::Tcp(tcp())),
     ];
     groups[2].reverse = true;
-    groups[0].stop = Some(8 * SECOND);
+    groups[0].stop = Some(Time(8 * SECOND));
     let dumbbell = Dumbbell {
         rate: 2 * MBIT,
         access: Access { nodes: Some(3), ..access(10 * MBIT, &[2 * MS, 30 * MS]) },
@@ -201,7 +201,7 @@ fn hash(record: &Record) -> u64 {
 }
 
 fn hold(name: &str, mut plan: Plan) {
-    plan.trace = Trace { interval: Some(100 * MS), drops: true, cwnd: true };
+    plan.trace = Trace { interval: Some(Span(100 * MS)), drops: true, cwnd: true };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
     let seen = table(&plan, &run(&plan, 1));
     if env::var_os("BLESS").is_some() {

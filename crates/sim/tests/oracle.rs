@@ -2,6 +2,7 @@
 
 use crate::support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic};
 use proptest::{collection::vec, prelude::*, sample::select};
+use sojourn_aqm::{Span, Time};
 use sojourn_sim::{
     Record,
     plan::{Access, Draw, Dumbbell, Trace, TrafficKind},
@@ -209,7 +210,7 @@ fn expect(
     for (at, flow) in emissions {
         counts.sent[flow] += u64::from(window.0 <= at);
         let host = flow % hosts;
-        let delay = dumbbell.access.delays[host % dumbbell.access.delays.len()];
+        let Span(delay) = dumbbell.access.delays[host % dumbbell.access.delays.len()];
         free[host] = free[host].max(at) + sending(sources[flow].bytes, dumbbell.access.rate);
         arrivals.push((free[host] + delay, flow));
     }
@@ -244,8 +245,8 @@ fn expect(
     let mut free = 0;
     for (sent, bytes, flow) in model.sent {
         let server = &dumbbell.server;
-        free = (sent + dumbbell.delay).max(free) + sending(bytes, server.rate);
-        let received = free + server.delays[0];
+        free = (sent + dumbbell.delay.0).max(free) + sending(bytes, server.rate);
+        let received = free + server.delays[0].0;
         if window.0 <= received && received < window.1 {
             counts.received[flow] += 1;
             counts.received_bytes[flow] += u64::from(bytes);
@@ -322,7 +323,7 @@ proptest! {
         let aqm = if drops_head { "droptail overflow head" } else { "droptail" };
         let dumbbell = Dumbbell {
             rate,
-            delay,
+            delay: Span(delay),
             access: Access { nodes: is_shared.then_some(1), ..access(host_rate, &delays) },
             server: access(10 * MBIT, &[3 * MS]),
             ..dumbbell(queue(&word, aqm))
@@ -343,8 +344,8 @@ proptest! {
             }
         }
         let mut plan = plan(dumbbell, groups, window.1);
-        plan.warmup = warmup;
-        plan.trace = Trace { interval: (interval > 0).then_some(interval), ..Trace::default() };
+        plan.warmup = Time(warmup);
+        plan.trace = Trace { interval: (interval > 0).then_some(Span(interval)), ..Trace::default() };
         let mut seen = seen(&run(&plan, 1));
         // Runs are counted in the order of drops. It differs from that of arrivals if the head is dropped for
         // a packet that is dropped, too.
@@ -365,10 +366,14 @@ fn poisson_arrivals_wait_as_long_as_in_m_d_1() {
     dumbbell.access = access(100 * MBIT, &[0]);
     let (interval, cycle) = (80_000.0, sources as f64 * 800_000.0 / rho);
     // Bursts with a mean length of 0.0125 packets have one packet each.
-    let kind =
-        TrafficKind::UdpOnoff { rate: 100 * MBIT, size: 1000, on: 1000, off: (cycle - interval) as u64 };
+    let kind = TrafficKind::UdpOnoff {
+        rate: 100 * MBIT,
+        size: 1000,
+        on: Span(1000),
+        off: Span((cycle - interval) as u64),
+    };
     let mut plan = plan(dumbbell, vec![traffic("udp", sources, kind)], 400 * SECOND);
-    plan.warmup = 2 * SECOND;
+    plan.warmup = Time(2 * SECOND);
     let record = run(&plan, 1);
     let (queue, span) = (&record.queues[0], 398.0 * 1e9);
     let load = queue.departed_bytes as f64 * 8.0 / queue.capacity_bits;
@@ -504,7 +509,7 @@ fn a_sample_sees_what_happens_in_its_nanosecond() {
     let mut dumbbell = Dumbbell { rate: MBIT, ..dumbbell(queue("5p", "droptail")) };
     dumbbell.access = access(100 * MBIT, &[0]);
     let mut plan = plan(dumbbell, groups, 25 * MS);
-    plan.trace.interval = Some(5 * MS);
+    plan.trace.interval = Some(Span(5 * MS));
     let series = &run(&plan, 1).series.queues[0];
     assert_eq!(series.packets, [0, 1, 0, 0, 0]);
     assert_eq!(series.arrivals, [1, 1, 0, 0, 0]);
@@ -533,7 +538,7 @@ fn a_delay_is_counted_from_sender_to_receiver() {
 fn samples_add_up_to_the_counters() {
     let flow = traffic("ftp", 5, TrafficKind::Tcp(tcp(960, options("default", &[]))));
     let mut plan = plan(dumbbell(queue("20p", "red")), vec![flow], 10 * SECOND);
-    plan.trace.interval = Some(10 * MS);
+    plan.trace.interval = Some(Span(10 * MS));
     let record = run(&plan, 1);
     let (queue, series) = (&record.queues[0], &record.series.queues[0]);
     assert_eq!(series.packets.len(), 1000);

@@ -5,7 +5,7 @@
 
 use crate::support::{MBIT, MS, SECOND, options, queue, tcp, traffic};
 use proptest::{collection::vec, option, prelude::*, sample::select};
-use sojourn_aqm::{Conventions, Span, registry};
+use sojourn_aqm::{Conventions, Span, Time, registry};
 use sojourn_sim::{
     Plan,
     plan::{
@@ -18,9 +18,9 @@ use sojourn_sim::{
 pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
     (
         prop_oneof![dumbbell_and_traffic(), graph_and_traffic()],
-        (500u64..3000).prop_map(|ms| ms * MS),
-        prop_oneof![Just(0u64), 1..400u64].prop_map(|ms| ms * MS),
-        option::of(select(vec![10 * MS, 33 * MS, 100 * MS])),
+        (500u64..3000).prop_map(Span::from_millis),
+        prop_oneof![Just(0u64), 1..400u64].prop_map(|ms| Time(ms * MS)),
+        option::of(select([10, 33, 100].map(Span::from_millis).to_vec())),
         (any::<bool>(), any::<bool>()),
     )
         .prop_map(|((topology, traffic), duration, warmup, interval, (ns2, cwnd))| Plan {
@@ -43,8 +43,8 @@ fn host_rate() -> impl Strategy<Value = u64> + Clone {
     select(vec![2 * MBIT, 10 * MBIT, 100 * MBIT])
 }
 
-fn delay() -> impl Strategy<Value = u64> + Clone {
-    select(vec![0, MS, 2 * MS, 10 * MS])
+fn delay() -> impl Strategy<Value = Span> + Clone {
+    select([0, 1, 2, 10].map(Span::from_millis).to_vec())
 }
 
 /// Every algorithm with its defaults, and some with settings that act within a second.
@@ -169,11 +169,11 @@ fn any_kind() -> impl Strategy<Value = TrafficKind> {
             lifetime: Some(Draw::Uniform(0.0, 0.3e9)),
             tcp
         }),
-        1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| TrafficKind::TcpOnoff { rate, on: 20 * MS, off: 30 * MS, tcp }),
+        1 => (rate(), any_tcp()).prop_map(|(rate, tcp)| TrafficKind::TcpOnoff { rate, on: Span(20 * MS), off: Span(30 * MS), tcp }),
         3 => any_web().prop_map(TrafficKind::Web),
         2 => (select(vec![MBIT / 4, MBIT, 2 * MBIT]), size.clone(), select(vec![0.0, 0.0, 0.5]))
             .prop_map(|(rate, size, jitter)| TrafficKind::UdpCbr { rate, size, jitter }),
-        1 => (rate(), size).prop_map(|(rate, size)| TrafficKind::UdpOnoff { rate, size, on: 20 * MS, off: 30 * MS }),
+        1 => (rate(), size).prop_map(|(rate, size)| TrafficKind::UdpOnoff { rate, size, on: Span(20 * MS), off: Span(30 * MS) }),
     ]
 }
 
@@ -225,7 +225,7 @@ fn any_traffic() -> impl Strategy<Value = Traffic> {
         1 => Just(Draw::Uniform(0.0, 0.2 * SECOND as f64)),
         1 => Just(Draw::Exponential(0.1 * SECOND as f64)),
     ];
-    let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| ms * MS));
+    let stop = option::weighted(0.3, (0u64..1500).prop_map(|ms| Time(ms * MS)));
     let every = select(vec![Draw::Constant(10.0 * MS as f64), Draw::Exponential(100.0 * MS as f64)]);
     let stagger = option::weighted(0.2, (every, 1u32..3).prop_map(|(every, by)| Stagger { every, by }));
     let ecn = select(vec![Ecn::Off, Ecn::Off, Ecn::Ect0, Ecn::Ect1]);
@@ -260,8 +260,10 @@ fn several() -> impl Strategy<Value = Vec<Traffic>> {
 fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
     let dumbbell = (rate(), delay(), any_access(), any_access(), any_queue(), option::of(any_queue()))
         .prop_map(|(rate, delay, access, server, queue, reverse_queue)| Dumbbell {
-            capacity: (rate == MBIT)
-                .then_some(Capacity::Redraw { every: 7 * MS, rate: Draw::Uniform(0.0, 2.0 * MBIT as f64) }),
+            capacity: (rate == MBIT).then_some(Capacity::Redraw {
+                every: Span(7 * MS),
+                rate: Draw::Uniform(0.0, 2.0 * MBIT as f64),
+            }),
             rate,
             delay,
             access,
@@ -281,13 +283,16 @@ fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
 
 /// 10 ms at 1 Mbit/s, a pause, a burst; a packet of 1000 bytes takes 8 ms at 1 Mbit/s.
 fn changing() -> Capacity {
-    Capacity::Steps { steps: vec![(10 * MS, MBIT), (3 * MS, 0), (4 * MS, 4 * MBIT)], repeats: true }
+    Capacity::Steps {
+        steps: vec![(Span(10 * MS), MBIT), (Span(3 * MS), 0), (Span(4 * MS), 4 * MBIT)],
+        repeats: true,
+    }
 }
 
 /// A dumbbell whose flows qualify for the fast path: unlimited connections with a host each, an unbounded
 /// reverse path, and timers that are short enough to expire while acknowledgements are in flight.
 pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
-    let delays = || vec(select(vec![0, MS, 10 * MS, 40 * MS]), 1..4);
+    let delays = || vec(select([0, 1, 10, 40].map(Span::from_millis).to_vec()), 1..4);
     let access = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
     let server = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
     let queue = (select(vec!["3p", "10p", "50p", "200p"]), specs(), any::<bool>())
@@ -313,7 +318,11 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
             (tcp.options.min_rto, tcp.options.initial_rto) = (short.min_rto, short.initial_rto);
             let start = Draw::Uniform(0.0, 0.2 * SECOND as f64);
             let name = format!("t{i}");
-            Traffic { start, stop: stop.map(|ms| ms * MS), ..traffic(&name, count, TrafficKind::Tcp(tcp)) }
+            Traffic {
+                start,
+                stop: stop.map(|ms| Time(ms * MS)),
+                ..traffic(&name, count, TrafficKind::Tcp(tcp))
+            }
         };
         let datagrams = datagrams.map(|(rate, size)| {
             let kind = TrafficKind::UdpCbr { rate, size, jitter: 0.0 };
@@ -331,7 +340,7 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
 }
 
 /// Links in both directions between two nodes.
-fn duplex() -> impl Strategy<Value = [(u64, u64, Option<QueueConfig>); 2]> {
+fn duplex() -> impl Strategy<Value = [(u64, Span, Option<QueueConfig>); 2]> {
     let way = (rate(), delay(), option::weighted(0.4, any_queue()));
     (way.clone(), way).prop_map(|(there, back)| [there, back])
 }
@@ -345,7 +354,7 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
     (row, vec(host, 2..6), several(), ends)
         .prop_map(|((row, first, ring), hosts, mut groups, ends)| {
             let mut links = Vec::new();
-            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, u64, Option<QueueConfig>)| {
+            let mut add = |from: &str, to: &str, (rate, delay, queue): (u64, Span, Option<QueueConfig>)| {
                 let capacity = (rate == MBIT).then(changing);
                 links.push(Link { from: from.to_owned(), to: to.to_owned(), rate, delay, capacity, queue });
             };
@@ -359,7 +368,7 @@ fn graph_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
                 add(&b, &a, back);
             }
             if ring && routers > 2 {
-                add(&format!("R{}", routers - 1), "R0", (10 * MBIT, MS, None));
+                add(&format!("R{}", routers - 1), "R0", (10 * MBIT, Span(MS), None));
             }
             let mut names = Vec::new();
             for (i, (router, far, rate, delay, queue)) in hosts.into_iter().enumerate() {

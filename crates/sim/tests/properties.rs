@@ -5,7 +5,7 @@ use crate::{
     support::{MBIT, MS, SECOND, cases, difference, dumbbell, options, plan, queue, run, tcp, text, traffic},
 };
 use proptest::prelude::*;
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 use sojourn_sim::{
     Control, Plan, QueueRecord, Record, RunError, Simulation, Window,
     plan::{Draw, Topology, Traffic, TrafficKind},
@@ -27,13 +27,13 @@ const LARGEST: f64 = 1000.0;
 fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     let text = text(record);
     prop_assert!(!text.contains("NaN") && !text.contains(" inf") && !text.contains("-inf"));
-    prop_assert_eq!(record.window, Window { start: Time(plan.warmup), end: Time(plan.duration) });
-    let span = (plan.duration - plan.warmup) as f64;
+    prop_assert_eq!(record.window, Window { start: plan.warmup, end: Time::ZERO + plan.duration });
+    let span = (plan.duration.0 - plan.warmup.0) as f64;
     for queue in &record.queues {
-        queue_is_sane(queue, span, plan.warmup == 0, varies(plan, &queue.name))?;
+        queue_is_sane(queue, span, plan.warmup == Time::ZERO, varies(plan, &queue.name))?;
     }
     for (queue, series) in record.queues.iter().zip(&record.series.queues) {
-        let samples = (plan.duration / record.series.interval) as usize;
+        let samples = (plan.duration.0 / record.series.interval.0) as usize;
         prop_assert_eq!(series.packets.len(), samples);
         prop_assert!(series.probes.iter().all(|(_, values)| values.len() == samples));
         if queue.limit_packets > 0 {
@@ -59,7 +59,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
         let (received, delay, most) = (flows.received_packets[i], flows.delay_ns[i], flows.delay_max_ns[i]);
         prop_assert!(most <= delay && delay <= received * most);
         prop_assert!(flows.goodput_bytes[i] as f64 <= flows.received_packets[i] as f64 * LARGEST);
-        if plan.warmup == 0 {
+        if plan.warmup == Time::ZERO {
             prop_assert!(flows.received_packets[i] <= flows.sent_packets[i]);
             prop_assert!(flows.retransmitted_packets[i] <= flows.sent_packets[i]);
         }
@@ -67,7 +67,7 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     let drops = &record.drops;
     prop_assert!(drops.time_ns.is_sorted());
     prop_assert!(drops.flow.iter().all(|flow| (*flow as usize) < flows.traffic.len()));
-    if plan.warmup == 0 {
+    if plan.warmup == Time::ZERO {
         prop_assert_eq!(drops.time_ns.len() as u64, sum(&measured.drops));
         prop_assert!(drops.arrival.iter().all(|number| *number < measured.arrivals));
     }
@@ -75,12 +75,12 @@ fn sane(plan: &Plan, record: &Record) -> Result<(), TestCaseError> {
     prop_assert!(record.cwnd.cwnd.iter().all(|cwnd| *cwnd > 0.0));
     let pages = &record.pages;
     for i in 0..pages.start_ns.len() {
-        prop_assert!(pages.start_ns[i] < plan.duration && pages.start_ns[i] <= pages.end_ns[i]);
-        prop_assert!(pages.end_ns[i] < plan.duration || pages.end_ns[i] == u64::MAX);
+        prop_assert!(pages.start_ns[i] < plan.duration.0 && pages.start_ns[i] <= pages.end_ns[i]);
+        prop_assert!(pages.end_ns[i] < plan.duration.0 || pages.end_ns[i] == u64::MAX);
     }
     let objects = &record.objects;
     for i in 0..objects.start_ns.len() {
-        prop_assert!(objects.start_ns[i] < plan.duration && objects.start_ns[i] <= objects.end_ns[i]);
+        prop_assert!(objects.start_ns[i] < plan.duration.0 && objects.start_ns[i] <= objects.end_ns[i]);
         let TrafficKind::TcpShort { size: Some(Draw::Constant(bytes)), .. } =
             plan.traffic[objects.traffic[i] as usize].kind
         else {
@@ -167,10 +167,13 @@ proptest! {
     /// The counters of the window [a, b) are the difference between a run to b and a run to a.
     #[test]
     fn a_window_is_the_difference_of_two_runs(mut plan in any_plan(), seed in 0u64..1000) {
-        plan.warmup = plan.duration / 3;
+        plan.warmup = Time::ZERO + plan.duration / 3;
         let Some(window) = try_run(&plan, seed) else { return Err(TestCaseError::reject("refused")) };
-        let to = |end: u64| try_run(&Plan { warmup: 0, duration: end, ..plan.clone() }, seed).unwrap();
-        let (before, whole) = (to(plan.warmup), to(plan.duration));
+        let to = |end: Time| {
+            let duration = end - Time::ZERO;
+            try_run(&Plan { warmup: Time::ZERO, duration, ..plan.clone() }, seed).unwrap()
+        };
+        let (before, whole) = (to(plan.warmup), to(Time::ZERO + plan.duration));
         for (i, queue) in window.queues.iter().enumerate() {
             for (name, part) in additive(queue) {
                 let of = |record: &Record| additive(&record.queues[i]).get(&name).copied().unwrap_or(0.0);
@@ -296,8 +299,16 @@ fn crowd(aqm: &str) -> Plan {
     let mut groups = vec![
         traffic("ftp", 20, TrafficKind::Tcp(tcp())),
         traffic("cbr", 2, TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.5 }),
-        traffic("onoff", 5, TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: 50 * MS, off: 50 * MS }),
-        traffic("bursts", 5, TrafficKind::TcpOnoff { rate: MBIT, on: 50 * MS, off: 50 * MS, tcp: tcp() }),
+        traffic(
+            "onoff",
+            5,
+            TrafficKind::UdpOnoff { rate: MBIT, size: 500, on: Span(50 * MS), off: Span(50 * MS) },
+        ),
+        traffic(
+            "bursts",
+            5,
+            TrafficKind::TcpOnoff { rate: MBIT, on: Span(50 * MS), off: Span(50 * MS), tcp: tcp() },
+        ),
         traffic(
             "short",
             1,
@@ -323,13 +334,13 @@ fn what_an_application_writes_is_what_a_datagram_source_sends() {
         let mut bell = dumbbell(queue("10000p", "droptail"));
         bell.rate = 1000 * MBIT;
         let mut group = traffic("bursts", 10, kind);
-        group.stop = Some(9 * SECOND);
+        group.stop = Some(Time(9 * SECOND));
         let record = run(&plan(bell, vec![group], 12 * SECOND), 1);
         (record.flows.received_packets.clone(), record.flows.goodput_bytes.iter().sum::<u64>())
     };
     let tcp = tcp(960, options("default", &[("syn", "off"), ("initial_window", "100")]));
-    let (udp, bytes) = sums(TrafficKind::UdpOnoff { rate, size: 1000, on, off });
-    let (written, payload) = sums(TrafficKind::TcpOnoff { rate, on, off, tcp });
+    let (udp, bytes) = sums(TrafficKind::UdpOnoff { rate, size: 1000, on: Span(on), off: Span(off) });
+    let (written, payload) = sums(TrafficKind::TcpOnoff { rate, on: Span(on), off: Span(off), tcp });
     assert_eq!(written, udp);
     assert_eq!(payload, bytes / 1000 * 960);
     assert!(written.iter().all(|n| *n > 300), "half of 9 s at 125 packets a second: {written:?}");
@@ -415,7 +426,7 @@ fn a_cancelled_run_stops_without_a_record() {
     let result = Simulation::new(&plan, 1).unwrap().run(&control);
     assert_eq!(result.unwrap_err(), RunError::Cancelled);
     // In the middle of the run, from another thread.
-    let long = Plan { duration: 100_000 * SECOND, ..crowd("red") };
+    let long = Plan { duration: Span(100_000 * SECOND), ..crowd("red") };
     let control = Control::default();
     let result = std::thread::scope(|scope| {
         let run = scope.spawn(|| Simulation::new(&long, 1).unwrap().run(&control));
@@ -434,5 +445,5 @@ fn a_cancelled_run_stops_without_a_record() {
 fn progress_ends_at_the_end() {
     let (plan, control) = (crowd("droptail"), Control::default());
     Simulation::new(&plan, 1).unwrap().run(&control).unwrap();
-    assert_eq!(control.now_ns.load(Ordering::Relaxed), plan.duration);
+    assert_eq!(control.now_ns.load(Ordering::Relaxed), plan.duration.0);
 }

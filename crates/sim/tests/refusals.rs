@@ -5,7 +5,7 @@ use crate::{
     support::{MBIT, MS, SECOND, access, cases, dumbbell, options, plan, queue, run, tcp, traffic},
 };
 use proptest::{collection::vec, prelude::*, sample::select};
-use sojourn_aqm::Span;
+use sojourn_aqm::{Span, Time};
 use sojourn_sim::{
     Plan, PlanError, Simulation,
     plan::{Access, Draw, Dumbbell, Link, Tcp, Topology, TrafficKind},
@@ -20,8 +20,16 @@ fn good() -> Plan {
         traffic("ftp", 2, TrafficKind::Tcp(tcp())),
         traffic("short", 1, short),
         traffic("cbr", 1, TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 }),
-        traffic("onoff", 1, TrafficKind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
-        traffic("bursts", 1, TrafficKind::TcpOnoff { rate: MBIT, on: SECOND, off: SECOND, tcp: tcp() }),
+        traffic(
+            "onoff",
+            1,
+            TrafficKind::UdpOnoff { rate: MBIT, size: 573, on: Span(SECOND), off: Span(SECOND) },
+        ),
+        traffic(
+            "bursts",
+            1,
+            TrafficKind::TcpOnoff { rate: MBIT, on: Span(SECOND), off: Span(SECOND), tcp: tcp() },
+        ),
     ];
     plan(dumbbell(queue("20p", "red")), groups, SECOND)
 }
@@ -32,7 +40,7 @@ fn graph() -> Plan {
         from: from.to_owned(),
         to: to.to_owned(),
         rate: 10 * MBIT,
-        delay: MS,
+        delay: Span(MS),
         capacity: None,
         queue: None,
     };
@@ -95,13 +103,13 @@ fn cbr(rate: u64, size: u32, jitter: f64) -> impl FnOnce(&mut Plan) {
 }
 
 fn onoff(rate: u64, size: u32, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
-    move |p| p.traffic[3].kind = TrafficKind::UdpOnoff { rate, size, on, off }
+    move |p| p.traffic[3].kind = TrafficKind::UdpOnoff { rate, size, on: Span(on), off: Span(off) }
 }
 
 fn bursts(rate: u64, on: u64, off: u64) -> impl FnOnce(&mut Plan) {
     move |p| {
         let tcp = tcp(960, options("default", &[]));
-        p.traffic[4].kind = TrafficKind::TcpOnoff { rate, on, off, tcp };
+        p.traffic[4].kind = TrafficKind::TcpOnoff { rate, on: Span(on), off: Span(off), tcp };
     }
 }
 
@@ -116,22 +124,24 @@ fn the_plans_before_the_changes_are_valid() {
 #[test]
 fn the_longest_run_ends() {
     let mut longest = good();
-    (longest.duration, longest.traffic) = (200 * 86_400 * SECOND, longest.traffic.split_off(2));
-    longest.traffic.iter_mut().for_each(|group| group.stop = Some(SECOND));
+    (longest.duration, longest.traffic) = (Span(200 * 86_400 * SECOND), longest.traffic.split_off(2));
+    longest.traffic.iter_mut().for_each(|group| group.stop = Some(Time(SECOND)));
     assert!(run(&longest, 1).queues[0].arrivals > 200);
 }
 
 #[test]
 fn times_are_checked() {
-    refused("duration", good(), |p| p.duration = 0);
-    refused("duration", good(), |p| p.duration = 201 * 86_400 * SECOND);
-    refused("warmup", good(), |p| p.warmup = p.duration);
-    refused("trace.interval", good(), |p| p.trace.interval = Some(0));
-    refused("trace.interval", good(), |p| (p.duration, p.trace.interval) = (1000 * SECOND, Some(1)));
-    refused("dumbbell.delay", good(), |p| bell(p).delay = u64::MAX);
-    refused("dumbbell.access.delays", good(), |p| bell(p).access.delays.push(u64::MAX));
-    refused("dumbbell.server.delays", good(), |p| bell(p).server.delays.push(u64::MAX));
-    refused("link 1.delay", graph(), |p| links(p)[0].delay = u64::MAX);
+    refused("duration", good(), |p| p.duration = Span::ZERO);
+    refused("duration", good(), |p| p.duration = Span(201 * 86_400 * SECOND));
+    refused("warmup", good(), |p| p.warmup = Time::ZERO + p.duration);
+    refused("trace.interval", good(), |p| p.trace.interval = Some(Span::ZERO));
+    refused("trace.interval", good(), |p| {
+        (p.duration, p.trace.interval) = (Span(1000 * SECOND), Some(Span(1)))
+    });
+    refused("dumbbell.delay", good(), |p| bell(p).delay = Span(u64::MAX));
+    refused("dumbbell.access.delays", good(), |p| bell(p).access.delays.push(Span(u64::MAX)));
+    refused("dumbbell.server.delays", good(), |p| bell(p).server.delays.push(Span(u64::MAX)));
+    refused("link 1.delay", graph(), |p| links(p)[0].delay = Span(u64::MAX));
     refused("traffic.ftp.access.delays", good(), |p| p.traffic[0].access = Some(access(MBIT, &[u64::MAX])));
 }
 
@@ -191,7 +201,7 @@ fn traffic_is_checked() {
     assert_eq!(refusal(&nothing).problem, "is never more than 0");
     refused("traffic.cbr.rate", good(), cbr(0, 573, 0.0));
     refused("traffic.cbr.rate", good(), cbr(u64::MAX, 573, 0.0));
-    refused("traffic.cbr.rate", Plan { duration: 3 * SECOND, ..good() }, cbr(8000 * MBIT, 1, 0.0));
+    refused("traffic.cbr.rate", Plan { duration: Span(3 * SECOND), ..good() }, cbr(8000 * MBIT, 1, 0.0));
     refused("traffic.cbr.size", good(), cbr(MBIT, 0, 0.0));
     refused("traffic.cbr.size", good(), cbr(MBIT, u32::MAX, 0.0));
     refused("traffic.cbr.jitter", good(), cbr(MBIT, 573, 1.0));
@@ -256,12 +266,12 @@ proptest! {
             let float = match wild { 0 => 0.0, 1 => f64::NAN, u64::MAX => f64::INFINITY, n => n as f64 } * if minus { -1.0 } else { 1.0 };
             let group = which.index(plan.traffic.len());
             match place {
-                0 => plan.duration = wild,
-                1 => plan.warmup = wild,
-                2 => plan.trace.interval = Some(wild),
+                0 => plan.duration = Span(wild),
+                1 => plan.warmup = Time(wild),
+                2 => plan.trace.interval = Some(Span(wild)),
                 3 => plan.traffic[group].start = Draw::Constant(float),
                 4 => plan.traffic[group].start = Draw::Exponential(float),
-                5 => plan.traffic[group].stop = Some(wild),
+                5 => plan.traffic[group].stop = Some(Time(wild)),
                 6 => plan.traffic[group].count = (wild as u32).min(1000),
                 _ => match (&mut plan.traffic[group].kind, place % 4) {
                     (TrafficKind::Tcp(tcp), 0) => tcp.payload = wild as u32,
@@ -274,17 +284,17 @@ proptest! {
                     (TrafficKind::TcpShort { tcp, .. }, _) => tcp.ack = wild as u32,
                     (TrafficKind::TcpOnoff { rate, .. }, 0) => *rate = wild,
                     (TrafficKind::TcpOnoff { tcp, .. }, 1) => tcp.payload = wild as u32,
-                    (TrafficKind::TcpOnoff { on, .. }, 2) => *on = wild,
-                    (TrafficKind::TcpOnoff { off, .. }, _) => *off = wild,
+                    (TrafficKind::TcpOnoff { on, .. }, 2) => *on = Span(wild),
+                    (TrafficKind::TcpOnoff { off, .. }, _) => *off = Span(wild),
                     (TrafficKind::UdpCbr { rate, .. } | TrafficKind::UdpOnoff { rate, .. }, 0) => *rate = wild,
                     (TrafficKind::UdpCbr { size, .. } | TrafficKind::UdpOnoff { size, .. }, 1) => *size = wild as u32,
                     (TrafficKind::UdpCbr { jitter, .. }, _) => *jitter = float,
-                    (TrafficKind::UdpOnoff { on, .. }, 2) => *on = wild,
+                    (TrafficKind::UdpOnoff { on, .. }, 2) => *on = Span(wild),
                     (TrafficKind::Web(web), 0) => web.page_gap = Draw::Pareto(float, float),
                     (TrafficKind::Web(web), 1) => web.size = Draw::Lomax(float, 1.5),
                     (TrafficKind::Web(web), 2) => web.request = wild as u32,
                     (TrafficKind::Web(web), _) => web.objects = Draw::Constant(float.min(1000.0)),
-                    (TrafficKind::UdpOnoff { off, .. }, _) => *off = wild,
+                    (TrafficKind::UdpOnoff { off, .. }, _) => *off = Span(wild),
                 },
             }
         }

@@ -1,7 +1,7 @@
 //! Builders of plans, and comparison of records.
 
 use proptest::test_runner::{Config, RngSeed};
-use sojourn_aqm::Conventions;
+use sojourn_aqm::{Conventions, Span, Time};
 use sojourn_sim::{
     Control, FastPath, Plan, Record, Simulation,
     plan::{Access, Draw, Dumbbell, Ecn, QueueConfig, Tcp, Topology, Trace, Traffic, TrafficKind},
@@ -44,7 +44,7 @@ pub(crate) fn queue(limit: &str, aqm: &str) -> QueueConfig {
 
 /// Access links, with one host per flow.
 pub(crate) fn access(rate: u64, delays: &[u64]) -> Access {
-    Access { rate, delays: delays.to_vec(), nodes: None }
+    Access { rate, delays: delays.iter().copied().map(Span).collect(), nodes: None }
 }
 
 /// A group of sources that start at 0.
@@ -73,7 +73,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
 pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
-        delay: 15 * MS,
+        delay: Span(15 * MS),
         capacity: None,
         access: access(100 * MBIT, &[5 * MS]),
         server: access(100 * MBIT, &[5 * MS]),
@@ -85,8 +85,8 @@ pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
 /// A dumbbell and its traffic, without warm-up and traces.
 pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> Plan {
     Plan {
-        duration,
-        warmup: 0,
+        duration: Span(duration),
+        warmup: Time::ZERO,
         topology: Topology::Dumbbell(dumbbell),
         traffic,
         measure: None,

@@ -238,7 +238,7 @@ fn a_number_of_connections_grows_in_steps_and_is_held() {
     }
 }
 
-/// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms, whatever the window.
+/// Ten packets of 1000 bytes at 1 Mbit/s: one every 8 ms with any window.
 #[test]
 fn a_connection_sends_no_faster_than_its_cap() {
     let tcp = Tcp {

@@ -36,7 +36,7 @@ class Aqm:
 
     A subclass declares its parameters as `Param` class attributes, sets up its state in `start` and decides
     in the handlers. The docstring is its page. One instance serves one queue in one run; an object made by
-    ``Mine(target="5ms")`` only says which parameters the runs will have.
+    ``Mine(target="5ms")`` only holds the parameters of later runs.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Aqm:
         State to be traced: name to meaning, or to (unit, meaning). Reported by `probe`, which unless it is
         overridden reads the attributes of these names.
     title, source : str
-        For tables: a name (else the first line of the docstring) and where the algorithm comes from.
+        For tables: a name (else the first line of the docstring) and the source of the algorithm.
     ecn : bool
         In a run: whether ECN-capable packets are to be marked (its own ``ecn``, else the queue's).
     link : Link

@@ -1,10 +1,10 @@
 """Measures the cost of a decision of each algorithm and scheduler (``sojourn bench aqm``).
 
-Each is offered an eighth more than a link of 20 Mbit/s carries, 500-byte packets of 10, 1,000 and 100,000
-flows in turn into a buffer of 100 packets, and finds its working point first (``crates/aqm/src/inspect.rs``).
-Nanoseconds are the best of several runs, since a busy machine only ever makes it slower, and include
-the queue around an algorithm: the row of DropTail is the cost of the queue alone. Instructions are of the
-decision alone; callgrind counts them in a program built from a clone, which also reports the memory.
+The load is 9/8 of a link of 20 Mbit/s: 500-byte packets of 10, 1,000 and 100,000 flows in turn into a buffer
+of 100 packets, after a run to steady state (``crates/aqm/src/inspect.rs``). Nanoseconds are the minimum of
+several runs, since a busy machine only increases them, and include the queue around an algorithm: the row of
+DropTail is the cost of the queue alone. Instructions are those of the decision alone; callgrind counts them
+in a program built from a clone, which also reports the memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def subjects() -> list[dict[str, Any]]:
 
 
 def missing() -> str | None:
-    """Return why instructions cannot be counted here, or an empty text."""
+    """Return the reason why instructions cannot be counted here, or an empty text."""
     if not PROGRAM.exists():
         return f"instructions and memory need a clone of the project, and there: {BUILD}"
     return None if shutil.which("valgrind") else "instructions need valgrind"
@@ -111,7 +111,7 @@ def _run(command: list[str]) -> str:
 
 
 def _inclusive(profile: str) -> dict[str, float | None]:
-    r"""Count instructions per call of the functions through which decisions go, from callgrind's file.
+    r"""Count instructions per call of the functions that execute decisions, from callgrind's file.
 
     Examples
     --------

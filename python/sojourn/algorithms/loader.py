@@ -1,8 +1,9 @@
-"""Loads algorithms from ``file.py:Class`` and registers them with the core.
+"""Loads algorithms from ``file.py:Class`` and registers them with the core; only here is code executed.
 
-A file is executed once for each version of it; what is wrong with it is refused before anything runs, like
-a misspelt parameter. A class that no file holds (a notebook's) is known by ``python:Class`` and can run in
-this process only.
+A file is executed only if it is permitted (`sojourn.algorithms.permission`), once per version; errors in it
+are reported before a run starts, like a misspelt parameter. Specs of other files are read by the description
+that a manifest holds, or keep their words. A class without a file (in a notebook) has the name
+``python:Class`` and can run in this process only.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sojourn import _core
 from sojourn.algorithms.base import HANDLERS, Aqm
+from sojourn.algorithms.description import facts, stand_in
 from sojourn.algorithms.param import Param
-from sojourn.errors import from_core
+from sojourn.algorithms.permission import REMEDY, is_permitted, permit
+from sojourn.errors import InputError, from_core
+from sojourn.reading import MOST_CODE, read_bytes, reason
 from sojourn.spec.aqm_spec import canonical, short_path
 
 HERE = "python"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
-#: Attributes that the simulator sets, and words that the queue obeys.
+#: Attributes that the simulator sets, and parameters of the queue.
 RESERVED = ("ecn", "link", "limit", "overflow")
 
 Stamp = tuple[int, int]
@@ -35,16 +39,18 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True)
 class Own:
-    """A class that is registered: its `source` is None if no file holds it."""
+    """A registered class: its `source` is None if it is in no file."""
 
     name: str
     cls: type[Aqm]
     source: bytes | None
-    digest: str
+    sha256: str
     stamp: Stamp | None
 
 
 _known: dict[str, Own] = {}
+#: What manifests say about classes: see `remember`.
+_remembered: dict[str, Mapping[str, Any]] = {}
 _loading = 0
 
 
@@ -59,24 +65,96 @@ def find(name: str) -> Own:
     Raises
     ------
     SpecError
-        If the file or class does not exist, or is not an algorithm.
+        If the file or class does not exist, is not an algorithm, or may not be executed.
     """
     known = _known.get(name)
     if known is not None and known.stamp is None:
         return known
-    path, _, _ = name.rpartition(":")
-    if not path.endswith(".py"):
-        raise _refusal(name, "is not an algorithm", FORM)
+    path = _file_of(name)
+    permitted = is_permitted(path)
+    if known is None and not permitted:
+        raise _refusal(name, "names Python code", REMEDY)
     try:
         status = Path(path).stat()
         stamp = status.st_mtime_ns, status.st_size
         if known is not None and known.stamp == stamp:
             return known
-        source = Path(path).read_bytes()
+        source = read_bytes(path, MOST_CODE)
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise _refusal(path, f"cannot be read: {reason}", FORM) from None
+        raise _refusal(path, f"cannot be read: {reason(error)}", FORM) from None
+    except InputError as error:
+        raise _refusal(path, error.problem, error.allowed) from None
+    if known is not None and known.source == source:
+        return known
+    if not permitted:
+        raise _refusal(name, "names Python code that has changed since it was permitted", REMEDY)
     return _take(name, source, stamp)
+
+
+def look(name: str) -> Literal["loaded", "described", "named"]:
+    """Return how much is known of the class called `name`, which is loaded only if it may be executed.
+
+    Raises
+    ------
+    SpecError
+        If the name has the wrong form, or the permitted file is wrong.
+    """
+    known = _known.get(name)
+    if known is not None and known.stamp is None:
+        return "loaded"
+    if name not in _remembered or not name.startswith(f"{HERE}:"):
+        path = _file_of(name)
+        if is_permitted(path) or (known is not None and _is_current(known, path)):
+            find(name)
+            return "loaded"
+    return "described" if name in _remembered else "named"
+
+
+def _file_of(name: str) -> str:
+    path, _, cls = name.rpartition(":")
+    if not path.endswith(".py") or not cls.isidentifier():
+        raise _refusal(name, "is not an algorithm", FORM)
+    return path
+
+
+def _is_current(known: Own, path: str) -> bool:
+    """Return whether the file of a loaded class is as it was."""
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return False
+    return known.stamp == (status.st_mtime_ns, status.st_size) or known.sha256 == _sha256(path)
+
+
+def _sha256(path: str) -> str:
+    """Return the hash of a file, empty if it cannot be read."""
+    try:
+        return hashlib.sha256(read_bytes(path, MOST_CODE)).hexdigest()
+    except (OSError, ValueError, InputError):
+        return ""
+
+
+def remember(code: object) -> None:
+    """Register what a manifest says about classes, to read their specs without executing them.
+
+    Parameters
+    ----------
+    code : object
+        The manifest's ``code``, as `describe` wrote it; what has another form is ignored.
+    """
+    for name, one in code.items() if isinstance(code, Mapping) else ():
+        if _remembered.get(name) == one or not isinstance(one, Mapping) or len(name.split()) != 1:
+            continue
+        try:
+            _core.describe(name, stand_in(one))
+        except (_core.SpecError, KeyError, TypeError, ValueError):
+            continue
+        _remembered[name] = one
+
+
+def describe(names: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return hash and description of classes, for a manifest."""
+    return {name: facts(sha256_of(name), _described(_known[name])) for name in names if name in _known}
 
 
 def adopt(name: str, source: bytes) -> None:
@@ -98,7 +176,7 @@ def _take(name: str, source: bytes, stamp: Stamp | None) -> Own:
         raise _refusal(path, problem, ", ".join(there) or "a subclass of sojourn.Aqm", wanted, there)
     if not issubclass(cls, Aqm):
         raise _refusal(name, "is not an algorithm", "a subclass of sojourn.Aqm")
-    return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest()[:16], stamp))
+    return _register(Own(name, cls, source, hashlib.sha256(source).hexdigest(), stamp))
 
 
 def _register(own: Own) -> Own:
@@ -120,7 +198,7 @@ def _execute(path: str, source: bytes) -> types.ModuleType:
         "sojourn_own_" + hashlib.sha256(path.encode() + b"\0" + source).hexdigest()[:12]
     )
     module.__file__ = path
-    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - what sys.path holds
+    folder = os.path.dirname(os.path.abspath(path))  # noqa: PTH100, PTH120 - as in sys.path
     sys.modules[module.__name__] = module
     sys.path.insert(0, folder)
     _loading += 1
@@ -217,10 +295,11 @@ def name_of(cls: type[Aqm]) -> str:
             return own.name
     name = _file_name(cls)
     if name is not None:
+        permit([name])  # the user has executed it
         return find(name).name
     content = _code(cls)
-    digest = hashlib.sha256(content).hexdigest()[:16] if content is not None else os.urandom(8).hex()
-    return _register(Own(f"{HERE}:{cls.__name__}", cls, None, digest, None)).name
+    sha256 = hashlib.sha256(content).hexdigest() if content is not None else os.urandom(32).hex()
+    return _register(Own(f"{HERE}:{cls.__name__}", cls, None, sha256, None)).name
 
 
 def _file_name(cls: type[Aqm]) -> str | None:
@@ -241,7 +320,7 @@ def _file_name(cls: type[Aqm]) -> str | None:
 
 
 def _code(cls: type) -> bytes | None:
-    """Return the source of a class without a file, if Python has it."""
+    """Return the source of a class without a file, if Python can find it."""
     try:
         return inspect.getsource(cls).encode()
     except (OSError, TypeError):
@@ -272,9 +351,18 @@ def names_in(plan_json: str) -> list[str]:
     return sorted({json.loads(f'"{name}"') for name in found})
 
 
+def sha256_of(name: str) -> str:
+    """Return the hash of the code of a class, without executing it; empty if it is unknown."""
+    if look(name) == "loaded":
+        return _known[name].sha256
+    if name in _remembered:
+        return str(_remembered[name].get("sha256", ""))
+    return _sha256(_file_of(name))
+
+
 def digests(plan_json: str) -> list[str]:
     """Return a hash of every class that a plan uses, since the result depends on it."""
-    return [f"{name} {find(name).digest}" for name in names_in(plan_json)]
+    return [f"{name} {sha256_of(name)[:16]}" for name in names_in(plan_json)]
 
 
 def shipped(names: Iterable[str]) -> list[tuple[str, bytes]] | None:

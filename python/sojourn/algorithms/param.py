@@ -8,15 +8,15 @@ from typing import Any
 
 from sojourn import _core
 
-#: The unit of a kind, and what turns a plain number into a word of a spec.
+#: The unit of a kind, and its suffix in a spec.
 _UNITS = {"s": ("span", "s"), "bit/s": ("rate", "bit/s"), "packets": ("size", "p"), "bytes": ("size", "B")}
 
 
 class Param:
-    """Declares a parameter as a class attribute; in a run it is the value, ready to compute with.
+    """Declares a parameter as a class attribute; in a run it is the value as a number.
 
-    A time arrives as integer nanoseconds (as ``now`` is), a rate as bit/s, an amount of queue in its unit,
-    a derived default that is not set as None.
+    A time is integer nanoseconds (as is ``now``), a rate bit/s, an amount of queue in its unit, a derived
+    default that is not set None.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Param:
         The value if it is not set, in the grammar of a spec (``"15ms"``); None with `derived`.
     unit : str
         ``s`` (a time), ``bit/s`` (a rate), ``packets`` or ``bytes`` (an amount of queue), else any text for
-        tables. A default with a unit sets it, too.
+        tables. A default with a unit also sets it.
     min, max : float or str, optional
         Smallest and largest allowed value, in `unit` or with a unit.
     above, below : float or str, optional
@@ -70,7 +70,7 @@ class Param:
         lower, upper = min if above is None else above, max if below is None else below
         self.min = -math.inf if lower is None else self._plain(lower)
         self.max = math.inf if upper is None else self._plain(upper)
-        # As everywhere in the schema, infinity itself is not allowed.
+        # As in the whole schema, infinity itself is not allowed.
         self.above, self.below = above is not None, below is not None or math.isinf(self.max)
         if self.kind in ("flag", "choice"):
             self.below = False

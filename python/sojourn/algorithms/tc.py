@@ -1,4 +1,4 @@
-"""The ``tc`` command for a queue, for algorithms that Linux has.
+"""The ``tc`` command for a queue, for algorithms that exist in Linux.
 
 Units are Linux's own: RED counts bytes, PIE's gains are sixteenths, SFB's times are milliseconds, and RED's
 weight follows from the allowed burst (``w_q`` = 2^-n). Options that tc does not support are listed, never
@@ -147,9 +147,9 @@ def _red_words(s: _Setting, counted: Callable[[float], int]) -> tuple[list[str],
 def burst_for(weight: float, min_packets: float) -> tuple[int, int]:
     """Return the burst that makes ``tc`` choose the weight 2^-n nearest to `weight`, and n.
 
-    A burst of L packets that meets an empty queue leaves the average at L + 1 + ((1 - w)^(L + 1) - 1) / w
-    (Floyd and Jacobson 1993, section 4), which is to stay below ``min``; ``tc`` takes the largest 2^-n with
-    (L + 1 - min) <= (1 - (1 - w)^L) / w.
+    A burst of L packets into an empty queue raises the average to L + 1 + ((1 - w)^(L + 1) - 1) / w (Floyd
+    and Jacobson 1993, section 4), which must stay below ``min``; ``tc`` takes the largest 2^-n with (L + 1 -
+    min) <= (1 - (1 - w)^L) / w.
 
     Examples
     --------

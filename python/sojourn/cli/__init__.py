@@ -6,6 +6,7 @@ usage or input, 130 interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` t
 
 from __future__ import annotations
 
+import contextvars
 import os
 import sys
 import traceback
@@ -81,7 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code."""
+    """Run one command line and return its exit code; what it permits ends with it."""
+    return contextvars.copy_context().run(_call, arguments)
+
+
+def _call(arguments: Sequence[str]) -> int:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the calling process
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115

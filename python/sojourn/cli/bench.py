@@ -15,12 +15,12 @@ import typer
 from sojourn import _core
 from sojourn.api import plan
 from sojourn.cli.bench_aqm import bench_aqm
-from sojourn.cli.common import print_json
+from sojourn.cli.common import permit_code, print_json
 from sojourn.cli.emit import write_exports
-from sojourn.cli.options import Aqm, Export, Json, scenario_file
+from sojourn.cli.options import AllowCode, Aqm, Export, Json, scenario_file
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import RunFailed
-from sojourn.runner.execute import check
+from sojourn.runner.check import check
 from sojourn.spec.scenario import Scenario, load
 
 DUMBBELL40 = """
@@ -56,8 +56,10 @@ def bench(
     aqm: Aqm = None,
     json: Json = False,
     export: Export = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Measure bottleneck packets per CPU second, or with 'aqm' the cost of each algorithm and scheduler."""
+    permit_code(allow_code, aqm)
     if file == Path("aqm"):
         bench_aqm(aqm, json, export)
         return

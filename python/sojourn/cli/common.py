@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
 from sojourn.runner.manifest import command_line
 from sojourn.worlds import Executor
@@ -27,6 +28,14 @@ def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Ex
         chosen = Dask(dask, workers)
     with contextlib.closing(chosen):
         yield chosen
+
+
+def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
+    """Permit the code that the command line names, and with ``--allow-code`` what its input files name."""
+    if allow_code:
+        permit_all()
+    for specs in named:
+        permit(specs or ())
 
 
 def note(text: str) -> None:

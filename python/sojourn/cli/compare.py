@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqms,
     Baseline,
     Dask,
@@ -72,8 +73,10 @@ def compare(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
+    permit_code(allow_code, aqm, [baseline or ""])
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))

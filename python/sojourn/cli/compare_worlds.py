@@ -1,4 +1,7 @@
-"""``sojourn compare-worlds``: simulated packets and another world, and where the other can be trusted."""
+"""``sojourn compare-worlds``: simulated packets and another world, and where the other can be trusted.
+
+A world of averages is compared here, one of packets in `compare_packets`.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, progress
-from sojourn.cli.compare_real import compare_real
+from sojourn.cli.common import note, permit_code, progress
+from sojourn.cli.compare_packets import compare_packets
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, Workers
+from sojourn.cli.options import AllowCode, Aqm, Export, File, Json, Out, Workers
 from sojourn.cli.output import Column, Measured, Metrics, OfMetrics, Output, Table, written
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import write_whole
 from sojourn.spec.scenario import load
-from sojourn.worlds import REGISTRY
+from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
 
 if TYPE_CHECKING:
     from sojourn.study.compare_worlds.fluid import Cell
+
+#: Worlds that can be compared with simulated packets.
+OTHERS = [name for name in REGISTRY if name != DEFAULT]
 
 
 def compare_worlds(
@@ -33,19 +38,19 @@ def compare_worlds(
     aqm: Aqm = None,
     world: Annotated[
         str,
-        typer.Option("--world", metavar="W", help="World to compare with simulated packets: fluid or real."),
-    ] = "fluid",
+        typer.Option("--world", metavar="W", help=f"World to compare: {', '.join(OTHERS)}."),
+    ] = COMPARED,
     seeds: Annotated[
         int | None,
         typer.Option(
             "--seeds",
             metavar="N",
-            help="Seeds of the simulated packets [default: 2]; runs beside the real world [10].",
+            help="Seeds of the simulated packets [default: 2; 10 beside another world of packets].",
             show_default=False,
         ),
     ] = None,
     repeats: Annotated[
-        int, typer.Option("--repeats", metavar="N", help="With --world real: number of runs, in real time.")
+        int, typer.Option("--repeats", metavar="N", help="Runs of the other world, if it has packets.")
     ] = 1,
     grid: Annotated[
         bool, typer.Option("--grid/--no-grid", help="Also vary flows, delays and buffer from 0.5x to 2x.")
@@ -54,19 +59,22 @@ def compare_worlds(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
-    others = [name for name in REGISTRY if name != "simulated"]
-    if world not in others:
-        raise unknown(world, "a world beside simulated packets", others, "world")
-    if world == "real":
-        compare_real(file, aqm, (seeds or 10, repeats), out=out, json=json, export=export, workers=workers)
+    permit_code(allow_code, aqm)
+    if world not in OTHERS:
+        raise unknown(world, "a world beside simulated packets", OTHERS, "world")
+    output: Any = {"out": out, "json": json, "export": export, "workers": workers}
+    if find(world).has_packets:
+        compare_packets(file, world, aqm, (seeds or 10, repeats), **output)
     else:
-        _compare_fluid(file, aqm, seeds or 2, grid=grid, out=out, json=json, export=export, workers=workers)
+        _compare_averages(file, world, aqm, seeds or 2, grid=grid, **output)
 
 
-def _compare_fluid(
+def _compare_averages(
     file: Path,
+    world: str,
     aqm: list[str] | None,
     seeds: int,
     *,
@@ -80,48 +88,47 @@ def _compare_fluid(
 
     scenario = load(file)
     if aqm and len(aqm) > 1:
-        raise InputError("aqm", "is given twice", "one beside the fluid world")
+        raise InputError("aqm", "is given twice", f"one beside the {world} world")
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
-    directory = out if out is not None else default_directory(scenario, [spec], "both")
-    require_owner(
-        directory, "compare-worlds", scenario.name
-    )  # its report would overwrite that of another command
-    fluid = run_scenario(scenario, [spec], 1, world="fluid")
+    directory = out if out is not None else default_directory(scenario, [spec], f"beside {world}")
+    # Its report would overwrite that of another command.
+    require_owner(directory, "compare-worlds", scenario.name)
+    averages = run_scenario(scenario, [spec], 1, world=world)
     with progress(scenario.name) as move:
         packets = run_scenario(scenario, [spec], seeds, workers=workers, progress=move)
         numbers = tuple(range(1, seeds + 1))
         cells = over_grid(scenario, spec, numbers, workers=workers, progress=move) if grid else []
-    for warning in fluid.warnings:
-        note(f"sojourn: warning: fluid: {warning}")
-    tables = _of(spec, fluid, packets, cells)
-    path = _write(directory, spec, fluid, packets, tables)
-    rows = [_row(name, fluid, packets, spec) for name in shown("worlds")]
-    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one) for one in cells], "report": str(path)}
+    for warning in averages.warnings:
+        note(f"sojourn: warning: {world}: {warning}")
+    tables = _of(spec, world, averages, packets, cells)
+    path = _write(directory, world, spec, averages, packets, tables)
+    rows = [_row(name, world, averages, packets, spec) for name in shown("worlds")]
+    data = {"aqm": spec, "metrics": rows, "grid": [_cell(one, world) for one in cells], "report": str(path)}
     trusted = sum(one.trusted for one in cells)
     notes = [f"trusted at {trusted} of {len(cells)} points"] if cells else []
     emit(Output(tables[0].title, tables, data, notes), json, export)
     note(f"report: {path}")
 
 
-def _row(name: str, fluid: Results, packets: Results, spec: str) -> dict[str, Any]:
-    ours, theirs = fluid.estimate(spec, name).mean, packets.estimate(spec, name)
+def _row(name: str, world: str, averages: Results, packets: Results, spec: str) -> dict[str, Any]:
+    ours, theirs = averages.estimate(spec, name).mean, packets.estimate(spec, name)
     error = _error(ours, theirs.mean)
-    return {"metric": name, "fluid": ours, "packets": theirs.mean, "ci95": theirs.ci95, "error": error}
+    return {"metric": name, world: ours, "packets": theirs.mean, "ci95": theirs.ci95, "error": error}
 
 
-def _error(fluid: float | None, packets: float | None) -> float | None:
-    """Return the relative error of the fluid model, None where either is unknown or packets have 0."""
-    return None if fluid is None or not packets else fluid / packets - 1
+def _error(average: float | None, packets: float | None) -> float | None:
+    """Return the relative error of an average, None where either is unknown or packets have 0."""
+    return None if average is None or not packets else average / packets - 1
 
 
-def _cell(one: Cell) -> dict[str, Any]:
+def _cell(one: Cell, world: str) -> dict[str, Any]:
     return {
         "flows": one.flows,
         "rtt_s": one.rtt,
         "limit": one.limit,
         "window": one.window,
-        "fluid": {name: one.fluid.get(name) for name in shown("worlds")},
+        world: {name: one.fluid.get(name) for name in shown("worlds")},
         "packets": {name: one.packets.get(name) for name in shown("worlds")},
         "errors": {name: one.error(name) for name in ("queue", "signals", "utilization")},
         "trusted": one.trusted,
@@ -129,19 +136,19 @@ def _cell(one: Cell) -> dict[str, Any]:
     }
 
 
-def _of(spec: str, fluid: Results, packets: Results, cells: list[Cell]) -> list[Table]:
+def _of(spec: str, world: str, averages: Results, packets: Results, cells: list[Cell]) -> list[Table]:
     """Return the metrics in both worlds, and the grid over flows, delays and buffer."""
     rows = []
     for name in shown("worlds"):
-        ours, theirs = fluid.estimate(spec, name).mean, packets.estimate(spec, name)
+        ours, theirs = averages.estimate(spec, name).mean, packets.estimate(spec, name)
         rows.append((name, Measured(name, ours), Measured(name, theirs), _error(ours, theirs.mean)))
     columns = [
         Metrics("metric", ""),
-        OfMetrics("fluid", "fluid"),
+        OfMetrics(world, world),
         OfMetrics("packets", "packets"),
         Column("error", "error", PERCENT, 2),
     ]
-    tables = [Table("metrics", f"{spec}: fluid equations and packets", columns, rows)]
+    tables = [Table("metrics", f"{spec}: {world} world and packets", columns, rows)]
     if not cells:
         return tables
     queue, used, share = (display(name) for name in ("mean_queue_packets", "utilization", "drop_ratio"))
@@ -152,7 +159,7 @@ def _of(spec: str, fluid: Results, packets: Results, cells: list[Cell]) -> list[
     ]
     quantities = (("mean_queue_packets", "queue", queue), ("signal_ratio", "signals", share))
     for key, label, unit in (*quantities, ("utilization", "utilization", used)):
-        columns += [Column(f"{key}_{world}", f"{label}, {world}", unit, 3) for world in ("fluid", "packets")]
+        columns += [Column(f"{key}_{one}", f"{label}, {one}", unit, 3) for one in (world, "packets")]
     columns += [
         Column("window_packets", "window", Scale(1.0, "packets"), 2),
         Column("trusted", "trusted"),
@@ -161,39 +168,40 @@ def _of(spec: str, fluid: Results, packets: Results, cells: list[Cell]) -> list[
     grid = []
     for one in cells:
         signal = max(("mark_ratio", "drop_ratio"), key=lambda name: one.packets.get(name) or 0)
-        values = [
-            world.get(name) or 0.0
+        means = [
+            values.get(name) or 0.0
             for name in ("mean_queue_packets", signal, "utilization")
-            for world in (one.fluid, one.packets)
+            for values in (one.fluid, one.packets)
         ]
-        grid.append((one.flows, one.rtt, one.limit, *values, one.window, one.trusted, one.reason))
+        grid.append((one.flows, one.rtt, one.limit, *means, one.window, one.trusted, one.reason))
     tables.append(Table("grid", f"{spec} over flows, delays and buffer", columns, grid, keys=3))
     return tables
 
 
 def _write(
     directory: Path,
+    world: str,
     spec: str,
-    fluid: Results,
+    averages: Results,
     packets: Results,
     tables: list[Table],
 ) -> Path:
     """Write the report of both worlds; return its path."""
     from sojourn import plots
-    from sojourn.report import Document, Figure, Section, Text, render
+    from sojourn.report import Document, Figure, Section, Text, write
     from sojourn.study.compare_worlds.fluid import BLIND, NEAR
 
     seed = packets.seeds[0]
-    traces = [one.trace("queue", seed=seed).select("time_s", "queue_mean") for one in (packets, fluid)]
+    traces = [one.trace("queue", seed=seed).select("time_s", "queue_mean") for one in (packets, averages)]
     blocks: list[Any] = []
     if traces[0].height and traces[1].height:
-        svg = plots.overlay(*traces, aqm=spec)
+        svg = plots.overlay(*traces, aqm=spec, labels=("packets", world))
         blocks.append(Figure(svg, "The queue in both worlds", f"{spec}, seed {seed}"))
-    blocks.append(written(tables[0], "Metrics: fluid, and packets with the 95 % half-width over seeds"))
+    blocks.append(written(tables[0], f"Metrics: {world}, and packets with the 95 % half-width over seeds"))
     sections = [Section("The scenario", blocks)]
     if len(tables) > 1:
         words = (
-            f"A point is trusted where the fluid queue is within {NEAR['queue']:.0%} of the buffer, the "
+            f"A point is trusted where the {world} queue is within {NEAR['queue']:.0%} of the buffer, the "
             f"signalled share within {100 * NEAR['signals']:g} points and the utilization within "
             f"{100 * NEAR['utilization']:g} points of the packets'."
         )
@@ -201,20 +209,16 @@ def _write(
             Section("Over flows, delays and buffer", [Text(words), written(tables[1], "Both worlds")])
         )
     blind = "\n".join(f"- **{name}**: {words}." for name, words in BLIND.items())
-    sections.append(Section("What the fluid model cannot know", [Text(blind)]))
+    sections.append(Section(f"What the {world} world does not include", [Text(blind)]))
     page = Document(
-        title=f"{fluid.scenario.name}: fluid and packets",
+        title=f"{averages.scenario.name}: {world} and packets",
         subtitle=spec,
         kind="Two worlds",
-        command=f"sojourn compare-worlds {fluid.scenario.where}",
+        command=f"sojourn compare-worlds {averages.scenario.where} --world {world}",
         summary="Equations for averages beside the packets that they average.",
         blocks=sections,
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
     )
     path = directory / "report.html"
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        write_whole(path, render(page).encode())
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    files.make_folder(directory)
+    return write(page, path)

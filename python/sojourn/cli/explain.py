@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from sojourn import _core
-from sojourn.cli.common import print_json
+from sojourn.cli.common import permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import from_core, unknown
-from sojourn.metrics import METRICS, WORLDS, Metric, find
+from sojourn.metrics import METRICS, Metric, find
+from sojourn.worlds import having
 
 
 def explain(
@@ -32,6 +33,7 @@ def explain(
     """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
+        permit_code(False, [name])
         try:
             algorithms[name] = _core.algorithm(name)
         except _core.SpecError as error:
@@ -120,7 +122,7 @@ def _of_metric(metric: Metric) -> Output:
         "formula": metric.formula,
         "source": metric.source,
         "better": metric.better or "neither",
-        "worlds": ", ".join(world for world in WORLDS if world in metric.worlds),
+        "worlds": ", ".join(having(metric)),
     }
     columns = [Column(name.replace(" ", "_"), name) for name in facts]
     table = Table("metric", metric.label, columns, [tuple(facts.values())], keys=0, turned=True)

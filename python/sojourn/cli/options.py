@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.export import check
+from sojourn.cli.export import EXPORTERS, check
 from sojourn.errors import place
 from sojourn.worlds import REGISTRY
 
@@ -56,7 +56,7 @@ World = Annotated[
     typer.Option(
         "--world",
         metavar="W",
-        help=f"World of the runs: {', '.join(REGISTRY)}. The fluid equations have no seeds.",
+        help=f"World of the runs: {', '.join(REGISTRY)}. A world without seeds runs once.",
     ),
 ]
 Baseline = Annotated[
@@ -107,13 +107,19 @@ Out = Annotated[
         parser=path_of("--out", "a folder"),
     ),
 ]
+AllowCode = Annotated[
+    bool,
+    typer.Option(
+        "--allow-code", help="Execute the Python code that FILE names; without it only that of --aqm."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Export = Annotated[
     list[Path] | None,
     typer.Option(
         "--export",
         metavar="FILE",
-        help="Also write the tables to a file: .json, .csv, .parquet, .tex or .md; repeatable.",
+        help=f"Also write the tables to a file: {', '.join(EXPORTERS)}; repeatable.",
         show_default=False,
         parser=export_file,
     ),

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn import files
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, path_of
 from sojourn.cli.output import Output
@@ -38,15 +39,15 @@ def report(
 ) -> None:
     """Write report.html of a folder again, and export its tables, from stored results."""
     output: Callable[[], Output]
-    if (directory / tune_directory.MANIFEST).exists():
+    if files.exists(directory / tune_directory.MANIFEST):
         tuned = tune_directory.reopen(directory)
         print(write_tuned(tuned))
         output = partial(of_tuned, tuned)
-    elif (directory / sweep_directory.PLAN).exists():
+    elif files.exists(directory / sweep_directory.PLAN):
         swept = sweep_directory.reopen(directory)
         print(write_swept(swept))
         output = partial(of_sweep, swept)
-    elif (directory / shell_session.LINK).exists():
+    elif files.exists(directory / shell_session.LINK):
         session, results = shell_session.reopen(directory)
         print(write_report(results))
         output = partial(of_session, session)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Dask, Export, Json, Out, Workers
 from sojourn.cli.output import Column, Output, Table
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
@@ -83,6 +83,7 @@ def reproduce(
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
+    permit_code(False, aqm)
     if paper not in (*PAPERS, "all"):
         raise unknown(paper, "a paper", [*PAPERS, "all"])
     several = paper == "all"
@@ -212,11 +213,7 @@ def _index(results: list[Reproduction], directory: Path) -> Path:
     """Write the page over all papers; return its path."""
     from sojourn.papers.index import write
 
-    try:
-        command = f"sojourn reproduce all {results[0].selection.options}".strip()
-        return write(results, command, directory)
-    except OSError as error:
-        raise disk(error, directory) from None
+    return write(results, f"sojourn reproduce all {results[0].selection.options}".strip(), directory)
 
 
 def _data(result: Reproduction) -> dict[str, object]:

@@ -8,11 +8,22 @@ from pathlib import Path
 from sojourn import worlds
 from sojourn.api import default_directory, plan
 from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, progress, resumable
+from sojourn.cli.common import note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Aqm, Export, File, Json, Out, SeedFrom, Seeds, Verbose, Workers, World
+from sojourn.cli.options import (
+    AllowCode,
+    Aqm,
+    Export,
+    File,
+    Json,
+    Out,
+    SeedFrom,
+    Seeds,
+    Verbose,
+    Workers,
+    World,
+)
 from sojourn.cli.summaries import of_results
-from sojourn.errors import disk
 from sojourn.results import Results
 from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.units import number
@@ -24,14 +35,16 @@ def run(
     aqm: Aqm = None,
     seeds: Seeds = 5,
     seed_from: SeedFrom = 1,
-    world: World = "simulated",
+    world: World = worlds.DEFAULT,
     out: Out = None,
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    permit_code(allow_code, aqm)
     scenario = load(file)
     specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
     note_duration(scenario, len(specs) * seeds, world)
@@ -72,8 +85,6 @@ def write_report(results: Results) -> Path:
     assert results.directory is not None
     path = results.directory / "report.html"
     comparison = Comparison.of(results)
-    try:
-        report.write(report.for_comparison(comparison) if comparison else report.for_results(results), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(
+        report.for_comparison(comparison) if comparison else report.for_results(results), path
+    )

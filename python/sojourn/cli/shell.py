@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import note, print_json
+from sojourn.cli.common import note, permit_code, print_json
 from sojourn.cli.emit import write_exports
 from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
@@ -19,7 +20,8 @@ from sojourn.runner.ownership import require_owner
 from sojourn.runner.store import Store
 from sojourn.spec.toml import dumps
 from sojourn.study.shell_session import Session
-from sojourn.worlds.real.shell import Request, run
+from sojourn.worlds.real.caller import given_to_caller
+from sojourn.worlds.real.shell import SHELL_WORLD, Request, run
 
 
 def shell(
@@ -100,6 +102,7 @@ def shell(
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """
+    permit_code(False, [aqm, up_aqm or ""])
     request = Request(
         rate=rate,
         up_rate=up_rate or rate,
@@ -113,14 +116,16 @@ def shell(
         seed=seed,
     ).checked()
     if out is not None:
-        require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), "real")
-        Store(out)  # an error here comes before the program runs
+        with given_to_caller(out):
+            require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), SHELL_WORLD)
+            Store(out)  # an error here comes before the program runs
     started = time.time()
     code, record = run(request, command or [], peer, quiet, note)
     if record is not None:
         session = Session(request, record, command or [], started)
-        results = session.write(out)
-        path = results.directory if no_report else write_report(results)
+        with given_to_caller(out or session.default_folder):
+            results = session.write(out)
+            path = results.directory if no_report else write_report(results)
         for warning in session.warnings:
             note(f"sojourn: warning: {warning}")
         output = of_session(session)
@@ -128,7 +133,8 @@ def shell(
         note(f"{'record' if no_report else 'report'}: {path}")
         if json:
             print_json(output.data)
-        write_exports(output, export)
+        with given_to_caller(*map(Path, export or ())):
+            write_exports(output, export)
     raise SystemExit(code)
 
 

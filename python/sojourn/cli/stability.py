@@ -10,11 +10,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sojourn.cli.common import note
+from sojourn import files
+from sojourn.cli.common import note, permit_code
 from sojourn.cli.emit import emit
 from sojourn.cli.options import Export, Json, path_of
 from sojourn.cli.output import Column, Output, Table
-from sojourn.errors import InputError, disk, unknown
+from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.rules import Rule, pi
 from sojourn.spec.units import Wrong, number
@@ -73,6 +74,7 @@ def stability(
     export: Export = None,
 ) -> None:
     """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
+    permit_code(False, [spec])
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
     if len(ranges) not in (0, 2):
@@ -213,10 +215,7 @@ def _map(
         z_label="phase margin (degrees)",
         title=f"Stability of {spec}",
     )
-    try:
-        out.write_text(svg, encoding="utf-8")
-    except OSError as error:
-        raise disk(error, out) from None
+    files.write(out, svg)
     note(f"map: {out}")
     return {
         "points": points * points,

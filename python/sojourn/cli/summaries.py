@@ -37,8 +37,9 @@ def of_results(results: Results) -> Output:
     main = [name for name in main if any(results.estimate(aqm, name).n for aqm in results.aqms)]
     every = [*main, *(name for name in results.metric_names if name not in main)]
     title = f"{results.scenario.name}: {_means(len(results.seeds))}"
-    if not any(worlds.find(one.point.world).seeded for one in results.outcomes):
-        title = f"{results.scenario.name}: fluid equations, which have no seeds"
+    world = results.outcomes[0].point.world
+    if not worlds.find(world).seeded:
+        title = f"{results.scenario.name}: {world} world, which has no seeds"
     table = Table(
         "metrics",
         title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import tomllib
@@ -11,9 +12,10 @@ from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqm,
     Dask,
     Export,
@@ -30,8 +32,9 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.summaries import of_sweep
-from sojourn.errors import InputError, disk
+from sojourn.errors import InputError
 from sojourn.format import Scale
+from sojourn.runner.code import missing_permission
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import load
@@ -100,6 +103,7 @@ def sweep(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
     if str(file) == "status":
@@ -109,6 +113,7 @@ def sweep(
         return
     if directory is not None:
         raise InputError(str(directory), "is one argument too many", "sojourn sweep FILE [OPTIONS]")
+    permit_code(allow_code, aqm, specs_of(lists))
     plan = _plan(file, ranges or [], lists or [], aqm, seeds, seed_from)
     for name in metric or []:
         check_metric(plan.scenario, "metric", name)
@@ -181,11 +186,7 @@ def write_swept(swept: Swept) -> Path:
 
     assert swept.directory is not None
     path = swept.directory / "report.html"
-    try:
-        report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(report.for_swept(swept, status(swept.directory)["command"]), path)
 
 
 def pair(text: str) -> tuple[str, str]:
@@ -194,6 +195,18 @@ def pair(text: str) -> tuple[str, str]:
     if not values.strip():
         raise InputError(key, "has no values", "-P KEY LOW:HIGH:N, or -L KEY a,b,c")
     return key, values.strip()
+
+
+def specs_of(lists: list[str] | None) -> list[str]:
+    """Return the values of -L that may be specs of algorithms.
+
+    Examples
+    --------
+    >>> specs_of(["aqm red,mine.py:Mine", "queue.limit 50p"])
+    ['red', 'mine.py:Mine']
+    """
+    pairs = [pair(one) for one in lists or () if re.match(r"\s*([\w.-]+\.)?aqm[\s=]", one)]
+    return [word.strip() for _, values in pairs for word in values.split(",")]
 
 
 def _status(directory: Path, json: bool, export: list[Path] | None) -> None:
@@ -224,9 +237,15 @@ def _estimate(plan: Sweep, folder: Path, json: bool, export: list[Path] | None, 
     notes = [
         f"combinations  {len(plan.cells)}",
         f"runs          {found.runs}, of which {found.done} are done in {folder}",
-        f"time          about {_duration(found.seconds)} with {cores} workers (from three short trial runs)",
-        f"disk          about {found.bytes / 1e6:.3g} MB",
     ]
+    if found.seconds is None or found.bytes is None:
+        notes.append(
+            f"time          unknown without trial runs: {missing_permission(plan.points, plan.where)}"
+        )
+    else:
+        time = _duration(found.seconds)
+        notes.append(f"time          about {time} with {cores} workers (from three short trial runs)")
+        notes.append(f"disk          about {found.bytes / 1e6:.3g} MB")
     emit(Output(table.title, [table], found._asdict(), notes, with_tables=False), json, export)
 
 

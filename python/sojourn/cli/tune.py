@@ -11,9 +11,10 @@ import typer
 
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
-from sojourn.cli.common import executor, note, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
+    AllowCode,
     Aqm,
     Baseline,
     Dask,
@@ -32,8 +33,10 @@ from sojourn.cli.options import (
 from sojourn.cli.output import Output
 from sojourn.cli.rank_table import notes, ranking_json, ranking_table
 from sojourn.cli.run import write_report
-from sojourn.cli.sweep import pair
-from sojourn.errors import InputError, disk
+from sojourn.cli.sweep import pair, specs_of
+from sojourn.errors import InputError
+from sojourn.runner.code import require_permission
+from sojourn.runner.point import points
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario, load
@@ -133,6 +136,7 @@ def tune(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    allow_code: AllowCode = False,
 ) -> None:
     """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
     if file.suffix in TABLES:
@@ -148,6 +152,7 @@ def tune(
         if value is not None:
             raise InputError(option, "is for a table of settings", "a .csv or .parquet file")
 
+    permit_code(allow_code, aqm, [baseline or ""], specs_of(lists))
     scenario = load(file)
     aims = [Objective.parse(one) for one in metric or AIMS]
     plan = _plan(scenario, aqm or [], aims, ranges or [], lists or [], by)
@@ -169,6 +174,7 @@ def _plan(
         check_metric(scenario, "metric", aim.metric)
     specs = list(dict.fromkeys(canonical(one) for one in aqms))
     specs = specs or [canonical(queues(scenario)[measured(scenario)].aqm)]
+    require_permission(points(scenario, specs, [1]))
     if by != "rank":
         spans = [pair(one) if " " in one.strip() or "=" in one else (one.strip(), "") for one in ranges]
         values = [pair(one) for one in lists]
@@ -258,8 +264,4 @@ def write_tuned(tuned: Tuned) -> Path:
     assert tuned.directory is not None
     write_report(tuned.comparison.results)
     path = tuned.directory / "report.html"
-    try:
-        report.write(report.for_tuned(tuned), path)
-    except OSError as error:
-        raise disk(error, path) from None
-    return path
+    return report.write(report.for_tuned(tuned), path)

@@ -5,7 +5,6 @@ from sojourn.metrics.queue import percentile
 from sojourn.metrics.registry import (
     METRICS,
     PERCENT,
-    WORLDS,
     Metric,
     Metrics,
     Value,
@@ -23,7 +22,6 @@ from sojourn.metrics.registry import (
 __all__ = [
     "METRICS",
     "PERCENT",
-    "WORLDS",
     "Metric",
     "Metrics",
     "Value",

@@ -18,7 +18,7 @@ FEW_PACKETS = 3
 FULLER = 2.0
 #: A change of the mean queue by the transient of less than this share is ignored.
 MATTERS = 0.1
-#: Why an interval without width is not one.
+#: The warning about intervals of zero width.
 ALIKE = (
     "gave identical results, so ± 0 is not an uncertainty; randomise the starts, "
     'for example with start = "uniform 0s 1s"'
@@ -77,7 +77,7 @@ def _heavy(record: Record) -> list[str]:
 
 
 def _late(record: Record) -> str | None:
-    """Return a warning if the queue settles after the warm-up and that changes its mean."""
+    """Return a warning if the queue settles after the warm-up, with an effect on its mean."""
     import numpy as np
 
     values = record.samples("mean_packets").astype(np.float64, copy=False)
@@ -115,7 +115,7 @@ def summary(found: Iterable[tuple[str, list[str]]]) -> list[str]:
 
 
 def alike(found: Iterable[tuple[str, Mapping[str, float | None]]]) -> list[str]:
-    """Return a warning for each algorithm of which every seed gave the same metrics.
+    """Return a warning for each algorithm for which every seed gave the same metrics.
 
     Its intervals have no width, but other starting times may give other results.
 
@@ -146,7 +146,7 @@ def _utilization(queue: dict[str, Any]) -> float | None:
 
 
 def _slower_link(record: Record) -> str | None:
-    """Return why the links of the hosts cannot fill the bottleneck, or None if they can."""
+    """Return the reason why the links of the hosts cannot fill the bottleneck, or None if they can."""
     dumbbell = record.plan["topology"].get("dumbbell")
     if dumbbell is None:
         return None

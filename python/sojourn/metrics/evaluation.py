@@ -1,10 +1,10 @@
 """Every metric of a record by its full name.
 
-A metric reads one record over [warm-up, end]. What cannot be known is None, never 0. Sums are exact
-(``math.fsum``), so the order of flows never moves a bit. Metrics of queues describe the measured queue; those
-of the other queues have the prefix ``queues.NAME.``, those of a traffic class at the measured queue
-``classes.NUMBER.``. Metrics of flows exist for all traffic through the measured queue, for each traffic by
-name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
+A metric reads one record over [warm-up, end]. An unknown value is None, never 0. Sums are exact
+(``math.fsum``), so that they do not depend on the order of flows. Metrics of queues describe the measured
+queue; those of the other queues have the prefix ``queues.NAME.``, those of a traffic class at the measured
+queue ``classes.NUMBER.``. Metrics of flows exist for all traffic through the measured queue, for each traffic
+by name (``ftp.goodput_bps``) and for each transport (``tcp.drop_ratio``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FORMULAS = ("registry", "queue", "flows", "transfers", "evaluation", "tables")
 
 @functools.cache
 def metrics_version() -> str:
-    """Return a hash of the formulas: stored metrics of others are computed again."""
+    """Return a hash of the formulas: metrics stored under another hash are computed again."""
     folder = Path(__file__).parent
     content = b"".join((folder / f"{name}.py").read_bytes() for name in FORMULAS)
     return hashlib.sha256(content).hexdigest()[:12]

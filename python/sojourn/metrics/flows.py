@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sojourn.metrics.registry import MEGABITS, PACKETS, PERCENT, Value, metric
+from sojourn.metrics.registry import MEGABITS, PERCENT, Value, metric
 from sojourn.metrics.tables import Table, ratio
 from sojourn.record import UNKNOWN
 
@@ -34,7 +34,7 @@ def goodput(t: Table) -> Value:
     formula="retransmission timers that expired",
     source="RFC 6298",
     better="lower",
-    worlds=PACKETS,
+    needs_packets=True,
     views=("worlds",),
     position=140,
 )
@@ -52,7 +52,7 @@ def timeouts(t: Table) -> Value:
     source="RFC 5681",
     better="lower",
     display=PERCENT,
-    worlds=PACKETS,
+    needs_packets=True,
 )
 def retransmit_ratio(t: Table) -> Value:
     """Return the share of sent packets that were retransmissions."""
@@ -72,11 +72,11 @@ def retransmit_ratio(t: Table) -> Value:
     position=130,
 )
 def jain_index(t: Table) -> Value:
-    """Return how evenly the endless TCP flows share the goodput; 1: equally."""
+    """Return the fairness of the goodputs of the endless TCP flows; 1: all are equal."""
     x = [float(g) for g, endless in zip(t.flows["goodput_bytes"], t.endless, strict=True) if endless]
     return ratio(math.fsum(x) ** 2, len(x) * math.fsum(v * v for v in x))
 
 
 def _total(values: list[int]) -> Value:
-    """Return a sum, None if any part of it is not known."""
+    """Return a sum, None if any part of it is unknown."""
     return None if UNKNOWN in values else float(sum(values))

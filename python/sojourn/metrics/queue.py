@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sojourn.metrics.registry import MEGABITS, MILLISECONDS, PACKETS, PERCENT, Value, metric
+from sojourn.metrics.registry import MEGABITS, MILLISECONDS, PERCENT, Value, metric
 from sojourn.metrics.tables import Table, ratio
 from sojourn.record import TYPES, numbers
 
@@ -255,7 +255,7 @@ def std_delay(t: Table) -> Value:
     source="RFC 7928, 2.5",
     better="lower",
     display=MILLISECONDS,
-    worlds=PACKETS,
+    needs_packets=True,
     views=("summary", "comparison", "sweep", "bars", "link"),
     position=70,
 )
@@ -275,7 +275,7 @@ def p99_delay(t: Table) -> Value:
     formula="mean length of runs of drops of consecutive arrivals, any flow",
     source="Iannaccone, May, Diot: Aggregate traffic performance with active queue management",
     better="lower",
-    worlds=PACKETS,
+    needs_packets=True,
 )
 def mean_drop_run(t: Table) -> Value:
     """Return the mean number of consecutive arrivals that were dropped."""

@@ -1,7 +1,7 @@
-"""The registry of metrics: one entry a metric, from which every table, figure and page takes its words.
+"""The registry of metrics: one entry per metric, the source of its name and unit in tables and figures.
 
 An entry has the metric's name (a key in results and JSON), its label and unit, the unit it is displayed in,
-its formula and source, the worlds in which it exists, and the views that show it by default. The formulas
+its formula and source, whether it needs single packets, and the views that show it by default. The formulas
 are in `queue`, `flows` and `transfers`; `evaluation` computes them for a record. To add a metric, write one
 function there and decorate it with `metric`.
 """
@@ -28,13 +28,10 @@ View: TypeAlias = Literal[
     "sweep",  # columns of the table of a sweep
     "lines",  # figures of a sweep
     "bars",  # bar charts of a report
-    "worlds",  # what `compare-worlds` compares with the fluid model
+    "worlds",  # what `compare-worlds` compares with a world of averages
     "link",  # the table of `shell`
 ]
 
-WORLDS: Final = ("simulated", "real", "fluid")
-#: Worlds of single packets; the fluid model computes averages.
-PACKETS: Final = ("simulated", "real")
 PERCENT: Final = Scale(100.0, "%")
 MILLISECONDS: Final = Scale(1e3, "ms")
 MEGABITS: Final = Scale(1e-6, "Mbit/s")
@@ -65,8 +62,8 @@ class Metric:
         Unit of tables and figures, and the factor from `unit` to it.
     digits : int
         Significant digits of a value without an interval.
-    worlds : frozenset of str
-        Worlds in which the metric exists; it is null in the others.
+    needs_packets : bool
+        Whether it is null in a world that computes averages instead of single packets.
     views : frozenset of str
         Tables and figures that show it by default.
     position : int
@@ -85,7 +82,7 @@ class Metric:
     better: Literal["", "higher", "lower"]
     display: Scale
     digits: int
-    worlds: frozenset[str]
+    needs_packets: bool
     views: frozenset[View]
     position: int
     per_class: bool
@@ -110,7 +107,7 @@ def metric(
     better: Literal["", "higher", "lower"] = "",
     display: Scale | None = None,
     digits: int = 4,
-    worlds: tuple[str, ...] = WORLDS,
+    needs_packets: bool = False,
     views: tuple[View, ...] = (),
     position: int = LAST,
     per_class: bool = False,
@@ -129,7 +126,7 @@ def metric(
             better=better,
             display=display or Scale(1.0, unit),
             digits=digits,
-            worlds=frozenset(worlds),
+            needs_packets=needs_packets,
             views=frozenset(views),
             position=position,
             per_class=per_class,
@@ -151,7 +148,7 @@ def per_class() -> list[str]:
 
 
 def find(name: str) -> Metric | None:
-    """Return the metric behind a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
+    """Return the metric of a full name: ``ftp.goodput_bps`` is ``goodput_bps``."""
     return METRICS.get(name) or METRICS.get(name.rpartition(".")[2])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.record import TYPES, Record, numbers
+from sojourn.record import TYPES, Record, numbers, transport
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Table:
     @property
     def has_tcp(self) -> bool:
         """Whether any of the traffic is carried by TCP."""
-        return any(not kind.startswith("udp") for kind in self.kinds)
+        return any(transport(kind) == "tcp" for kind in self.kinds)
 
     @property
     def seconds(self) -> float:
@@ -82,10 +82,10 @@ def groups(record: Record) -> dict[str, list[int]]:
     """Return the traffics of each group: every name, then ``tcp`` and ``udp``."""
     here = crossing(record)
     found = {one["name"]: [i] for i, one in enumerate(record.traffic)}
-    for transport in ("tcp", "udp"):
-        members = [i for i, one in enumerate(record.traffic) if one["transport"] == transport and i in here]
+    for name in ("tcp", "udp"):
+        members = [i for i, one in enumerate(record.traffic) if one["transport"] == name and i in here]
         if members:
-            found.setdefault(transport, members)
+            found.setdefault(name, members)
     return found
 
 

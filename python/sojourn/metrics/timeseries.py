@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 OVERSHOOT_WINDOW = 20.0
-_EPSILON = 1e-9  # sample times are multiples of the interval, give or take a rounding
+_EPSILON = 1e-9  # sample times are multiples of the interval up to rounding
 
 
 class Reached(NamedTuple):
-    """A duration in seconds; censored if the run ended before."""
+    """A duration in seconds; censored if the run ended earlier."""
 
     value: float
     censored: bool
@@ -150,7 +150,7 @@ def queue_at_ends(
 ) -> float | None:
     """Return the share of samples in (start, end] seconds with the queue at `low` or less, or `high` or more.
 
-    The formula of "out of control": the queue is either empty or at the end of the buffer.
+    This quantifies "out of control": the queue is either empty or full.
     """
     part = _column(_within(series, start, end), "queue_packets")
     return float(((part <= low) | (part >= high)).mean()) if len(part) else None

@@ -1,10 +1,9 @@
 """Papers re-run: scenarios, published numbers, claims, figures; users of the library, never part of it.
 
-``PAPERS`` lists them by id. A paper is loaded only when it is asked for. Read ``reproduction`` for the way
-from a paper to its report; ``experiment``, ``terms`` and ``checks`` are the words in which a paper is
-written down, and ``raqm2005`` shows how. To add one: a folder with ``data/`` (claims, assumptions, published
-numbers, each with its origin), ``scenarios/``, a ``paper.py`` with a function ``paper``, and a line in
-``PAPERS``.
+``PAPERS`` lists them by id. A paper is loaded on first use. Read ``reproduction`` for the steps from a paper
+to its report; ``experiment``, ``terms`` and ``checks`` are the types that describe a paper, and ``raqm2005``
+is an example. A new paper needs a directory with ``data/`` (claims, assumptions, published numbers, each with
+its origin), ``scenarios/``, a ``paper.py`` with a function ``paper``, and a line in ``PAPERS``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Entry:
     title : str
         Its title.
     load : callable
-        Returns the paper with everything that is known of it.
+        Returns the paper with its claims, experiments and checks.
     """
 
     title: str
@@ -65,7 +64,7 @@ def find(name: str) -> Paper:
     Raises
     ------
     InputError
-        If there is none of that id.
+        If no paper has this id.
     """
     if name not in PAPERS:
         raise unknown(name, "a paper", PAPERS)

@@ -1,7 +1,7 @@
-"""What the verdicts of a paper answer; the text is derived from the verdicts and so cannot become stale.
+"""Answers to a paper's questions; the text is derived from the verdicts and so cannot become stale.
 
-A `Question` is a question with an answer for each way that its claims may come out. `answers` writes the
-answers, the claims that each rests on with their numbers, and what other readings of the paper would change.
+A `Question` has one answer for each possible outcome of its claims. `answers` writes the answers, the claims
+that support each of them with their numbers, and what other readings of the paper would change.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 @dataclass(frozen=True)
 class Question:
-    """A question that claims of a paper answer.
+    """A question about a paper, answered by the verdicts on some of its claims.
 
-    The part of an answer before its first colon, comma or full stop ("Yes", "No") holds however many of the
-    claims are decided; the rest is printed only when all of them are.
+    The part of an answer before its first colon, comma or full stop ("Yes", "No") is printed even if some
+    claims are undecided; the rest only if all are decided.
 
     Attributes
     ----------
     question : str
         The question.
     claims : tuple of str
-        Ids of the claims that it rests on.
+        Ids of the claims that decide it.
     holds : str
-        The answer if all that is decided is reproduced.
+        The answer if all decided claims are reproduced.
     fails : str
-        The answer if all that is decided is not reproduced.
+        The answer if all decided claims are not reproduced.
     mixed : str
-        The answer if some are and some are not; made of the counts if empty.
+        The answer if some are and some are not; if empty, the counts.
     """
 
     question: str
@@ -47,7 +47,7 @@ class Question:
     mixed: str = ""
 
     def answer(self, judged: Sequence[ClaimResult]) -> str:
-        """Return the answer that the verdicts give, or the tendency of the seeds if none is decided."""
+        """Return the answer from the verdicts, or the tendency of the seeds if none is decided."""
         verdicts = [item.finding.verdict for item in judged]
         if set(verdicts) != {U}:
             open_ = verdicts.count(U)
@@ -63,7 +63,7 @@ class Question:
         )
 
     def _text(self, verdicts: Sequence[Verdict]) -> str:
-        """Return the answer to verdicts of which at least one is decided; shortened if others are not."""
+        """Return the answer for verdicts of which at least one is decided; shortened if others are not."""
         yes, no = verdicts.count(R), verdicts.count(N)
         if yes and no:
             counted = f"In part: {yes} of {yes + no} claims hold."
@@ -101,7 +101,7 @@ def _numbers(item: ClaimResult) -> str:
 
 
 def _readings(result: Reproduction) -> Iterator[str]:
-    """Yield the claims that another reading of the paper decides otherwise, and the fragile verdicts."""
+    """Yield the verdicts that differ under another reading, and those that fail Holm's correction."""
     flipped = [item for item in result.judged if item.flips]
     if flipped:
         lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]

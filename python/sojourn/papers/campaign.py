@@ -1,8 +1,8 @@
-"""Runs of a paper: arms times seeds, each distinct run once, however many arms use it.
+"""Runs of a paper: arms times seeds, each distinct run once, even if several arms use it.
 
-Several arms may be the same run (the middle of a sweep is the standard case); a run is made once and its
-metrics go to all of them. Runs in the store on disk are not repeated, so a campaign can be killed and
-restarted at any time.
+Several arms may be the same run (the middle of a sweep is the standard case); a run is executed once and its
+metrics are stored for each of them. Runs in the store on disk are not repeated, so a campaign can be killed
+and restarted at any time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sojourn.worlds import Executor, Reduce
 
 @dataclass(frozen=True)
 class Job:
-    """One arm under one seed, and the reading ("" is the primary one) and experiment that it is for.
+    """One arm under one seed, with its reading ("" is the primary one) and experiment.
 
     Attributes
     ----------
     traced : bool
-        Whether its samples over time are kept, for figures.
+        Whether its samples over time are stored, for figures.
     world : str
         ``simulated`` or ``real``.
     """
@@ -43,7 +43,7 @@ class Job:
 
     @property
     def source(self) -> Source:
-        """Where its metrics go."""
+        """Experiment and arm of its metrics."""
         return self.experiment, self.arm.name
 
     @property
@@ -58,7 +58,7 @@ class Campaign:
     Parameters
     ----------
     directory : path
-        Where runs are kept.
+        Directory of the runs.
     measure : callable
         Record to the metrics of the paper (see `sojourn.runner.execute.Reduce`).
     workers : int or None
@@ -92,7 +92,7 @@ class Campaign:
         self.warnings: list[str] = []
 
     def run(self, jobs: Iterable[Job]) -> None:
-        """Make the runs of `jobs`, those whose samples are kept first.
+        """Execute `jobs`, those whose samples are stored first.
 
         Raises
         ------
@@ -128,11 +128,11 @@ class Campaign:
                     self.solved += 1
 
     def durations(self, sources: Iterable[Source]) -> tuple[float, ...]:
-        """Return how long the runs of some arms lasted, in seconds, each length once, in order."""
+        """Return the distinct durations of the runs of some arms, in seconds and in order."""
         return tuple(sorted({self._lengths[one] for one in sources if one in self._lengths}))
 
     def trace(self, arm: Arm) -> pl.DataFrame | None:
-        """Return the samples over time of an arm's first seed, if they were kept."""
+        """Return the samples over time of an arm's first seed, if they were stored."""
         world = "real" if self.real else "simulated"
         stored = self.tracing.read(Point(arm.scenario, arm.spec, 1, world).run_id)
         frame = stored.record.series() if stored is not None else None
@@ -196,7 +196,7 @@ def seeds_for(
 ) -> Iterator[Job]:
     """Yield a job for every (reading, experiment, arm) under its seeds, seed by seed.
 
-    Traces are kept of seed 1.
+    Traces are stored for seed 1.
     """
     cells = list(sources)
     for seed in sorted({seed for *_, seeds in cells for seed in seeds}):

@@ -1,4 +1,4 @@
-"""Changes of arms that the readings of several papers are made of."""
+"""Changes of arms from which the readings of several papers are built."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from sojourn.papers.experiment import Arm, Reading
 from sojourn.spec.scenario import Scenario
 
-#: Takes an arm; returns what it becomes, None where the reading does not touch it.
+#: Takes an arm; returns the changed arm, or None if the reading does not change it.
 Change: TypeAlias = Callable[[Arm], Arm | None]
 #: A scenario as plain data, to be changed in place.
 Data: TypeAlias = dict[str, Any]
@@ -20,7 +20,7 @@ def everywhere(change: Callable[[Scenario], Scenario]) -> Change:
 
 
 def rewritten(change: Callable[[Data], None]) -> Change:
-    """Return a change of an arm's scenario, made on its plain data; None where nothing changes."""
+    """Return a change applied to the data of an arm's scenario; None if nothing changes."""
 
     def apply(arm: Arm) -> Arm | None:
         before, data = (arm.scenario.model_dump(by_alias=True, exclude_none=True) for _ in range(2))
@@ -66,7 +66,7 @@ def reading(title: str, change: Callable[[Data], None], *experiments: str) -> Re
 
 
 def only(algorithm: str, **parameters: str) -> Change:
-    """Return a change of one algorithm's parameters; None where it has them already."""
+    """Return a change of one algorithm's parameters; None if it has them already."""
 
     def apply(arm: Arm) -> Arm | None:
         if arm.algorithm != algorithm:

@@ -1,14 +1,14 @@
-"""The checks that claims are built from; each reads like the claim it decides.
+"""The checks that decide claims; each is written like its claim.
 
-* `Below`: one number is smaller than another. The 95 % t-interval of the paired difference (of logarithms
-  for ratios and times) lies wholly on the claim's side: reproduced; wholly on the other: not reproduced;
-  else undecided, and more seeds may help. Times that were never reached are compared by a sign test.
-* `Within`: a number, a difference or a ratio lies inside a margin. Both ends of the interval inside:
-  reproduced; the interval wholly outside: not reproduced; else undecided.
+* `Below`: one number is smaller than another. Reproduced if the 95 % t-interval of the paired difference (of
+  logarithms for ratios and times) lies wholly on the claim's side, not reproduced if wholly on the other
+  side, else undecided, and more seeds may decide. Times that were never reached are compared by a sign test.
+* `Within`: a number, a difference or a ratio lies inside a margin. Reproduced if both ends of the interval
+  are inside, not reproduced if the interval is wholly outside, else undecided.
 * `ShareOfSeeds`: a statement about one run holds in at least 8 of 10 runs.
-* `Computed`: nothing is sampled, the answer is calculated.
+* `Computed`: the verdict is calculated without samples.
 
-Pairs are always by seed; a pair of which one side is unknown is left out.
+Pairs are always by seed; a pair with an unknown value is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sojourn import stats
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.terms import Samples, Source, Term, together
 
-#: Share of seeds in which a statement about a single run must hold ("4 of 5 seeds" of the catalogue).
+#: Fraction of seeds in which a statement about a single run must hold ("4 of 5 seeds" in ``claims.csv``).
 SHARE = 0.8
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
@@ -33,20 +33,20 @@ class Check(Protocol):
 
     @property
     def sources(self) -> frozenset[Source]:
-        """The arms that it looks at."""
+        """The arms that it uses."""
         ...
 
     @property
     def seeds(self) -> int:
-        """Fewest seeds on which it may decide; 0 if it needs none."""
+        """Minimum number of seeds for a verdict; 0 if it needs none."""
         ...
 
     def judge(self, samples: Samples, /) -> Finding:
-        """Return the finding on the seeds at hand, however few."""
+        """Return the finding from the available seeds, even if they are too few for a verdict."""
         ...
 
     def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
-        """Return the arms of which more seeds may turn undecided into decided."""
+        """Return the arms whose further seeds may decide an undecided check."""
         ...
 
 
@@ -61,11 +61,11 @@ class Below:
     log : bool
         Compare logarithms (for ratios and times); `offset` must then be 0.
     factor, offset : float
-        Move the border; 1 and 0 for a plain "a < b".
+        Shift the bound; 1 and 0 for a plain "a < b".
     strict : bool
         If False the claim is ``<=``: exact equality in every seed is on the claim's side.
     seeds : int
-        Fewest seeds.
+        Minimum number of seeds.
     """
 
     a: Term
@@ -145,9 +145,9 @@ class Below:
 
 @dataclass(frozen=True)
 class Within:
-    """A term, or its difference or ratio to another, lies in [low, high].
+    """A term, its difference from another or its ratio to another lies in [low, high].
 
-    With one end infinite it is an inequality, which gets more seeds while it is undecided.
+    With one infinite end it is an inequality, for which seeds are added while it is undecided.
 
     Attributes
     ----------
@@ -156,11 +156,11 @@ class Within:
     low, high : float
         The margin; an end may be infinite.
     b : Term or None
-        Taken off (or divided by) before the comparison.
+        Subtracted (or the divisor) before the comparison.
     ratio : bool
         Compare ``a / b`` through logarithms instead of ``a - b``.
     seeds : int
-        Fewest seeds.
+        Minimum number of seeds.
     """
 
     a: Term
@@ -176,7 +176,7 @@ class Within:
         return self.a.sources | (self.b.sources if self.b else frozenset())
 
     def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
-        """Return the arms while an inequality is undecided: the rule adds seeds to no equality."""
+        """Return the arms while an inequality is undecided: no seeds are added for an equality."""
         one_sided = math.isinf(self.low) or math.isinf(self.high)
         return self.sources if one_sided and self.judge(samples).verdict is U else frozenset()
 
@@ -216,9 +216,9 @@ class ShareOfSeeds:
     holds : callable
         Takes the values of `terms` in order.
     terms : tuple of Term
-        What it looks at; the first is shown as the effect.
+        Its arguments; the first is shown as the effect.
     seeds : int
-        Fewest seeds.
+        Minimum number of seeds.
     """
 
     statement: str
@@ -255,7 +255,7 @@ class ShareOfSeeds:
 
 @dataclass(frozen=True)
 class Computed:
-    """A claim that is calculated, not sampled; `under` another reading of the paper otherwise, by its id."""
+    """A claim that is calculated, not sampled; `under`: the functions of other readings, by id."""
 
     find: Callable[[], Finding]
     sources: frozenset[Source] = frozenset()
@@ -267,7 +267,7 @@ class Computed:
         return frozenset()
 
     def judge(self, samples: Samples, /) -> Finding:
-        """Return what the function finds, or that of the reading under which the samples are seen."""
+        """Return the finding of the function, or of the one for the reading of the samples."""
         finding = self.under.get(getattr(samples, "reading", ""), self.find)()
         return replace(finding, met=int(finding.verdict is R), parts=1)
 
@@ -278,14 +278,14 @@ def union(sets: Iterable[frozenset[Source]]) -> frozenset[Source]:
 
 
 def complete(samples: Samples, terms: tuple[Term, ...]) -> tuple[int, list[list[float]]]:
-    """Return how many seeds all terms have, and the rows in which every value is known."""
+    """Return the number of seeds common to all terms, and the rows in which every value is known."""
     rows = [row for _, row in together(samples, terms)]
     known = [[value for value in row if value is not None] for row in rows]
     return len(rows), [row for row in known if len(row) == len(terms)]
 
 
 def versus(a: Term, sign: str, b: Term, factor: float = 1.0, offset: float = 0.0) -> str:
-    """Return ``a sign (factor x b + offset)`` in words, what both sides share said once."""
+    """Return ``a sign (factor x b + offset)`` as text, with the common part written once."""
     share = bool(a.who) and a.what == b.what
     left, right = (a.who, b.who) if share else (a.label, b.label)
     right = right if factor == 1 else f"{factor:g} x {right}"
@@ -294,7 +294,7 @@ def versus(a: Term, sign: str, b: Term, factor: float = 1.0, offset: float = 0.0
 
 
 def too_few(total: int, known: int, terms: tuple[Term | None, ...] = ()) -> str:
-    """Return why there is no interval."""
+    """Return the reason why there is no interval."""
     if total == 0:
         return "not run"
     causes = dict.fromkeys(cause for term in terms if (cause := getattr(term, "unknown", "")))

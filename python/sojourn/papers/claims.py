@@ -1,8 +1,8 @@
-"""Claims of a paper and their findings: a claim goes in, a finding comes out, a row is written.
+"""Claims of a paper, the findings on them, and the table of both.
 
-A `Claim` is a row of a paper's ``claims.csv``. A `Finding` is what a check made of it: a verdict with its
-effect, interval, number of seeds and reason. `claims_frame` puts both together in the shape that
-``sojourn reproduce`` writes: always one row for every claim of the paper, whatever was run.
+A `Claim` is a row of a paper's ``claims.csv``. A `Finding` is the result of its check: a verdict with its
+effect, interval, number of seeds and reason. `claims_frame` joins both to the table that ``sojourn
+reproduce`` writes. It has a row for every claim of the paper, also for claims without runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Verdict(StrEnum):
 class Claim:
     """A statement of a paper that can be true or false.
 
-    ``experiment`` may name several, parted by semicolons: the claim needs all of them.
+    ``experiment`` may name several, separated by semicolons: the claim needs all of them.
     """
 
     id: str
@@ -56,28 +56,29 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """The result of a check.
 
     Attributes
     ----------
     verdict : Verdict
         Reproduced, not reproduced or undecided.
     effect, low, high : float or None
-        The number that decided and the ends of its 95 % interval.
+        The number that decides and the ends of its 95 % interval.
     n : int
-        Seeds (for a computed claim: points) that it rests on.
+        Number of seeds (for a computed claim: of points) used.
     measure : str
-        What the effect is, in words and with its unit.
+        Description of the effect, with its unit.
     claimed : str
-        What the effect must be for the claim to hold, for instance ``< 0``.
+        Condition on the effect under which the claim holds, for instance ``< 0``.
     p : float or None
-        Probability of an effect at least this far from the border by chance; None without a test.
+        p-value: probability of an effect at least this far from the bound by chance; None without a test.
     reason : str
-        Why this verdict.
+        Reason for the verdict.
     slack : float or None
-        Of a margin: from the interval to the nearest end that is claimed, negative where it reaches beyond.
+        For a margin: distance from the interval to the nearest end of the margin, negative if the interval
+        extends beyond it.
     leans : Verdict or None
-        What the seeds would have given, were they enough for a verdict; None if they are.
+        The verdict that the seeds would give if they were enough for one; None if they are enough.
     met, parts : int
         Comparisons whose estimate is on the claim's side, whatever the interval, and all comparisons of the
         claim; no comparison if no seed has a value.
@@ -105,22 +106,22 @@ class Finding:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim with its finding and what else is shown beside it.
+    """A claim with its finding and the other columns of its row.
 
     Attributes
     ----------
     assumptions : tuple of str
-        Ids of the assumptions that the claim's experiment rests on.
+        Ids of the assumptions of the claim's experiment.
     published : float or None
         The number that the paper prints, if it prints one.
     world : str
-        ``analytic``, ``simulated``, ``real`` or ``fluid``; a claim has a row for each that it stands in.
+        ``analytic``, ``simulated``, ``real`` or ``fluid``; a claim has a row for each of its worlds.
     p_holm : float or None
         `Finding.p` corrected for the number of claims tested in the paper.
     sensitivity : mapping
         Verdict under each other reading of the paper, by the reading's id.
     run_seconds : tuple of float
-        How long the runs lasted that it rests on, each length once.
+        Distinct durations of its runs.
     """
 
     claim: Claim
@@ -139,13 +140,13 @@ class ClaimResult:
 
     @property
     def holm_changes(self) -> bool:
-        """Whether the verdict rests on a test that would not survive Holm's correction."""
+        """Whether the verdict depends on a test that is not significant after Holm's correction."""
         decided = self.finding.verdict is not Verdict.UNDECIDED
         return decided and self.p_holm is not None and self.p_holm >= 0.05
 
     @property
     def flips(self) -> tuple[str, ...]:
-        """Ids of the readings under which the claim is decided, and otherwise."""
+        """Ids of the readings under which the claim has the opposite verdict."""
         silent = {Verdict.UNDECIDED, self.finding.verdict}
         return tuple(name for name, verdict in self.sensitivity.items() if verdict not in silent)
 
@@ -180,7 +181,7 @@ def load_claims(source: Traversable) -> list[Claim]:
 
 
 def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
-    """Return one row a claim; the first eleven columns are the ones that the design fixes."""
+    """Return one row per claim."""
     table = [
         {
             "claim_id": item.claim.id,

@@ -1,8 +1,9 @@
-"""What is run for a paper: experiments made of arms, and other readings of what the paper leaves open.
+"""Experiments of a paper, which consist of arms, and other readings of what the paper leaves open.
 
 An `Arm` is one algorithm with its parameters in one scenario; an `Experiment` is the arms that a figure
-or claim compares, all under the same seeds. A `Reading` changes arms: it says what the paper's text would
-mean otherwise. Only the arms that a reading changes are run again under it, and those that stand beside them.
+or claim compares, all under the same seeds. A `Reading` is another interpretation of the paper's text: it
+changes arms. Under a reading only the arms that it changes are run again, and those that are compared with
+them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from sojourn import _core
 from sojourn.papers.terms import Source
 from sojourn.spec.scenario import Scenario
 
-#: Seeds of a full run before any is added, at most, and of a quick one; an experiment may name its own.
+#: Initial and maximum number of seeds of a full run, and seeds of a quick run; an experiment may have its
+#: own.
 SEEDS, MOST_SEEDS, QUICK_SEEDS = 10, 40, 3
 
 
@@ -29,16 +31,16 @@ class Arm:
     name : str
         Its name within the experiment: ``RAQM q_0=20``.
     scenario : Scenario
-        Where it runs.
+        Its scenario.
     algorithm : str
         The algorithm's name.
     parameters : mapping
         Its parameters, name to word.
     target : float
-        The queue that it should hold, in packets; measures such as overshoot refer to it.
+        The target queue length in packets, to which measures such as overshoot refer.
     beside : bool
-        Whether a reading left it as it is, but for its length: it runs as long as the arms that it stands
-        beside, and no claim is judged for its sake.
+        Whether a reading changes only its duration, to that of the arms with which it is compared; no claim
+        is judged because of it.
     """
 
     name: str
@@ -80,7 +82,7 @@ class ModelArm:
     algorithm : str
         The algorithm's name.
     parameters : mapping
-        Everything that the equations need, name to word.
+        All parameters of the equations, name to word.
     solve : callable
         Solves the equations for many arms and seeds at once.
     """
@@ -92,7 +94,7 @@ class ModelArm:
 
     @property
     def spec(self) -> str:
-        """The algorithm and its parameters in words."""
+        """The algorithm and its parameters as text."""
         return " ".join([self.algorithm, *(word for pair in self.parameters.items() for word in pair)])
 
     def having(self, **parameters: str) -> ModelArm:
@@ -107,27 +109,27 @@ class Experiment:
     Attributes
     ----------
     id : str
-        As in the catalogue of claims.
+        As in ``claims.csv``.
     title : str
-        What it shows, one line.
+        Description, one line.
     figure : str
-        Where it stands in the paper.
+        Figure, table or section of the paper.
     arms : tuple of Arm
-        What is run; empty for a computed experiment.
+        The arms; empty for a computed experiment.
     assumptions : tuple of str
-        Ids of the assumptions that it rests on.
+        Ids of its assumptions.
     world : str
         ``simulated``, ``analytic``, ``real`` or ``fluid``.
     also : tuple of str
-        Further worlds in which its claims stand: a testbed that is simulated is ``real`` too.
+        Further worlds of its claims: a simulated testbed is also ``real``.
     seeds, most_seeds, quick_seeds : int
-        Seeds of the full run, the most that an undecided inequality gets, and those of ``--quick``.
+        Seeds of the full run, the maximum for an undecided inequality, and seeds of ``--quick``.
     short : callable
-        What ``--quick`` runs in place of an arm; None leaves the arm out.
+        Maps an arm to the arm that ``--quick`` runs instead; None leaves it out.
     models : tuple of ModelArm
-        What is solved; the arms of a fluid experiment.
+        The arms of a fluid experiment.
     beside : str
-        The experiment that it is run with, for one that no claim is about.
+        For an experiment without claims, the experiment with which it is run.
     """
 
     id: str
@@ -145,8 +147,8 @@ class Experiment:
     beside: str = ""
 
     def extra_aqms(self, specs: Sequence[str]) -> Experiment:
-        """Return an experiment with other algorithms in this one's scenarios; no claim is about it."""
-        # Some papers vary the buffer by the algorithm's own limit: it belongs to the place, too.
+        """Return an experiment with other algorithms in this one's scenarios; it has no claims."""
+        # Some papers vary the buffer by the algorithm's parameter `limit`, so that it is part of the place.
         places = {
             (arm.scenario.to_toml(), limit): arm.scenario
             for arm in self.arms
@@ -167,11 +169,11 @@ class Experiment:
         return [*(arm.name for arm in self.arms), *(model.name for model in self.models)]
 
     def runs(self, quick: bool = False) -> list[Arm]:
-        """Return the arms that are run."""
+        """Return the arms to be run."""
         return self._shortened(self.arms) if quick else list(self.arms)
 
     def count(self, quick: bool = False) -> int:
-        """Return the number of seeds that are run at first."""
+        """Return the initial number of seeds."""
         return self.quick_seeds if quick else self.seeds
 
     def _shortened(self, arms: Iterable[Arm]) -> list[Arm]:
@@ -187,17 +189,17 @@ class Reading:
     id : str
         Short name, for columns.
     title : str
-        What is read differently, one line.
+        The different interpretation, one line.
     change : callable
-        Takes an arm; returns what it becomes, or None if the reading does not touch it (see `Arm.beside`).
+        Takes an arm; returns the changed arm, or None if the reading does not change it (see `Arm.beside`).
     model : callable
         The same for arms in equations.
     metrics : mapping
-        Metrics that stand for others under this reading: name of the primary one to the other's.
+        Metrics that replace others under this reading: name of the primary one to that of the replacement.
     experiments : frozenset of str or None
-        Experiments that it is run on; None: all.
+        Experiments to which it applies; None: all.
     quick : frozenset of str
-        Those of them that ``--quick`` runs too.
+        Those of them that ``--quick`` includes.
     assumption : str
         Ids of the assumptions that it replaces.
     """
@@ -280,17 +282,17 @@ class Observations:
         *,
         beside: bool = False,
     ) -> None:
-        """Take in the metrics of one run; `beside`: of an arm that the reading left as it is."""
+        """Store the metrics of one run; `beside`: of an arm that the reading does not change."""
         self._cells.setdefault((reading, source), {})[seed] = metrics
         if not beside:
             self._changed.add((reading, source))
 
     def seeds(self, reading: str, source: Source) -> int:
-        """Return how many seeds of an arm are in."""
+        """Return the number of stored seeds of an arm."""
         return len(self._cells.get((reading, source), {}))
 
     def under(self, reading: Reading | None = None) -> View:
-        """Return the samples as a reading sees them; None is the primary one."""
+        """Return the samples under a reading; None is the primary one."""
         return View(self, reading)
 
     def cell(self, reading: str, source: Source) -> Mapping[int, Mapping[str, float | None]]:
@@ -315,7 +317,7 @@ class View:
         return self._id
 
     def changes(self, experiment: str, arm: str, metric: str) -> bool:
-        """Whether this reading gives a metric of an arm another value: changes the arm, or renames it."""
+        """Whether this reading changes the arm or replaces the metric."""
         renamed = self._named(experiment, metric) != metric
         return renamed or (experiment, arm) in self._observations.sources(self._id)
 

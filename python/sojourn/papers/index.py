@@ -8,12 +8,11 @@ from pathlib import Path
 
 import polars as pl
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import Verdict
 from sojourn.papers.result import Reproduction
 from sojourn.report import Column, Document, Section, Table, Text, render
-from sojourn.runner.store import write_whole
 
 SUMMARY = """Each claim of each paper has a verdict. *Reproduced* and *not reproduced* rest on 95 % intervals
 over seeds; *undecided* means that the runs do not decide. Claims that are also made about the
@@ -21,7 +20,7 @@ real world, which runs only on request, are counted once and have their own colu
 
 
 def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
-    """Return one row a paper: claims, how many have each verdict or stand in another world too, runs."""
+    """Return one row per paper: number of claims, by verdict and in other worlds, and of runs."""
     return pl.DataFrame(
         [
             {
@@ -41,7 +40,7 @@ def counts(results: Sequence[Reproduction]) -> pl.DataFrame:
 
 
 def document(results: Sequence[Reproduction], command: str, directory: Path) -> Document:
-    """Return the page; reports are linked as they lie relative to `directory`."""
+    """Return the page; links to reports are relative to `directory`."""
     table = counts(results)
     words = [f"{table[str(verdict)].sum()} {verdict}" for verdict in Verdict]
     total = table["claims"].sum()
@@ -57,9 +56,9 @@ def document(results: Sequence[Reproduction], command: str, directory: Path) -> 
         blocks=[
             Section("Counts", [Table(table, "Verdicts by paper", columns)]),
             Section(
-                "What we learned about these papers",
+                "Findings on these papers",
                 [Section(result.paper.title, [Text(_about(result, directory))]) for result in results],
-                "Written from the verdicts. Each line names the claim that it rests on.",
+                "Derived from the verdicts. Each line names the claims that support it.",
             ),
         ],
         footer=f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}",
@@ -75,5 +74,5 @@ def _about(result: Reproduction, directory: Path) -> str:
 def write(results: Sequence[Reproduction], command: str, directory: Path) -> Path:
     """Write ``index.html`` into `directory`; return its path."""
     path = directory / "index.html"
-    write_whole(path, render(document(results, command, directory)).encode())
+    files.write(path, render(document(results, command, directory)))
     return path

@@ -1,4 +1,4 @@
-"""From checks to verdicts: joining checks, asking for enough seeds, correcting for many claims.
+"""From checks to verdicts: joined checks, minimum numbers of seeds, correction for many claims.
 
 `All` joins checks with "and", `AtLeast` counts those that hold, `WithSecondary` reports a second check that
 does not decide, `WithRemark` adds a remark. `judge_claim` returns the finding of one claim: undecided where
@@ -18,12 +18,12 @@ from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.terms import Samples, Source
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
-#: Most parts of a conjunction that its reason writes out.
+#: Maximum number of parts of a conjunction that its reason lists.
 SHOWN = 8
 
 
 class _Joined(ABC):
-    """What checks of several parts have in common."""
+    """Common part of checks that join several parts."""
 
     parts: tuple[Check, ...]
 
@@ -34,11 +34,11 @@ class _Joined(ABC):
 
     @property
     def seeds(self) -> int:
-        """The most that a part asks for."""
+        """The largest minimum of the parts."""
         return max(part.seeds for part in self.parts)
 
     def undecided_sources(self, samples: Samples) -> frozenset[Source]:
-        """Return the arms of the parts that more seeds may help, unless all is decided."""
+        """Return the arms of the parts that more seeds may decide, unless the whole is decided."""
         if self.judge(samples).verdict is not U:
             return frozenset()
         return union(part.undecided_sources(samples) for part in self.parts)
@@ -49,7 +49,7 @@ class _Joined(ABC):
 
 
 class _Wrapped:
-    """What checks that add something to one that decides have in common."""
+    """Common part of checks that add something to a deciding check."""
 
     check: Check
 
@@ -60,11 +60,11 @@ class _Wrapped:
 
     @property
     def seeds(self) -> int:
-        """What the check asks for."""
+        """The minimum of the deciding check."""
         return self.check.seeds
 
     def undecided_sources(self, samples: Samples) -> frozenset[Source]:
-        """Return what the check wants."""
+        """Return those of the deciding check."""
         return self.check.undecided_sources(samples)
 
 
@@ -75,16 +75,16 @@ class All(_Joined):
     parts: tuple[Check, ...]
 
     def flat(self) -> list[Check]:
-        """Return the parts, those of joined parts in their place."""
+        """Return the parts, with joined parts replaced by their own."""
         return [one for part in self.parts for one in (part.flat() if isinstance(part, All) else [part])]
 
     def judge(self, samples: Samples) -> Finding:
         """Return the part that decides, with all parts in the reason.
 
-        All must hold, so the weakest part carries a *reproduced* (largest p). One failure is enough, so the
-        clearest part carries a *not reproduced* (smallest p; of many parts one fails by chance more easily,
-        so its p counts that many times). Among margins it is the one with the least slack. Of many parts the
-        reason counts those that hold and lists some of the others.
+        All must hold, so *reproduced* is shown with the weakest part (largest p). One failure is enough, so
+        *not reproduced* is shown with the clearest part (smallest p, multiplied by the number of parts:
+        Bonferroni). Among margins it is the part with the least slack. For many parts the reason states the
+        number that hold and lists some of the others.
         """
         found = [part.judge(samples) for part in self.flat()]
         verdicts = {finding.verdict for finding in found}
@@ -93,7 +93,7 @@ class All(_Joined):
         numbered = [finding for finding in deciding if finding.effect is not None]
         pick = max if verdict is R else min
         shown = pick(numbered or deciding, key=_chance)
-        if shown.effect is None:  # a time that neither reached has no number: that of another part stands in
+        if shown.effect is None:  # a time that neither reached has no number: another part's is shown
             others = (replace(one, verdict=verdict, p=None) for one in found if one.effect is not None)
             shown = next(others, shown)
         if verdict is N and shown.p is not None:
@@ -111,13 +111,13 @@ def _counted(found: Sequence[Finding]) -> tuple[int, int]:
 
 
 def _chance(finding: Finding) -> float:
-    """Return the p-value of a finding; 1 for a tie in every seed, which is the weakest evidence."""
+    """Return the p-value of a finding; 1 for a tie in every seed, the weakest evidence."""
     tie = finding.low is not None and finding.low == finding.high and finding.verdict is N
     return 1.0 if tie else finding.p or 0.0
 
 
 def _listed(found: Sequence[Finding]) -> str:
-    """Return all findings in words; of more than `SHOWN` the counts, and some of those that fail."""
+    """Return all findings as text; for more than `SHOWN` the counts, and some of those that fail."""
     words = list(dict.fromkeys(map(brief, found)))
     if len(words) <= SHOWN:
         return "; ".join(words)
@@ -134,7 +134,8 @@ class AtLeast(_Joined):
     Attributes
     ----------
     least : int
-        How many must hold. Reproduced if that many do, not reproduced if too many fail, else undecided.
+        Number of parts that must hold. Reproduced if at least this number hold, not reproduced if too many
+        fail, else undecided.
     parts : tuple of Check
         The parts.
     """
@@ -170,11 +171,11 @@ class WithSecondary(_Wrapped):
         return self.check.sources | self.also.sources
 
     def judge(self, samples: Samples) -> Finding:
-        """Return the deciding finding, the other in its reason."""
+        """Return the deciding finding, with the other in its reason."""
         finding, also = self.check.judge(samples), self.also.judge(samples)
         if also.n == 0:
             return finding
-        if finding.n == 0:  # no run reached it: the secondary check shows how close it came
+        if finding.n == 0:  # no run reached it: the secondary check shows the distance
             return replace(also, verdict=U, p=None, claimed="", reason=f"{finding.reason}; {brief(also)}")
         text = also.reason if isinstance(self.also, All) else brief(also)
         return replace(finding, reason=f"{finding.reason} (beside it, not deciding: {text})")
@@ -182,19 +183,19 @@ class WithSecondary(_Wrapped):
 
 @dataclass(frozen=True)
 class WithRemark(_Wrapped):
-    """A check with a remark that its verdict needs."""
+    """A check whose verdict needs a remark."""
 
     check: Check
     remark: str
 
     def judge(self, samples: Samples) -> Finding:
-        """Return the check's finding, the remark at the end of its reason."""
+        """Return the check's finding, with the remark at the end of its reason."""
         finding = self.check.judge(samples)
         return finding if finding.n == 0 else replace(finding, reason=f"{finding.reason}. {self.remark}")
 
 
 def brief(finding: Finding) -> str:
-    """Return a finding in one line: measure, effect with interval, verdict, and why if that is not all."""
+    """Return a finding in one line: measure, effect with interval, verdict, and a reason that adds to it."""
     if finding.effect is None:
         return finding.reason if finding.n == 0 else f"{finding.measure}: {finding.verdict}, {finding.reason}"
     ends = (finding.low, finding.high)
@@ -205,18 +206,18 @@ def brief(finding: Finding) -> str:
 
 
 def judge_claim(check: Check, samples: Samples, quick: bool = False, least: int | None = None) -> Finding:
-    """Return the finding of `check`, undecided where it rests on fewer seeds than it asks for.
+    """Return the finding of `check`, undecided if it has fewer seeds than its minimum.
 
     Parameters
     ----------
     check : Check
-        What to judge.
+        The check.
     samples : Samples
         Metrics of the runs.
     quick : bool
-        Whether few seeds were run on purpose; the reason then begins with ``quick``.
+        Whether this is a quick run with few seeds; the reason then begins with ``quick``.
     least : int or None
-        Repetitions that are enough, where the check asks for more.
+        Sufficient number of repetitions if the minimum of the check is larger.
     """
     finding = check.judge(samples)
     if finding.n >= (check.seeds if least is None else min(least, check.seeds)):
@@ -250,14 +251,14 @@ def judge_all(
     primary : Samples
         Runs under the primary reading of the paper.
     readings : mapping
-        Runs under each other reading, by its id; only the claims of which a reading repeated an arm are
-        judged under it (its samples then hold all arms of the claim).
+        Runs under each other reading, by its id. A claim is judged under a reading if the reading changes one
+        of its arms (its samples then hold all arms of the claim).
     details : callable
         Makes the row from claim and finding: world, assumptions, published value.
     quick : bool
-        Whether few seeds were run on purpose.
+        Whether this is a quick run with few seeds.
     least : int or None
-        Repetitions that are enough, where a check asks for more.
+        Sufficient number of repetitions if the minimum of a check is larger.
     """
     rows = []
     for claim in claims:
@@ -271,7 +272,7 @@ def judge_all(
 
 
 def touches(samples: Samples, check: Check) -> bool:
-    """Whether a reading changed anything that `check` asks for (samples without that knowledge: it did)."""
+    """Whether a reading changed anything that `check` uses (assumed if the samples do not record it)."""
     changes = getattr(samples, "changes", None)
     if changes is None:
         return bool(check.sources)
@@ -283,7 +284,7 @@ def touches(samples: Samples, check: Check) -> bool:
 
 
 class _Asked:
-    """Samples without any, which remember what they were asked for."""
+    """Empty samples that record the requested values."""
 
     def __init__(self) -> None:
         self.names: set[tuple[str, str, str]] = set()

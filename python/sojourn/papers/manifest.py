@@ -1,7 +1,7 @@
-"""How a reproduction is made: versions, command, host, seeds, time; ``manifest.json`` beside the results.
+"""Provenance of a reproduction: versions, command, host, seeds, time; ``manifest.json`` beside the results.
 
-It is written when the work begins (status ``running``, with the command that continues it) and again when
-all is done (``complete``).
+It is written at the start (status ``running``, with the command that continues the work) and at the end
+(``complete``).
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.campaign import Campaign
 from sojourn.papers.paper import Paper
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, command
-from sojourn.runner.store import write_whole
 
 NAME = "manifest.json"
 
 
 def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, Any]:
-    """Return what is known of the work so far."""
+    """Return the content of the manifest for the current state."""
     seeds = sorted({int(str(row["seed"])) for row in campaign.rows})
     return {
         "sojourn": _core.VERSION,
@@ -43,12 +42,12 @@ def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, A
 
 
 def begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
-    """Write down what is going on."""
+    """Write the manifest at the start."""
     _write(directory, {**facts(paper, selection, campaign), "status": "running"})
 
 
 def finish(result: Reproduction) -> None:
-    """Write down what was done."""
+    """Write the manifest at the end."""
     known = facts(result.paper, result.selection, result.campaign)
     times = {
         "finished": time.time(),
@@ -59,4 +58,4 @@ def finish(result: Reproduction) -> None:
 
 
 def _write(directory: Path, content: dict[str, Any]) -> None:
-    write_whole(directory / NAME, (json.dumps(content, indent=1) + "\n").encode())
+    files.write(directory / NAME, json.dumps(content, indent=1) + "\n")

@@ -1,6 +1,6 @@
-"""A re-run paper in short, as Markdown: counts, what was learned, one line a claim; ``summary.md``.
+"""Summary of a re-run paper in Markdown: counts, answers, one line per claim; ``summary.md``.
 
-It is made of the same verdicts as the report, and small enough to be kept under version control.
+It is derived from the same verdicts as the report, and small enough for version control.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def summary(result: Reproduction) -> str:
 
 
 def _hosts(result: Reproduction) -> list[str]:
-    """Return how often and how long real hosts ran, and whether this machine kept up."""
+    """Return number and duration of the runs with real hosts, and whether this machine kept up."""
     lines = []
     for name, one in result.paper.testbeds.items():
         arms = {str(row["arm"]) for row in result.campaign.rows if row["experiment_id"] == name}

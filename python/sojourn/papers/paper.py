@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
     from sojourn.report import Section
 
-#: The worlds in which a claim is judged unless the real one is asked for; of several, the first.
+#: The worlds in which a claim is judged unless the real one is selected; of several, the first.
 BUILT = ("simulated", "analytic", "fluid")
 
 
@@ -38,29 +38,29 @@ class Paper:
     citation : str
         Authors, journal, year.
     data : Traversable
-        The folder with ``claims.csv``, ``assumptions.csv``, ``published.csv`` and ``parameters.csv``.
+        The directory with ``claims.csv``, ``assumptions.csv``, ``published.csv`` and ``parameters.csv``.
     experiments : sequence of Experiment
-        What is run or computed, in the order of the report.
+        The experiments, in the order of the report.
     readings : sequence of Reading
         The other readings of what the paper leaves open.
     checks : mapping
         The check of each claim, by claim id.
     measure : callable
-        Record to the metrics that the checks need; has a ``version``.
+        Maps a record to the metrics that the checks use; has a ``version``.
     sections : callable
-        Makes the paper's own part of the report: figures, and what they show.
+        Makes the paper's own part of the report: figures with captions.
     published : mapping
         The number that the paper prints for a claim's effect, by claim id.
     traced : callable
-        Whether an arm's samples over time are kept (of the first seed), by (reading id, experiment id, arm).
+        Whether an arm's samples over time are stored (first seed), by (reading id, experiment id, arm).
     cell : callable
-        Our counterpart of a row of ``published.csv``, or why there is none.
+        Our counterpart of a row of ``published.csv``, or the reason why there is none.
     questions : sequence of Question
         Questions about the paper that its verdicts answer.
     columns : mapping or None
-        The metrics of the report's tables, name to heading and unit; the usual ones if None.
+        The metrics of the report's tables, name to heading and unit; the default ones if None.
     testbeds : mapping
-        What is run in the real world, by the experiment whose checks look at it.
+        The testbeds of the real world, by the experiment whose checks use them.
     """
 
     id: str
@@ -91,7 +91,7 @@ class Paper:
 
     @cached_property
     def worlds(self) -> list[str]:
-        """The worlds in which its claims stand."""
+        """The worlds of its claims."""
         return list(dict.fromkeys(world for claim in self.claims for world in self.worlds_of(claim)))
 
     def table(self, name: str) -> list[dict[str, str]]:
@@ -104,7 +104,7 @@ class Paper:
         Raises
         ------
         InputError
-            If there is none of that name.
+            If no experiment has this id.
         """
         found = {experiment.id: experiment for experiment in self.experiments}
         if name not in found:
@@ -112,7 +112,7 @@ class Paper:
         return found[name]
 
     def worlds_of(self, claim: Claim) -> list[str]:
-        """Return the worlds in which a claim stands: first the one where it is judged, if that is built."""
+        """Return the worlds of a claim, first the one in which it is judged, if available."""
         experiments = [self.experiment(name) for name in claim.experiments]
         worlds = dict.fromkeys(world for one in experiments for world in (one.world, *one.also))
         judged = [world for world in BUILT if world in worlds][:1]

@@ -1,8 +1,8 @@
-"""Printed numbers beside ours: a row of ``published.csv`` in, a comparison out.
+"""Printed numbers beside ours: the comparison for each row of ``published.csv``.
 
-A paper maps a row to a `Cell`: a term and its statistic over seeds, the mean, or the standard deviation
-where the paper prints that. Some numbers are calculated. A row without a counterpart (settings, background
-statements) is kept, with the reason.
+A paper maps a row to a `Cell`: a term and its statistic over seeds (the mean, or the standard deviation if
+the paper prints that). Some numbers are calculated. A row without a counterpart (settings, background
+statements) stays in the table with the reason.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Cell:
     term : Term
         The number of one seed, in the published unit.
     over : str
-        What is taken over seeds: ``mean`` or ``deviation`` (the sample standard deviation).
+        Statistic over seeds: ``mean`` or ``deviation`` (the sample standard deviation).
     """
 
     term: Term
@@ -40,14 +40,14 @@ class Cell:
         return stats.Estimate(stats.deviation(values) if len(values) > 1 else None, None, len(values))
 
 
-#: The counterpart of a printed number: a cell, a calculated number, or why there is none.
+#: The counterpart of a printed number: a cell, a calculated number, or the reason why there is none.
 Counterpart: TypeAlias = Cell | float | str
 
 
 def beside(
     rows: Sequence[Mapping[str, str]], cell: Callable[[Mapping[str, str]], Counterpart], samples: Samples
 ) -> pl.DataFrame:
-    """Return the published numbers with ours beside them.
+    """Return the published numbers joined with ours.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def beside(
 
 
 def _ours(found: Counterpart, samples: Samples) -> tuple[stats.Estimate, str]:
-    """Return our number; without one, why there is none."""
+    """Return our number, or the reason why there is none."""
     if isinstance(found, str):
         return stats.Estimate(None, None, 0), found
     if isinstance(found, float):

@@ -1,7 +1,7 @@
-"""The arms of a paper that run in the real world: which, how often, and which of them by default.
+"""The arms of a paper in the real world, their number of repetitions, and the default selection.
 
-Real runs take real time, so they are few and short. An experiment's real arms
-have the names of the simulated ones: the same checks judge them, on as many repetitions as there are.
+Real runs take real time, so they are few and short. An experiment's real arms have the names of the simulated
+ones, so that the same checks judge them on the available repetitions.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sojourn.errors import unknown
 from sojourn.papers.campaign import Job
 from sojourn.papers.experiment import Arm
 
-#: Fewest repetitions on which a check may decide.
+#: Minimum number of repetitions for a verdict.
 LEAST = 3
 
 
@@ -24,13 +24,13 @@ class Testbed:
     Attributes
     ----------
     arms : callable
-        Makes every arm that can be run, by the name that checks know it by.
+        Makes every arm, by its name in the checks.
     usual : sequence of str
-        Those that are run unless others are asked for.
+        Those that are run by default.
     quick : sequence of str
-        Those of a quick run, which is made once.
+        Those of a quick run, each run once.
     repetitions : int
-        How often each is run.
+        Number of runs of each.
     """
 
     arms: Callable[[], Mapping[str, Arm]]
@@ -47,18 +47,18 @@ def jobs(
     Parameters
     ----------
     testbeds : mapping
-        By the experiment whose checks look at them.
+        By the experiment whose checks use them.
     experiment : str or None
         Only this one.
     names : sequence of str
-        Only these arms; none: the usual ones.
+        Only these arms; none: the default ones.
     quick : bool
-        Once, and fewer arms.
+        One repetition, fewer arms.
 
     Raises
     ------
     InputError
-        If there is no such arm.
+        If no arm has this name.
     """
     wanted = {name: one for name, one in testbeds.items() if experiment in (None, name)}
     known = {arm for one in wanted.values() for arm in one.arms()}

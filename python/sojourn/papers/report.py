@@ -1,7 +1,7 @@
-"""The report of a re-run paper: what was claimed, what came of it, with which numbers and assumptions.
+"""The report of a re-run paper: claims, verdicts, numbers and assumptions.
 
-The frame of the page is the same for every paper; its figures, and what they show, come from the paper's
-own ``sections``.
+The structure of the page is the same for every paper; figures and captions come from the paper's own
+``sections``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
@@ -33,21 +33,22 @@ COLUMNS = {
     "jain_index": ("Jain’s index", ""),
 }
 
-JUDGING = f"""Every algorithm of an experiment meets the same seeds ({SEEDS} or more), and comparisons are
-made within a seed.
+JUDGING = f"""Every algorithm of an experiment runs under the same seeds ({SEEDS} or more), and comparisons
+are paired by seed.
 
 - **An inequality** holds if the 95 % t-interval of the paired difference (of logarithms for ratios and
-  times) lies wholly on the claim's side, and fails if wholly on the other; otherwise seeds are added (up to
-  {MOST_SEEDS} where the cost allows), in one step, and what is then undecided stays *undecided*. Every pair
-  of an ordering must hold.
+  times) lies wholly on the claim's side, and fails if wholly on the other; otherwise seeds are added in one
+  step (up to {MOST_SEEDS} where the cost allows), and a claim that is not decided then stays *undecided*.
+  Every pair of an ordering must hold.
 - **An equality** ("about", "no difference") holds if both ends of the interval lie inside the margin that
   the claim names, and fails if the interval lies wholly outside.
 - **A statement about single traces** holds if it is true in 8 of 10 seeds.
-- **A time that is never reached** counts as the end of the run and is compared by a sign test; pairs in
-  which neither reaches it are left out.
-- **Readings** are other meanings of what the paper leaves open. Each is run without added seeds; the
-  verdict under each is listed with the claim, also where it is the same.
-- **Holm's correction** accounts for the number of claims; a verdict that does not survive it is marked.
+- **A time that is never reached** counts as the end of the run and is compared by a sign test; pairs in which
+  neither side reaches it are left out.
+- **Readings** are other interpretations of what the paper leaves open. Each is run without added seeds; the
+  verdict under each is listed with the claim, also if it is the same.
+- **Holm's correction** accounts for the number of claims; a verdict that is not significant after it is
+  marked.
 """
 
 
@@ -57,7 +58,7 @@ def page(result: Reproduction) -> str:
 
 
 def document(result: Reproduction) -> Document:
-    """Return what the report consists of."""
+    """Return the parts of the report."""
     seeds = max((int(str(row["seed"])) for row in result.campaign.rows), default=0)
     return Document(
         title=result.paper.title,
@@ -84,7 +85,7 @@ def _highlights(result: Reproduction, seeds: int) -> list[tuple[str, str]]:
 def _sections(result: Reproduction) -> list[Section]:
     words = answers(result)
     return [
-        Section("What was learned", [Text(words)] if words else []),
+        Section("Findings", [Text(words)] if words else []),
         *result.paper.sections(result),
         Section("Claims", list(_claims(result))),
         Section("Published against ours", list(_published(result))),
@@ -94,7 +95,7 @@ def _sections(result: Reproduction) -> list[Section]:
         Section("Assumptions", list(_assumptions(result))),
         Section("Parameters", list(_parameters(result))),
         Section("How a claim is judged", [Text(JUDGING)]),
-        Section("How this was made", list(_making(result))),
+        Section("Provenance", list(_making(result))),
     ]
 
 
@@ -102,8 +103,8 @@ def _summary(result: Reproduction) -> str:
     text = result.counts
     if result.elsewhere and not result.selection.real:
         text += (
-            f" {len(result.elsewhere)} claims stand in the real world too, which runs only with "
-            "`--world real`; they are listed apart."
+            f" {len(result.elsewhere)} claims are also made about the real world, which runs only with "
+            "`--world real`; they are listed separately."
         )
     if result.kinds:
         text += f" {result.kinds}"
@@ -123,7 +124,7 @@ def _leaning(result: Reproduction) -> str:
 
 
 def _claims(result: Reproduction) -> Iterator[Block]:
-    """Show the claims that were judged; those of other worlds in short, as they repeat the text."""
+    """Show the judged claims; those of other worlds in short, because their text is the same."""
     yield Verdicts(verdicts(result))
     if result.elsewhere:
         rows = [
@@ -141,7 +142,7 @@ def _claims(result: Reproduction) -> Iterator[Block]:
 
 
 def verdicts(result: Reproduction) -> pl.DataFrame:
-    """Return the judged claims as the page shows them."""
+    """Return the judged claims in the format of the page."""
     rows = claims_frame(result.counted).drop("sensitivity", "assumptions").to_dicts()
     for row, item in zip(rows, result.counted, strict=True):
         row["section"], row["check"] = item.claim.section, item.claim.check
@@ -159,7 +160,7 @@ def _reason(item: ClaimResult) -> str:
 
 
 def _published(result: Reproduction) -> Iterator[Block]:
-    """Show the printed numbers beside ours, then those that stand alone with the reason."""
+    """Show the printed numbers beside ours, then those without a counterpart with the reason."""
     of, setting = pl.col("algorithm"), pl.col("parameter_set")
     table = result.published.select(
         where=pl.col("table_or_figure"),
@@ -180,11 +181,11 @@ def _published(result: Reproduction) -> Iterator[Block]:
         shown = columns | {"ours": Column("ours", half_width="ours_ci95")}
         shown |= {"n": Column("seeds", kind="seed"), "ratio": Column("ours / published")}
         yield Table(
-            table.filter(known), "Every number that the paper prints and a run or a formula gives", shown
+            table.filter(known), "Every printed number that has a counterpart in a run or a formula", shown
         )
     if table.filter(~known).height:
         alone = columns | {"why": Column("why", kind="text")}
-        yield Table(table.filter(~known), "Printed numbers without ours", alone)
+        yield Table(table.filter(~known), "Printed numbers without a counterpart", alone)
 
 
 def _numbers(result: Reproduction) -> Iterator[Block]:
@@ -224,17 +225,18 @@ def _readings(result: Reproduction) -> Iterator[Block]:
         )
     yield Table(
         pl.DataFrame(rows, infer_schema_length=None),
-        "Other readings of the paper: of the claims that each touches, how many are reproduced under it and "
-        "how many as printed, and which it decides otherwise",
+        "Other readings of the paper: for the claims that each affects, the numbers reproduced under it and "
+        "as printed, and the claims whose verdict differs",
     )
 
 
 def _searched(result: Reproduction) -> Iterator[Block]:
     """Show what a search of readings found, if this version has one beside this folder."""
     path = result.directory.parent / default_directory(result.paper).name / FILE
-    if not path.is_file():
+    text = files.read_text(path)
+    if text is None:
         return
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = json.loads(text)
     yield Text(f"{found['summary']} `{found['command']}` repeats the search.")
     rows = [{name: one[name] for name in ("claim", "words", "evidence")} for one in found["claims"]]
     titles = {"claim": "claim", "words": "verdict over all readings", "evidence": "evidence"}
@@ -244,7 +246,7 @@ def _searched(result: Reproduction) -> Iterator[Block]:
 
 def _assumptions(result: Reproduction) -> Iterator[Block]:
     frame = pl.DataFrame(result.paper.table("assumptions"))
-    yield Table(frame, "What the paper does not say, and what is assumed instead")
+    yield Table(frame, "Values that the paper does not state, and the assumptions made")
 
 
 def _parameters(result: Reproduction) -> Iterator[Block]:
@@ -268,7 +270,7 @@ def _making(result: Reproduction) -> Iterator[Block]:
     yield Facts(
         {**shown, "wall time": f"{result.seconds:.0f} s", "processor time": f"{result.cpu_seconds:.0f} s"}
     )
-    yield Code(result.command, "The command that repeats it")
+    yield Code(result.command, "The command to reproduce this page")
     if result.campaign.warnings:
         yield Note("Warnings about the real runs: " + "; ".join(result.campaign.warnings))
     if result.campaign.fresh < len(result.campaign.runs):

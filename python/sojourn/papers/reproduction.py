@@ -1,22 +1,21 @@
-"""Re-running a paper: runs what is needed, judges every claim, writes claims, metrics and report.
+"""Re-running a paper: execute the required runs, judge every claim, write claims, metrics and report.
 
-One call of `reproduce` makes five files in the output folder: ``claims.csv`` (a row for every claim and
-world, whatever was run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
-(one row a run and use), ``summary.md`` and ``report.html``. Every finished run is kept under the same folder,
-so that the same call continues where it was stopped.
+One call of `reproduce` writes five files into the output directory: ``claims.csv`` (a row for every claim and
+world, also those not run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
+(one row per run and use), ``summary.md`` and ``report.html``. Every finished run is stored in the same
+directory, so that the same call resumes an interrupted one.
 """
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
-from sojourn.algorithms import Aqm, spec_of
-from sojourn.errors import disk, place
+from sojourn import files
+from sojourn.algorithms import Aqm, permitting, spec_of
+from sojourn.errors import place
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
@@ -30,7 +29,7 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import write_whole
+from sojourn.runner.store import parquet
 
 
 def reproduce(
@@ -45,6 +44,7 @@ def reproduce(
     workers: int | None = None,
     progress: Progress | None = None,
     announce: Callable[[str], None] | None = None,
+    allow_code: bool = False,
 ) -> Reproduction:
     """Re-run a paper and write the results.
 
@@ -55,20 +55,22 @@ def reproduce(
     experiment, world : str or None
         Only this one; every claim still gets a row, the others with the reason ``not run``.
     quick : bool
-        Few seeds, and what an experiment shortens; claims that ask for more seeds stay undecided with the
-        reason ``quick``.
+        Few seeds and the shortened arms of each experiment; claims that need more seeds stay undecided with
+        the reason ``quick``.
     aqms : sequence of str or Aqm
-        Further algorithms, run in every scenario beside the paper's: specs, or your own.
+        Further algorithms, specs or Python classes, which run in every scenario beside the paper's.
     arms : sequence of str
-        In the real world: only these arms, by name; none: the usual ones.
+        In the real world: only these arms, by name; none: the default ones.
     out : path or None
-        The output folder; ``results/<paper>-<id>`` if None.
+        The output directory; ``results/<paper>-<id>`` if None.
     workers : int or None
         Threads; all cores if None.
     progress : callable or None
         Called about ten times a second with (share, done, total).
     announce : callable or None
         Called with one line at each stage.
+    allow_code : bool
+        Execute the Python files that `aqms` names as text.
 
     Raises
     ------
@@ -78,7 +80,8 @@ def reproduce(
         If runs failed or the results cannot be written.
     """
     started, spent, say = time.monotonic(), time.process_time(), announce or (lambda _text: None)
-    extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
+    with permitting(allow_code):
+        extra_aqms = tuple(dict.fromkeys(spec_of(spec) for spec in aqms))
     selection = Selection(experiment, world, quick, extra_aqms, tuple(dict.fromkeys(arms)))
     refuse(selection)
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
@@ -87,7 +90,7 @@ def reproduce(
     require_owner(directory, "reproduce", paper.id)
     wanted = required_runs.jobs(paper, claims, selection)
     campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
-    _begin(directory, paper, selection, campaign)
+    begin(directory, paper, selection, campaign)
     models = [] if selection.real else required_runs.models(paper, claims, quick)
     if models:
         say(f"solving the equations of {len(models)} models of {paper.id}")
@@ -112,21 +115,14 @@ def reproduce(
 
 
 def _count(jobs: Sequence[Job]) -> int:
-    """Return how many different runs there are."""
+    """Return the number of distinct runs."""
     return len({job.point.run_id for job in jobs})
-
-
-def _begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
-    try:
-        begin(directory, paper, selection, campaign)
-    except OSError as error:
-        raise disk(error, directory) from None
 
 
 def _judge(
     paper: Paper, claims: frozenset[str], campaign: Campaign, selection: Selection
 ) -> list[ClaimResult]:
-    """Return a row for every claim in every world that it stands in; judged is the world asked for."""
+    """Return a row for every claim in each of its worlds; only the selected world is judged."""
 
     def home(claim: Claim) -> str | None:
         return next((world for world in paper.worlds_of(claim) if world in selection.worlds), None)
@@ -154,23 +150,15 @@ def _judge(
 
 
 def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
-    """Return a row with the lengths of the runs that it rests on."""
+    """Return a row with the durations of its runs."""
     sources = paper.checks[item.claim.id].sources if item.finding.n else frozenset()
     return replace(item, run_seconds=campaign.durations(sources))
 
 
 def _write(result: Reproduction) -> None:
-
-    frame = result.metrics
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    text = result.claims.write_csv()
-    try:
-        write_whole(result.directory / "metrics.parquet", buffer.getvalue())
-        write_whole(result.directory / "claims.csv", text.encode())
-        write_whole(result.directory / "published.csv", result.published.write_csv().encode())
-        write_whole(result.directory / "summary.md", summary(result).encode())
-        write_whole(result.report, page(result).encode())
-        finish(result)
-    except OSError as error:
-        raise disk(error, result.directory) from None
+    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "claims.csv", result.claims.write_csv())
+    files.write(result.directory / "published.csv", result.published.write_csv())
+    files.write(result.directory / "summary.md", summary(result))
+    files.write(result.report, page(result))
+    finish(result)

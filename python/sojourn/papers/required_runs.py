@@ -1,4 +1,4 @@
-"""The runs and solutions that claims need: only arms that a claim uses, more seeds where they may decide."""
+"""The runs and solutions that claims need: the arms of each claim, and seeds that may decide it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ One = TypeVar("One", Arm, ModelArm)
 
 
 def jobs(paper: Paper, claims: frozenset[str], selection: Selection) -> list[Job]:
-    """Return the runs that claims need at first: the primary ones, then those of the other readings.
+    """Return the initial runs that claims need: the primary ones, then those of the other readings.
 
     Raises
     ------
     InputError
-        If the paper has nothing to run in the real world, which is asked for.
+        If the real world is selected and the paper has no testbed.
     """
     if not selection.real:
         quick = selection.quick
@@ -41,7 +41,7 @@ def jobs(paper: Paper, claims: frozenset[str], selection: Selection) -> list[Job
 
 
 def how_long(wanted: Sequence[Job], selection: Selection) -> str:
-    """Return how long real runs take at least, in words; empty for others."""
+    """Return the minimum duration of real runs as text; empty for others."""
     if not selection.real:
         return ""
     minutes = sum(number("span", job.arm.scenario.duration) for job in wanted) / 60e9
@@ -49,7 +49,7 @@ def how_long(wanted: Sequence[Job], selection: Selection) -> str:
 
 
 def models(paper: Paper, claims: frozenset[str], quick: bool) -> list[Solved]:
-    """Return the arms in equations that claims look at: the primary ones, then those of other readings."""
+    """Return the arms in equations that claims use: the primary ones, then those of other readings."""
 
     def arms(reading: Reading | None, one: Experiment) -> Iterable[ModelArm]:
         return reading.models(one, quick) if reading else one.models
@@ -71,7 +71,7 @@ def more(paper: Paper, claims: frozenset[str], campaign: Campaign) -> tuple[list
 
 
 def sources(paper: Paper, claims: frozenset[str]) -> frozenset[Source]:
-    """Return the arms that claims look at, with all other arms of the claims' own experiments."""
+    """Return the arms that claims use, with all other arms of the claims' experiments."""
     mine = {name for claim in paper.claims if claim.id in claims for name in claim.experiments}
     whole = {(e.id, name) for e in paper.experiments if {e.id, e.beside} & mine for name in e.names}
     return frozenset(whole) | _judged(paper, claims)
@@ -87,7 +87,7 @@ def _cells(
     quick: bool,
     arms: Callable[[Reading | None, Experiment], Iterable[One]],
 ) -> Iterator[tuple[str, str, One, range]]:
-    """Yield (reading, experiment, arm, seeds); of other readings only arms that a check looks at."""
+    """Yield (reading, experiment, arm, seeds); of other readings only arms that a check uses."""
     whole, judged = sources(paper, claims), _judged(paper, claims)
     for reading in (None, *paper.readings):
         needed, name = (judged, reading.id) if reading else (whole, "")

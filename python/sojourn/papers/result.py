@@ -25,13 +25,13 @@ class Reproduction:
     paper : Paper
         The paper.
     selection : Selection
-        What was asked for.
+        The selected part of the paper.
     judged : sequence of ClaimResult
-        Every claim of the paper, in order, in every world that it stands in.
+        Every claim of the paper, in order, in each of its worlds.
     campaign : Campaign
         The runs and their metrics.
     directory : Path
-        Where everything is.
+        The output directory.
     seconds : float
         Wall time of this call.
     cpu_seconds : float
@@ -48,7 +48,7 @@ class Reproduction:
 
     @cached_property
     def claims(self) -> pl.DataFrame:
-        """One row a claim, as in ``claims.csv``."""
+        """One row per claim, as in ``claims.csv``."""
         return claims_frame(self.judged)
 
     @cached_property
@@ -80,21 +80,21 @@ class Reproduction:
 
     @property
     def command(self) -> str:
-        """The command that repeats it."""
+        """The command that reproduces it."""
         return command(self.paper, self.selection)
 
     @cached_property
     def counted(self) -> list[ClaimResult]:
-        """The rows of the worlds that were asked for: a claim has no more than one."""
+        """The rows of the selected worlds: at most one per claim."""
         return [item for item in self.judged if item.world in self.selection.worlds]
 
     @cached_property
     def elsewhere(self) -> list[ClaimResult]:
-        """The rows of other worlds: nothing was run for them."""
+        """The rows of other worlds, without runs."""
         return [item for item in self.judged if item.world not in self.selection.worlds]
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many claims have a verdict, in the worlds that were asked for."""
+        """Return the number of claims with a verdict, in the selected worlds."""
         return sum(item.finding.verdict is verdict for item in self.counted)
 
     @cached_property
@@ -125,6 +125,6 @@ class Reproduction:
 
     @cached_property
     def counts(self) -> str:
-        """Verdicts and how many claims have each, in words."""
+        """The number of claims by verdict, as text."""
         words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)
         return f"Of {len(self.counted)} claims: {words}."

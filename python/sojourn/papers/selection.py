@@ -11,7 +11,7 @@ from sojourn.errors import InputError, unknown
 from sojourn.papers.paper import BUILT, Paper
 from sojourn.runner.point import digest
 
-#: The world whose runs are made only when asked for.
+#: The world that runs only if selected.
 REAL = "real"
 
 
@@ -24,9 +24,9 @@ class Selection:
     experiment, world : str or None
         Only this one; None: all.
     quick : bool
-        Few seeds, and no verdict that asks for more.
+        Few seeds, and no verdict that needs more.
     aqms : tuple of str
-        Further algorithms, run beside the paper's.
+        Further algorithms, run in the paper's scenarios.
     arms : tuple of str
         In the real world: only these arms.
     """
@@ -39,7 +39,7 @@ class Selection:
 
     @property
     def real(self) -> bool:
-        """Whether runs in the real world are asked for."""
+        """Whether the real world is selected."""
         return self.world == REAL
 
     @property
@@ -49,7 +49,7 @@ class Selection:
 
     @property
     def name(self) -> str:
-        """What is asked for, as part of a folder's name."""
+        """The selection as part of a directory's name."""
         words = (
             self.experiment,
             self.world,
@@ -61,7 +61,7 @@ class Selection:
 
     @property
     def options(self) -> str:
-        """The same as options of the command."""
+        """The selection as command-line options."""
         words = [f"--experiment {self.experiment}"] if self.experiment else []
         words += [f"--world {self.world}"] if self.world else []
         words += [f"--aqm {shlex.quote(spec)}" for spec in self.aqms]
@@ -78,7 +78,7 @@ def refuse(selection: Selection) -> None:
 
 
 def chosen(paper: Paper, selection: Selection) -> frozenset[str]:
-    """Return the ids of the claims that are asked for."""
+    """Return the ids of the selected claims."""
     if selection.world is not None and selection.world not in paper.worlds:
         raise unknown(selection.world, f"a world of {paper.id}", paper.worlds)
     if selection.experiment is not None:
@@ -96,7 +96,7 @@ def chosen(paper: Paper, selection: Selection) -> frozenset[str]:
 
 
 def default_directory(paper: Paper, selection: Selection) -> Path:
-    """Return ``results/<paper>-<id>``: the same for the same question to the same version."""
+    """Return ``results/<paper>-<id>``: the same for the same selection and version."""
     name = "-".join(filter(None, (paper.id, selection.name)))
     version = getattr(paper.measure, "version", "")
     parts = (name, *selection.aqms, *selection.arms, _core.CORE_VERSION, version)
@@ -104,5 +104,5 @@ def default_directory(paper: Paper, selection: Selection) -> Path:
 
 
 def command(paper: Paper, selection: Selection) -> str:
-    """Return the command that makes or continues the same."""
+    """Return the command that starts or continues it."""
     return f"sojourn reproduce {paper.id} {selection.options}".strip()

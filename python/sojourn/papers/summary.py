@@ -1,4 +1,4 @@
-"""Means with intervals from the metrics of a campaign: what tables and figures of a paper are made of."""
+"""Means with intervals from the metrics of a campaign: the input of tables and figures of a paper."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def select(metrics: pl.DataFrame, experiment: str, reading: str | None = "") -> 
 
 
 def estimates(runs: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return mean and half-width of each metric over seeds, one row an arm, in the order of `runs`.
+    """Return mean and half-width of each metric over seeds, one row per arm, in the order of `runs`.
 
     Parameters
     ----------
     runs : polars.DataFrame
-        One row a run.
+        One row per run.
     names : sequence of str
-        The metrics; each gives a column of its name and one with ``_ci95`` after it.
+        The metrics; each has a column with its name and one with the suffix ``_ci95``.
     """
     rows = []
     for key, group in runs.group_by(KEYS, maintain_order=True):
@@ -42,12 +42,12 @@ def estimates(runs: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def long(table: pl.DataFrame, units: dict[str, str]) -> pl.DataFrame:
-    """Return estimates with one row a metric: the shape that bars are drawn from.
+    """Return estimates with one row per metric, the input of bar plots.
 
     Parameters
     ----------
     table : polars.DataFrame
-        What `estimates` returns.
+        The result of `estimates`.
     units : dict of str
         The metrics and their units.
     """

@@ -1,4 +1,4 @@
-"""The numbers that a claim speaks of: one value a seed, taken from runs or computed from several runs.
+"""The quantities in a claim: one value per seed, taken from a run or computed from several runs.
 
 A claim such as "RAQM's queue varies less than PI's" compares two *terms*. A `Quantity` is a metric of one
 arm of an experiment; a `Derived` is a function of several quantities of the same seed. Both name the arms
@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-#: Where a value comes from: (experiment id, arm name).
+#: Origin of a value: (experiment id, arm name).
 Source: TypeAlias = tuple[str, str]
 
-#: Metrics with this suffix hold 1 where the metric before it was never reached before the end of the run.
+#: A metric with this suffix is 1 if the metric of that name was not reached before the end of the run.
 CENSORED = "_censored"
 
 
@@ -22,21 +22,21 @@ class Samples(Protocol):
     """Metrics of runs, by experiment, arm and seed."""
 
     def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
-        """Return the metric of every seed that was run; None where a run does not know it."""
+        """Return the metric of every seed that was run; None if it is unknown for a run."""
         ...
 
 
 class Term(Protocol):
-    """One number a seed."""
+    """One number per seed."""
 
     @property
     def what(self) -> str:
-        """What the number is: ``mean queue``."""
+        """The quantity: ``mean queue``."""
         ...
 
     @property
     def who(self) -> str:
-        """Whose it is: ``RAQM``; empty where ``what`` says it all."""
+        """The arm: ``RAQM``; empty if ``what`` includes it."""
         ...
 
     @property
@@ -50,11 +50,11 @@ class Term(Protocol):
         ...
 
     def values(self, samples: Samples) -> Mapping[int, float | None]:
-        """Return its value for every seed that all of its arms have."""
+        """Return its value for every seed common to all of its arms."""
         ...
 
     def censored(self, samples: Samples) -> Mapping[int, bool]:
-        """Return for the same seeds whether the value stands for "never reached"."""
+        """Return for the same seeds whether the value means "never reached"."""
         ...
 
 
@@ -73,9 +73,9 @@ class Quantity:
     unit : str
         Its unit, for tables.
     title : str
-        The metric in words.
+        The title of the metric.
     note : str
-        How it differs from the same metric of the same arm in another experiment.
+        Difference from the same metric of the same arm in another experiment.
     """
 
     metric: str
@@ -87,7 +87,7 @@ class Quantity:
 
     @property
     def what(self) -> str:
-        """The metric in words."""
+        """The title of the metric."""
         return self.title or self.metric
 
     @property
@@ -122,18 +122,18 @@ class Derived:
     Attributes
     ----------
     what : str
-        What it is.
+        The quantity.
     of : tuple of Quantity
         The arguments, in order.
     function : callable
-        Takes the values in order; returns the number, or None if it cannot be known. It is not called
-        for seeds of which an argument is unknown.
+        Takes the values in order; returns the number, or None if it is undefined. It is not called for seeds
+        with an unknown argument.
     unit : str
         Its unit.
     who : str
-        Whose it is, if `what` does not say.
+        The arm, if `what` does not name it.
     unknown : str
-        What it means where the function returns None, for reasons.
+        The meaning of None, for the reason of a finding.
     """
 
     what: str
@@ -145,7 +145,7 @@ class Derived:
 
     @property
     def label(self) -> str:
-        """What it is, and whose."""
+        """The quantity and the arm."""
         return f"{self.what} of {self.who}" if self.who else self.what
 
     @property
@@ -154,7 +154,7 @@ class Derived:
         return frozenset().union(*(quantity.sources for quantity in self.of))
 
     def values(self, samples: Samples) -> Mapping[int, float | None]:
-        """Return the number by seed, for the seeds that every argument has."""
+        """Return the number by seed, for the seeds common to all arguments."""
         return {seed: self._one(row) for seed, row in together(samples, self.of)}
 
     def _one(self, row: tuple[float | None, ...]) -> float | None:
@@ -168,7 +168,7 @@ class Derived:
 
 
 def together(samples: Samples, terms: tuple[Term, ...]) -> Iterator[tuple[int, tuple[float | None, ...]]]:
-    """Yield (seed, values of all terms) for the seeds that every term has, in order of seeds."""
+    """Yield (seed, values of all terms) for the seeds common to all terms, in order of seeds."""
     columns = [term.values(samples) for term in terms]
     if not columns:
         return

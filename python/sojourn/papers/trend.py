@@ -1,6 +1,6 @@
-"""A metric that rises, or falls, along a parameter: "RED's throughput rises with the queue".
+"""A metric that rises or falls along a parameter: "RED's throughput rises with the queue".
 
-`Trend` looks at each step, `RankCorrelation` at the order of all settings.
+`Trend` tests each step, `RankCorrelation` the order of all settings.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 
 @dataclass(frozen=True)
 class Trend:
-    """A number goes one way from each setting to the next.
+    """A number rises (or falls) from each setting to the next.
 
     The means over seeds decide, and a reversal smaller than one half-width of the 95 % interval (of the
-    paired difference of the two neighbours) is tolerated; so a step fails only if its interval lies wholly
-    on the other side. Since a constant would pass that, the last setting must differ from the first: with
-    its interval wholly on the claim's side.
+    paired difference of the two neighbours) is tolerated; so a step fails only if its interval lies wholly on
+    the other side. Because a constant would pass, the interval of the difference between last and first
+    setting must also lie wholly on the claim's side.
 
     Attributes
     ----------
     what : str
-        What it is, along what.
+        The quantity and the parameter.
     terms : tuple of Term
         The number at each setting, in order.
     rises : bool
@@ -49,7 +49,7 @@ class Trend:
         return union(term.sources for term in self.terms)
 
     def undecided_sources(self, samples: Samples, /) -> frozenset[Source]:
-        """Return the arms at both ends while these are undecided."""
+        """Return the arms at both ends while their difference is undecided."""
         return (
             self.terms[0].sources | self.terms[-1].sources
             if self.judge(samples).verdict is U
@@ -72,7 +72,7 @@ class Trend:
         back = [step.p or 0.0 for step in steps if _side(step) == -sign]
         towards = sign * _side(whole)
         verdict = N if back or towards < 0 else R if towards > 0 else U
-        # A step that fails decides; of several steps one would do so by chance more easily.
+        # A failing step decides; its p is corrected for the number of steps.
         p = min(1.0, len(steps) * min(back)) if back else whole.p
         reason = f"{len(back)} of {len(steps)} steps go the other way by more than their interval"
         parts = [*steps, whole]
@@ -86,17 +86,17 @@ class RankCorrelation:
     """Spearman's correlation of a number with its setting, or with another number, is at least `least`.
 
     Decided on means over seeds: a step against the claim that is smaller than one half-width of the 95 %
-    interval counts as a tie. An interval would be that of single seeds, which have no such ties and so
-    another correlation: the reason says what it is.
+    interval counts as a tie. There is no interval: single seeds have no such ties and therefore another
+    correlation, which the reason states.
 
     Attributes
     ----------
     what : str
-        What is correlated: ``D_target and delay``.
+        The correlated quantities: ``D_target and delay``.
     terms : tuple of Term
         The number at each setting, settings in increasing order.
     least : float
-        The claimed correlation; its size where the number falls.
+        The claimed correlation; its absolute value if the number falls.
     rises : bool
         False: the number falls.
     along : tuple of Term
@@ -118,7 +118,7 @@ class RankCorrelation:
         return union(term.sources for term in (*self.along, *self.terms))
 
     def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
-        """Return nothing: no inequality between samples."""
+        """Return nothing: the check is no inequality between samples."""
         return frozenset()
 
     def judge(self, samples: Samples, /) -> Finding:
@@ -143,7 +143,7 @@ class RankCorrelation:
         return list(settings), list(row[len(self.along) :])
 
     def _means(self, rows: list[list[float]], sign: int) -> tuple[list[float], list[float]]:
-        """Return settings in increasing order and the mean at each, small steps against `sign` made ties."""
+        """Return settings in increasing order and their means; small steps against `sign` become ties."""
         columns = [stats.mean_ci(column) for column in zip(*rows, strict=True)]
         settings, means = self._split([column.mean or 0.0 for column in columns])
         _, errors = self._split([column.ci95 or 0.0 for column in columns])

@@ -1,6 +1,6 @@
 """Figures: each function takes plain frames or arrays and returns SVG text, byte for byte reproducible.
 
-One kind of figure a file. Colours, dashes, markers and short names of algorithms come from
+One kind of figure per file. Colours, dashes, markers and short names of algorithms come from
 `sojourn.plots.theme`; labels and units of metrics come from `sojourn.metrics`.
 """
 

@@ -24,7 +24,7 @@ def agreement(
     title: str = "Ours against published",
     columns: int = 4,
 ) -> str:
-    """Draw our values against published ones, one panel a metric, on logarithmic axes; zeros are left out.
+    """Draw our values against published ones, one panel per metric, on logarithmic axes; zeros are omitted.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def agreement(
     panel
         The column that distinguishes the panels.
     margin
-        Half of the width of the band around equality, as a share.
+        Half-width of the band around equality, as a fraction.
     x_label, y_label
         Names of the axes.
     title
         For screen readers.
     columns
-        Panels a row.
+        Panels per row.
 
     Returns
     -------

@@ -26,14 +26,14 @@ def bars(
     title: str = "",
     width: float = WIDTH,
 ) -> str:
-    """Draw horizontal bars with 95 % intervals and their numbers, one panel a metric.
+    """Draw horizontal bars with 95 % intervals and their numbers, one panel per metric.
 
     Parameters
     ----------
     summary
-        Columns `by`, ``metric``, ``unit``, ``mean``, ``ci95``: what ``Results.summary()`` returns.
+        Columns `by`, ``metric``, ``unit``, ``mean``, ``ci95``: as returned by ``Results.summary()``.
     metrics
-        The metrics, in the order of the panels; those without a known value are left out.
+        The metrics, in the order of the panels; those without a known value are omitted.
     by
         The column of specs.
     titles
@@ -41,7 +41,7 @@ def bars(
     sort
         Order of the bars by the first metric; the order of the frame if ``None``.
     columns
-        Panels a row.
+        Panels per row.
     title
         For screen readers.
     width

@@ -1,4 +1,4 @@
-"""A property over two quantities: a map with contours, the border of the property, and tested points."""
+"""A property over two quantities: a map with contours, the boundary of the property, and tested points."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def curve(
     points_label
         Label of these points.
     x_limits, y_limits
-        Ends of the axes; needed where the curve goes to infinity.
+        Limits of the axes; needed if the curve is unbounded.
     width, height
         Inches.
 

@@ -31,7 +31,7 @@ def decimate(x: ArrayLike, y: ArrayLike, columns: int = COLUMNS) -> tuple[Floats
     Returns
     -------
     x, y : arrays
-        A subset of the samples in their order, at most three a column and the two ends.
+        A subset of the samples in their order, at most three per column and the two ends.
     """
     xs = np.asarray(x, dtype=np.float64)
     ys = np.asarray(y, dtype=np.float64)
@@ -60,14 +60,14 @@ def block_means(x: ArrayLike, y: ArrayLike, width: float) -> tuple[Floats, Float
     x
         Positions, in ascending order.
     y
-        Values; NaN are left out.
+        Values; NaN are ignored.
     width
         Length of a block in units of `x`; blocks begin at multiples of it.
 
     Returns
     -------
     x, y : arrays
-        Middles and means of the blocks that hold any value.
+        Midpoints and means of the blocks with any value.
     """
     xs = np.asarray(x, dtype=np.float64)
     ys = np.asarray(y, dtype=np.float64)
@@ -75,7 +75,7 @@ def block_means(x: ArrayLike, y: ArrayLike, width: float) -> tuple[Floats, Float
     xs, ys = xs[known], ys[known]
     if len(xs) == 0:
         return xs, ys
-    # A sample at the end of a block belongs to it: it describes the time up to then.
+    # A sample at the end of a block belongs to it, because it covers the time before it.
     block = np.ceil(np.round(xs / width, 9)).astype(np.int64) - 1
     first = np.flatnonzero(np.r_[True, np.diff(block) > 0])
     counts = np.diff(np.r_[first, len(xs)])

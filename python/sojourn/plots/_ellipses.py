@@ -1,4 +1,4 @@
-"""Goodput against delay: a point a seed, the median, and the 1-sigma ellipse (RFC 7928, section 2.7)."""
+"""Goodput against delay: one point per seed, the median, and the 1-sigma ellipse (RFC 7928, section 2.7)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def ellipses(
     """Draw the trade-off of each algorithm; upper left is better.
 
     The ellipse is the contour at one standard deviation of the normal distribution that fits the points best
-    (maximum likelihood: moments divided by n); it is left out for fewer than three points.
+    (maximum likelihood: moments divided by n); it is omitted for fewer than three points.
 
     Parameters
     ----------
     frame
-        One row a run: ``aqm``, `x`, `y`.
+        One row per run: ``aqm``, `x`, `y`.
     x, y
         The metrics to draw.
     title

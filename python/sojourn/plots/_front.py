@@ -23,7 +23,7 @@ def front(
     Parameters
     ----------
     frame
-        One row a setting: ``trial``, ``aqm``, ``state``, ``on_front`` and a column for each objective.
+        One row per setting: ``trial``, ``aqm``, ``state``, ``on_front`` and a column for each objective.
     aims
         Column, label and factor of each objective.
     chosen, baseline

@@ -1,4 +1,4 @@
-"""Simulated and modelled queue: packets as pale samples with their mean, the model as one dark line."""
+"""The queue in two worlds: packets as pale samples with their mean, the other world as one dark line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from sojourn.plots.theme import INK, pale, strong, style
 
 def overlay(
     packets: pl.DataFrame,
-    model: pl.DataFrame,
+    other: pl.DataFrame,
     *,
     aqm: str,
+    labels: tuple[str, str],
     value: str = "queue_mean",
     y_label: str = "Queue (packets)",
     smooth: float = 1.0,
-    title: str = "Simulated and fluid queue",
-    labels: tuple[str, str] = ("packets", "fluid"),
     width: float = WIDTH,
     height: float = 2.6,
 ) -> str:
@@ -26,20 +25,18 @@ def overlay(
 
     Parameters
     ----------
-    packets, model
+    packets, other
         Columns ``time_s`` and `value`.
     aqm
         The algorithm, for its colour.
+    labels
+        Labels of the packets and of the other world.
     value
         The column to draw.
     y_label
         Its name and unit.
     smooth
         Length in seconds of the blocks whose means the strong line of the packets shows.
-    title
-        For screen readers.
-    labels
-        Labels of the packets and of the model.
     width, height
         Inches.
 
@@ -58,11 +55,11 @@ def overlay(
             *block_means(time, values, smooth), color=strong(hue), linewidth=1.3,
             label=f"{labels[0]}, mean over {smooth:g} s",
         )  # fmt: skip
-        found = decimate(model["time_s"].to_numpy(), model[value].cast(pl.Float64).to_numpy())
+        found = decimate(other["time_s"].to_numpy(), other[value].cast(pl.Float64).to_numpy())
         axes.plot(*found, color=INK, linewidth=1.1, dashes=(4, 1.6), label=labels[1])
         axes.margins(x=0)
         axes.set_ylim(bottom=0)
         axes.set_xlabel("Time (s)")
         y_title(axes, y_label)
         fig.legend(loc="outside upper right", ncols=3)
-        return to_svg(fig, title)
+        return to_svg(fig, f"Queue of {labels[0]} and {labels[1]}")

@@ -57,7 +57,7 @@ def probes(
     Parameters
     ----------
     frame
-        The trace of one run: ``time_s``, `queue` and one column a probe.
+        The trace of one run: ``time_s``, `queue` and one column per probe.
     spec
         The algorithm, for its colour and name.
     names
@@ -75,7 +75,7 @@ def probes(
     title
         For screen readers.
     panel_height
-        Inches a panel.
+        Inches per panel.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def queue_traces(
     title: str = "Queue length over time",
     panel_height: float = 1.1,
 ) -> str:
-    """Draw the queue over time, one panel a spec, all panels on the same axes.
+    """Draw the queue over time, one panel per spec, all panels on the same axes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def queue_traces(
     title
         For screen readers.
     panel_height
-        Inches a panel.
+        Inches per panel.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Paper and ink: how a figure of ours is made, and how it becomes SVG text."""
+"""The canvas: creation of figures with common settings, and their conversion to SVG text."""
 
 from __future__ import annotations
 

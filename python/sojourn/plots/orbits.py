@@ -43,7 +43,7 @@ def iterates(
     colour
         Colour of the orbits; that of RAQM if empty.
     columns
-        Panels a row.
+        Panels per row.
     notes
         A short text in the right corner of a panel's heading.
     width, panel_height

@@ -98,6 +98,8 @@ class _Parsed:
         try:
             info = _core.spec_info(spec)
         except _core.SpecError:
+            info = {"known": False}
+        if not info["known"]:
             name, _, rest = spec.partition(" ")
             return cls(name, (rest,) if rest else ())
         name, values = str(info["name"]), dict(info["values"])
@@ -173,7 +175,7 @@ def styles(specs: Sequence[str]) -> dict[str, Style]:
     Returns
     -------
     dict of str to Style
-        One entry a spec; each title is what `labels` returns.
+        One entry per spec; each title is its label from `labels`.
     """
     names = labels(specs)
     seen: dict[str, int] = {}
@@ -217,9 +219,9 @@ def labels(specs: Sequence[str]) -> dict[str, str]:
     Returns
     -------
     dict of str to str
-        Parameters that all specs of an algorithm share are left out. Of more than two parameters the last
-        are replaced by an ellipsis, as long as the others distinguish the specs. An algorithm that occurs
-        once has its name only.
+        Parameters that all specs of an algorithm share are omitted. Of more than two parameters the last are
+        replaced by an ellipsis, as long as the others distinguish the specs. An algorithm that occurs once
+        has its name only.
     """
     groups: dict[str, list[str]] = {}
     for spec in dict.fromkeys(specs):
@@ -255,14 +257,14 @@ def _toward(colour: str, other: str, amount: float) -> str:
 
 
 def pale(colour: str, amount: float = 0.6) -> str:
-    """Lighten a colour toward paper, for ranges and raw samples behind a main line.
+    """Lighten a colour, for ranges and raw samples behind a main line.
 
     Parameters
     ----------
     colour
         ``#rrggbb``.
     amount
-        0 leaves it, 1 makes it white.
+        0 keeps the colour, 1 gives white.
 
     Returns
     -------
@@ -273,7 +275,7 @@ def pale(colour: str, amount: float = 0.6) -> str:
 
 
 def strong(colour: str) -> str:
-    """Darken a colour, for text or a main line upon its paler self.
+    """Darken a colour, for text or a main line on its lighter shade.
 
     Parameters
     ----------

@@ -113,6 +113,19 @@ def array(column: bytes, code: str) -> NDArray[np.generic]:
     return np.frombuffer(column, dtype=_NUMPY[code])
 
 
+def transport(kind: str) -> str:
+    """Return the transport of a kind of traffic: ``tcp``, ``udp``, or ``other`` for other protocols.
+
+    Examples
+    --------
+    >>> transport("web"), transport("udp_cbr"), transport("other")
+    ('tcp', 'udp', 'other')
+    """
+    if kind == "other":
+        return "other"
+    return "udp" if kind.startswith("udp") else "tcp"
+
+
 class Record:
     """The measurements of one run.
 
@@ -164,7 +177,7 @@ class Record:
             {
                 "name": one["name"],
                 "kind": next(iter(one["kind"])),
-                "transport": "udp" if next(iter(one["kind"])).startswith("udp") else "tcp",
+                "transport": transport(next(iter(one["kind"]))),
                 "reverse": one["reverse"],
             }
             for one in self.plan["traffic"]

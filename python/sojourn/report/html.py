@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
+from sojourn import files
 from sojourn.format import MISSING
 from sojourn.report import markup
 from sojourn.report.cells import Grid, grid
@@ -88,12 +88,7 @@ def write(document: Document, path: Path) -> Path:
     pathlib.Path
         `path`.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(render(document), encoding="utf-8")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    files.write(path, render(document))
     return path
 
 

@@ -73,12 +73,12 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     seeds = results.runs["seed"].unique().sort().to_list()
     summary = results.summary()
     name = str(getattr(scenario, "name", "") or manifest.get("name") or "Results")
-    world = worlds.find(manifest.get("world", "simulated"))
+    real_time = worlds.find(manifest.get("world", worlds.DEFAULT)).real_time
     sections = [
         Section("What was run", _what(scenario, specs, seeds, getattr(results, "fast_path", None))),
         Section("Results", [*_warnings(results), *_results(summary, specs)]),
         Section("Over time", _over_time(results, specs, seeds, registry)),
-        Section("Queueing delay", _waiting(results, seeds, world.real_time)),
+        Section("Queueing delay", _waiting(results, seeds, real_time)),
         Section("All metrics", _all_metrics(summary, specs)),
         Section("Parameters", _parameters(specs, registry, str(getattr(scenario, "conventions", "")))),
         Section("How to repeat it", _repeat(results, scenario, manifest, seeds)),
@@ -248,7 +248,7 @@ def _over_time(
     return found
 
 
-def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[Block]:
+def _waiting(results: ResultsLike, seeds: Sequence[int], real_time: bool) -> list[Block]:
 
     distribution = getattr(results, "distribution", None)
     if distribution is None:
@@ -263,7 +263,7 @@ def _waiting(results: ResultsLike, seeds: Sequence[int], is_real: bool) -> list[
             "Queueing delay (start of service minus arrival): fraction of packets with at least this delay "
             f"(CCDF), {over}.",
         ),
-        *(_late(distribution("lateness")) if is_real else ()),
+        *(_late(distribution("lateness")) if real_time else ()),
     ]
 
 

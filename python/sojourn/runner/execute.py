@@ -16,6 +16,7 @@ from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
+from sojourn.runner.check import check
 from sojourn.runner.point import Point
 from sojourn.runner.store import Finished, Store, Stored
 from sojourn.worlds import Executor, Made, Reduce, parsed
@@ -50,13 +51,6 @@ class Outcome:
     def warnings(self) -> list[str]:
         """Reasons to doubt the results, one sentence each."""
         return [*worlds.find(self.point.world).warnings(self.record), *self.noted]
-
-
-def check(points: Iterable[Point]) -> None:
-    """Raise ``InputError`` if the common world of `points` does not support one of them."""
-    wanted = list(points)
-    if wanted:
-        worlds.find(wanted[0].world).supports(wanted)
 
 
 def execute(

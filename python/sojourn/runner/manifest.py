@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
-from sojourn.algorithms import digests
-from sojourn.errors import disk
+from sojourn import _core, files
+from sojourn.runner.code import code_of
 from sojourn.runner.point import Point
-from sojourn.runner.store import Store, write_whole
+from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 
 
@@ -32,7 +31,7 @@ def manifest(
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "aqms": list(dict.fromkeys(point.spec for point in wanted)),
-        "own": sorted({one for point in wanted for one in digests(point.plan_json)}),
+        "code": code_of(wanted),
         "seeds": sorted({point.seed for point in wanted}),
         "world": world,
         "command": command_line(command),
@@ -52,7 +51,4 @@ def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
 
 def write_text(store: Store, name: str, text: str) -> None:
     """Write a file of a results directory atomically."""
-    try:
-        write_whole(store.directory / name, text.encode())
-    except OSError as error:
-        raise disk(error, store.directory / name) from None
+    files.write(store.directory / name, text)

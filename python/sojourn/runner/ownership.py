@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sojourn import files
 from sojourn.errors import InputError
+from sojourn.worlds import DEFAULT
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
 #: The file that describes a study, by kind.
@@ -37,7 +39,7 @@ class Owner(NamedTuple):
     kind: str
     name: str
     about: dict[str, Any] | None
-    world: str = "simulated"
+    world: str = DEFAULT
     command: str = ""
 
 
@@ -52,12 +54,12 @@ def owner_of(directory: Path) -> Owner | None:
         about = _about(kind, directory / file)
         if own and about is not None:
             name, world, command = (str(own.get(key, "")) for key in ("name", "world", "command"))
-            return Owner(kind, str(about.get("name", name)), about, world or "simulated", command)
+            return Owner(kind, str(about.get("name", name)), about, world or DEFAULT, command)
     return None
 
 
 def require_owner(
-    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
+    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = DEFAULT
 ) -> None:
     """Raise ``InputError`` if a directory has results of another study; nothing is written.
 
@@ -126,15 +128,19 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "")
 def _spare(directory: Path, kind: str, text: str | None) -> None:
     """Raise ``InputError`` if the study would overwrite a file of the user."""
     report = directory / REPORT
-    alone = report.is_file() and not any((directory / name).exists() for name in (MANIFEST, TUNE))
+    alone = files.is_file(report) and not any(files.exists(directory / name) for name in (MANIFEST, TUNE))
     if alone and kind != "compare-worlds":  # which writes only a report
         raise InputError(os.fspath(report), "would be overwritten", "a folder of its own, with --out DIR")
     file = directory / FILES.get(kind, "")
-    if text is None or not file.is_file():
+    if text is None or not files.is_file(file):
         return
     about = _about(kind, file)
     # A process killed between its first two files leaves only this one, which has no comments.
-    if about is not None and "#" not in file.read_text() and not difference(about, tomllib.loads(text)):
+    if (
+        about is not None
+        and "#" not in (files.read_text(file) or "")
+        and not difference(about, tomllib.loads(text))
+    ):
         return
     raise InputError(os.fspath(file), "would be overwritten", "a folder of its own, with --out DIR")
 
@@ -142,8 +148,11 @@ def _spare(directory: Path, kind: str, text: str | None) -> None:
 def _about(kind: str, file: Path) -> dict[str, Any] | None:
     """Return the scenario, or the link, in a file of a directory; None if it cannot be read."""
     try:
-        found: Any = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = files.read_text(file)
+        found: Any = None if text is None else tomllib.loads(text)
+    except ValueError:
+        return None
+    if found is None:
         return None
     if kind == "shell":
         found = {"link": found.get("link")}
@@ -154,7 +163,7 @@ def _about(kind: str, file: Path) -> dict[str, Any] | None:
 
 def _json(file: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(files.read_text(file) or "null")
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None

@@ -33,7 +33,7 @@ class Point:
     scenario: Scenario
     spec: str
     seed: int
-    world: str = "simulated"
+    world: str = worlds.DEFAULT
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", _core.canonical(self.spec))
@@ -68,7 +68,7 @@ def digest(*parts: str, length: int = 16) -> str:
 
 
 def points(
-    scenario: Scenario, specs: Iterable[str], seeds: Iterable[int], world: str = "simulated"
+    scenario: Scenario, specs: Iterable[str], seeds: Iterable[int], world: str = worlds.DEFAULT
 ) -> list[Point]:
     """Return every algorithm with every seed, seed by seed, so that partial results are balanced."""
     names = list(specs)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn import files
 from sojourn.record.columns import RECORD_COLUMNS
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ class RunIndex:
         self.folder = folder
         self._where: dict[str, Path] = {}
         self._rows: dict[Path, tuple[pl.DataFrame, dict[str, int]]] = {}
-        for path in folder.glob("[!.]*.parquet"):
+        for name in files.names(folder):
+            path = folder / name
+            if name.startswith(".") or path.suffix != ".parquet":
+                continue
             # The file of a single run is named by its id; other files are read.
             alone = re.fullmatch(r"[0-9a-f]{16}", path.stem) is not None
             self.add(path, [path.stem] if alone else self._inside(path))
@@ -47,32 +51,38 @@ class RunIndex:
         if path is None:
             # Another process may have written it in the meantime.
             path = self.folder / f"{run_id}.parquet"
-            if not path.exists():
+            if not files.exists(path):
                 return None
         import polars as pl
 
         try:
             if path not in self._rows:
-                names = pl.read_parquet_schema(path)
-                frame = pl.read_parquet(path, columns=[n for n in names if n not in RECORD_COLUMNS])
+                content = files.read(path)
+                if content is None:
+                    return None
+                names = pl.read_parquet_schema(io.BytesIO(content))
+                wanted = [name for name in names if name not in RECORD_COLUMNS]
+                frame = pl.read_parquet(io.BytesIO(content), columns=wanted)
                 self._rows[path] = frame, {one: i for i, one in enumerate(frame["run_id"])}
             frame, places = self._rows[path]
             return frame.row(places[run_id], named=True)
-        except (OSError, KeyError, ValueError, pl.exceptions.PolarsError):
+        except (KeyError, ValueError, pl.exceptions.PolarsError):
             self._mark_damaged(path)
             return None
 
     def _inside(self, path: Path) -> list[str]:
         import polars as pl
 
+        content = files.read(path)
+        if content is None:
+            return []
         try:
-            return pl.read_parquet(path, columns=["run_id"])["run_id"].to_list()
-        except (OSError, ValueError, pl.exceptions.PolarsError):
+            return pl.read_parquet(io.BytesIO(content), columns=["run_id"])["run_id"].to_list()
+        except (ValueError, pl.exceptions.PolarsError):
             self._mark_damaged(path)
             return []
 
     def _mark_damaged(self, path: Path) -> None:
         self._where = {run_id: one for run_id, one in self._where.items() if one != path}
         self._rows.pop(path, None)
-        with contextlib.suppress(OSError):
-            path.replace(path.with_name(f"{path.name}.damaged"))
+        files.rename(path, path.with_name(f"{path.name}.damaged"))

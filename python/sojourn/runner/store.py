@@ -7,21 +7,20 @@ traces before runs, so every file in ``runs`` is complete even if a process is k
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import io
 import json
 import os
-import platform
 import shlex
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sojourn import _core
-from sojourn.errors import disk, place
+from sojourn import _core, files
+from sojourn.algorithms import names_in
+from sojourn.errors import RunFailed, disk, place
 from sojourn.metrics import Metrics
 from sojourn.record import TYPES, Record
 from sojourn.record.columns import RECORD_COLUMNS, TRACE_TABLES, pack, series_data, trace_frames, unpack
@@ -82,15 +81,13 @@ class Store:
         self.traces = traces
         #: The file in the directory with the scenario of a plan; ``scenario.toml`` if not listed.
         self.scenarios: dict[str, str] = {}
-        try:
-            for name in ("runs", "traces") if traces else ("runs",):
-                (self.directory / name).mkdir(parents=True, exist_ok=True)
-            if not os.access(self.directory / "runs", os.W_OK):
-                raise PermissionError(13, "permission denied", os.fspath(self.directory))
-            _tidy(self.directory)
-            self._index = RunIndex(self.directory / "runs")
-        except OSError as error:
-            raise disk(error, self.directory) from None
+        for name in ("runs", "traces") if traces else ("runs",):
+            files.make_folder(self.directory / name)
+            if not files.may_write(self.directory / name):
+                raise disk(PermissionError(errno.EACCES, "permission denied"), self.directory)
+        for name in ("", "runs", "traces"):
+            files.remove_stale(self.directory / name, STALE_TMP_S)
+        self._index = RunIndex(self.directory / "runs")
 
     def __contains__(self, run_id: str) -> bool:
         return run_id in self._index
@@ -124,14 +121,17 @@ class Store:
         import polars as pl
 
         path = self.path(run_id)
+        content = files.read(path)
+        if content is None:
+            raise RunFailed(f"{path}: cannot be read: it was removed")
         try:
-            return pl.scan_parquet(path, glob=False).filter(pl.col("run_id") == run_id).collect()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise disk(OSError(0, f"damaged: {error}", os.fspath(path)), path) from None
+            return pl.read_parquet(io.BytesIO(content)).filter(pl.col("run_id") == run_id)
+        except pl.exceptions.PolarsError as error:
+            raise RunFailed(f"{path}: cannot be read: damaged: {error}") from None
 
     def has_traces(self, run_id: str) -> bool:
         """Return whether the time series of a run are stored."""
-        return self.trace_path(run_id).exists()
+        return files.exists(self.trace_path(run_id))
 
     def write(self, finished: Sequence[Finished], version: str, reduced: str | None = None) -> None:
         """Write finished runs: first their time series, then one file with their rows.
@@ -173,27 +173,24 @@ class Store:
         ids = [one.point.run_id for one in finished]
         name = ids[0] if len(ids) == 1 else f"chunk-{digest(*ids)}"
         path = self.directory / "runs" / f"{name}.parquet"
-        try:
-            for one in finished if self.traces else ():
-                for table, frame in trace_frames(one.data):
-                    write_whole(self.trace_path(one.point.run_id, table), parquet(frame))
-            write_whole(path, parquet(rows))
-        except OSError as error:
-            raise disk(error, self.directory) from None
+        for one in finished if self.traces else ():
+            for table, frame in trace_frames(one.data):
+                files.write(self.trace_path(one.point.run_id, table), parquet(frame))
+        files.write(path, parquet(rows))
         self._index.add(path, ids)
 
     def fail(self, point: Point, reason: str) -> None:
         """Write down that a run failed; the same seed would fail again."""
         line = {"run_id": point.run_id, "aqm": point.spec, "seed": point.seed, "reason": reason}
         line["repeat"] = self.repeat(point)
-        with contextlib.suppress(OSError), (self.directory / "failures.jsonl").open("a") as file:
-            file.write(json.dumps(line) + "\n")
+        files.append(self.directory / "failures.jsonl", json.dumps(line))
 
     def repeat(self, point: Point) -> str:
         """Return the command that runs a point again, from what the folder holds."""
         scenario = self.directory / self.scenarios.get(point.plan_json, "scenario.toml")
         words = ["sojourn", "run", os.fspath(scenario), "--aqm", point.spec]
-        return shlex.join([*words, "--seeds", "1", "--seed-from", str(point.seed)])
+        words += ["--seeds", "1", "--seed-from", str(point.seed)]
+        return shlex.join([*words, "--allow-code"] if names_in(point.plan_json) else words)
 
 
 def _packed(reduced: str | None, warnings: Sequence[str]) -> str | None:
@@ -234,33 +231,11 @@ class _LazyData(dict[str, Any]):
         import polars as pl
 
         path = self._store.trace_path(self._run_id, table)
+        content = files.read(path)
         try:
-            return pl.read_parquet(path) if path.exists() else None
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise disk(OSError(0, f"damaged trace: {error}", os.fspath(path)), path) from None
-
-
-def _tidy(directory: Path) -> None:
-    """Remove temporary files of killed processes; newer ones may still be in use."""
-    for path in directory.rglob(".*.tmp"):
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > STALE_TMP_S:
-                path.unlink()
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    # Shards on several machines may share the directory: a process id alone is not unique.
-    temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+            return None if content is None else pl.read_parquet(io.BytesIO(content))
+        except pl.exceptions.PolarsError as error:
+            raise RunFailed(f"{path}: cannot be read: damaged: {error}") from None
 
 
 def parquet(frame: pl.DataFrame) -> bytes:

@@ -1,8 +1,9 @@
 """Batch means of one long run, and a test for heavy tails.
 
-Samples of one run depend on each other, so their spread says too little about their mean; means over long
-batches hardly do. Where values have a heavy tail (an index below 2: no variance) means converge as
-n^(1/index - 1), not as n^(-1/2), and neither seeds nor batches help much (Crovella and Lipsky 1997).
+Samples of one run are correlated, so that their standard deviation underestimates the error of their mean;
+means over long batches are nearly uncorrelated. If values have a heavy tail (an index below 2: no variance),
+means converge as n^(1/index - 1), not as n^(-1/2), and neither seeds nor batches help much (Crovella and
+Lipsky 1997).
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ class Tail(NamedTuple):
 def batch_means(values: Floats, level: float = 0.95) -> Estimate:
     """Return mean and half-width of the interval from the samples of one run; None if they are too few.
 
-    The samples are cut into 400 batches. If neighbours among these correlate by less than 0.4, forty batches
-    of ten times the length hardly correlate at all, and Student's t holds for their means (Law and Carson
-    1979). If not, the run is too short. Samples at the end that fill no batch are left out of the interval.
+    The samples are cut into 400 batches. If the correlation of neighbouring batches is below 0.4, forty
+    batches of ten times the length are nearly uncorrelated, and Student's t holds for their means (Law and
+    Carson 1979). If not, the run is too short. Samples at the end that fill no batch are ignored.
 
     Parameters
     ----------

@@ -84,14 +84,14 @@ def mean_ci(values: Sequence[float | None], level: float = 0.95) -> Estimate:
 def paired(
     a: Sequence[float | None], b: Sequence[float | None], log: bool = False, level: float = 0.95
 ) -> Effect:
-    """Return the effect of going from `a` to `b`, element i of both being seed i.
+    """Return the effect of `b` relative to `a`, paired by position (seed).
 
     Parameters
     ----------
     a, b : sequence of float or None
         Values under the same seeds; a pair with an unknown value is ignored.
     log : bool
-        Compare ratios: work on log b - log a and return b / a. Pairs with a value <= 0 are left out.
+        Compare ratios: work on log b - log a and return b / a. Pairs with a value <= 0 are ignored.
     level : float
         Confidence level of the interval.
 
@@ -203,7 +203,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 def sign_test(differences: Sequence[float]) -> float:
     """Return the exact two-sided p of the sign test; zeros are ignored.
 
-    For times that were never reached (censored), where a mean means nothing.
+    For times that may never be reached (censored), of which a mean is undefined.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 With repeated evaluations and a stop at the first narrow interval, a 95 % interval is wrong in more than 5 %
 of the studies. Here evaluation k has the level 1 - 0.05 * 6 / (pi k)**2, so that the errors sum to 0.05 for
-any number of evaluations (Boole's inequality). The reported intervals are right in at least 95 of 100
-studies, wherever the study stops, and slightly wider.
+any number of evaluations (Boole's inequality). The reported intervals contain the true value in at least 95 %
+of the studies, for any stopping time, and are slightly wider.
 """
 
 from __future__ import annotations

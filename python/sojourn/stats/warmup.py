@@ -21,7 +21,7 @@ OBSERVATIONS = 1000
 
 
 def mser(values: Floats, batch: int = BATCH) -> int | None:
-    """Return how many of the first values to leave out, a multiple of `batch`; None if unknown.
+    """Return the number of initial values to discard, a multiple of `batch`; None if unknown.
 
     Examples
     --------

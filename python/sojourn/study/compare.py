@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sojourn import _core
-from sojourn.algorithms import Aqm
+from sojourn.algorithms import Aqm, permitting
 from sojourn.algorithms import spec_of as canonical
 from sojourn.api import plan
 from sojourn.api import run as run_scenario
@@ -193,6 +193,7 @@ def compare(
     command: Sequence[str] | None = None,
     executor: Executor | None = None,
     metrics: Sequence[str] = (),
+    allow_code: bool = False,
 ) -> Comparison:
     """Run algorithms with the same seeds and compare them.
 
@@ -217,7 +218,7 @@ def compare(
         Metrics that `until_ci` applies to; `sort` if empty.
     most_seeds : int
         Limit of seeds with `until_ci`.
-    workers, out, progress, command, executor
+    workers, out, progress, command, executor, allow_code
         As for ``sojourn.run``.
     metrics : sequence of str
         Metrics to compare, in addition to `sort`; those of the view ``comparison`` if empty. Holm's
@@ -238,10 +239,13 @@ def compare(
     >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
     'better'
     """
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, list(aqms), max(1, seeds), seed_from)))
-    if len(specs) < 2:
-        raise InputError("compare", "needs at least two algorithms", "--aqm A --aqm B")
-    base = _baseline(specs, baseline)
+    with permitting(allow_code):
+        scenario = scenario.with_() if allow_code else scenario
+        points = plan(scenario, list(aqms), max(1, seeds), seed_from)
+        specs = list(dict.fromkeys(point.spec for point in points))
+        if len(specs) < 2:
+            raise InputError("compare", "needs at least two algorithms", "--aqm A --aqm B")
+        base = _baseline(specs, baseline)
     sort = sort or (metrics[0] if metrics else SORT)
     chosen = tuple(dict.fromkeys(metrics))
     watched = list(on) or [sort]

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.errors import InputError
 from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
@@ -25,7 +25,7 @@ from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
 from sojourn.worlds.real.gateway import lateness, run_warnings
-from sojourn.worlds.real.shell import Request
+from sojourn.worlds.real.shell import SHELL_WORLD, Request
 
 #: The file that identifies the directory of a shell, and the other required one.
 LINK, MANIFEST = "link.toml", "manifest.json"
@@ -63,6 +63,11 @@ class Session:
             object.__setattr__(self, "run_id", name)
 
     @property
+    def default_folder(self) -> Path:
+        """The folder of the results if none is given."""
+        return Path("results") / f"{self.name}-{self.run_id[:8]}"
+
+    @property
     def note(self) -> str:
         """The command as text."""
         return " ".join(self.command) or "an interactive shell"
@@ -80,7 +85,7 @@ class Session:
     @property
     def world(self) -> str:
         """Name of the world, as of a point."""
-        return "real"
+        return SHELL_WORLD
 
     @property
     def plan_json(self) -> str:
@@ -126,8 +131,7 @@ class Session:
 
     def write(self, out: Path | None) -> Results:
         """Write record and manifest to a directory; return them as results, for a report."""
-        folder = out if out is not None else Path("results") / f"{self.name}-{self.run_id[:8]}"
-        store = Store(folder)
+        store = Store(out if out is not None else self.default_folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
         write_manifest(store, manifest)
@@ -143,7 +147,7 @@ class Session:
         late = lateness(self.record)
         return {
             "name": self.name,
-            "world": "real",
+            "world": SHELL_WORLD,
             "version": _core.VERSION,
             "core_version": _core.CORE_VERSION,
             "command": command_line(["sojourn", *sys.argv[1:]]),
@@ -169,14 +173,15 @@ def reopen(folder: Path) -> tuple[Session, Results]:
     InputError
         If it is not the directory of a shell, or incomplete.
     """
+    text = files.read_text(folder / MANIFEST)
+    if text is None:
+        raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}")
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = json.loads(text)
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
-    except FileNotFoundError:
-        raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}") from None
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
-    except (OSError, ValueError, TypeError) as error:
+    except (ValueError, TypeError) as error:
         raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
     store = Store(folder)
     stored = store.read(name)

@@ -1,18 +1,23 @@
 """Worlds: the backends that run a scenario. Other packages get a world by its name with `find`.
 
 A world implements `base.World`; `REGISTRY` names the module that defines it as ``WORLD``. The module is
-imported on first use because each world depends on libraries that the others do not need.
+imported on first use because each world depends on libraries that the others do not need. Only this package
+knows the names of worlds: code that depends on the kind of a world reads its properties.
 """
 
 from __future__ import annotations
 
 import functools
 from importlib import import_module
+from typing import Final
 
 from sojourn.errors import unknown
+from sojourn.metrics import Metric
 from sojourn.worlds.base import Case, Executor, Made, News, Reduce, Running, World, measure, parsed
 
 __all__ = [
+    "COMPARED",
+    "DEFAULT",
     "REGISTRY",
     "Case",
     "Executor",
@@ -22,6 +27,7 @@ __all__ = [
     "Running",
     "World",
     "find",
+    "having",
     "measure",
     "parsed",
 ]
@@ -31,6 +37,10 @@ REGISTRY = {
     "real": "sojourn.worlds.real.world",
     "fluid": "sojourn.worlds.fluid.world",
 }
+#: The world of a run for which none is chosen, with which `compare-worlds` compares another: `COMPARED`, if
+#: none is chosen.
+DEFAULT: Final = "simulated"
+COMPARED: Final = "fluid"
 
 
 @functools.cache
@@ -46,3 +56,8 @@ def find(name: str) -> World:
         raise unknown(name, "a world", REGISTRY, "world")
     world: World = import_module(REGISTRY[name]).WORLD
     return world
+
+
+def having(metric: Metric) -> list[str]:
+    """Return the names of the worlds in which a metric exists; it is null in the others."""
+    return [name for name in REGISTRY if find(name).has_packets or not metric.needs_packets]

@@ -89,8 +89,13 @@ class World(Protocol):
     ----------
     seeded : bool
         Whether runs with different seeds differ; otherwise one run is enough.
+    seeded_queue : bool
+        Whether the random numbers of the measured queue follow from the seed, as in the simulator.
     real_time : bool
         Whether a run takes the duration of its scenario in wall-clock time.
+    has_packets : bool
+        Whether single packets exist. Otherwise only averages do: the metrics that need packets are null, and
+        one run without seeds is compared with packets over their seeds.
     """
 
     @property
@@ -98,8 +103,16 @@ class World(Protocol):
         """Whether runs with different seeds differ."""
 
     @property
+    def seeded_queue(self) -> bool:
+        """Whether the random numbers of the measured queue follow from the seed, as in the simulator."""
+
+    @property
     def real_time(self) -> bool:
         """Whether a run takes the duration of its scenario in wall-clock time."""
+
+    @property
+    def has_packets(self) -> bool:
+        """Whether single packets exist; otherwise only averages do."""
 
     def version(self) -> str:
         """Return a hash of the sources that a result depends on besides the core; empty if there are none."""

@@ -1,4 +1,4 @@
-//! Which RED: what the settings say that matters for every packet.
+//! The variant of RED: the settings that matter for every packet.
 
 /// Which packets the counter counts, and when.
 #[derive(Clone, Copy, Debug, PartialEq)]

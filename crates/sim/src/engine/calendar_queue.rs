@@ -13,6 +13,7 @@
 //! Bucket length and the number of years affect the cost, never the order.
 
 use super::{event::Event, heap::Heap};
+use sojourn_aqm::{Span, Time};
 use std::{hint::black_box, iter::successors, mem::replace};
 
 const NONE: u32 = u32::MAX;
@@ -177,7 +178,7 @@ impl<T: Copy + Default> CalendarQueue<T> {
     /// The bucket of an event, counted from time 0.
     #[inline(always)]
     fn bucket_of(&self, event: Event) -> u64 {
-        event.time().wrapping_shr(self.shift)
+        event.time().0.wrapping_shr(self.shift)
     }
 
     /// The year of an event, counted from time 0.
@@ -419,8 +420,8 @@ impl<T: Copy + Default> CalendarQueue<T> {
         let start = self.current << YEAR_BITS << self.shift;
         let mut buckets = 0;
         if let Some(spread) = self.spread(&all) {
-            self.shift = u64::BITS - (spread.gap / 2).max(1).leading_zeros();
-            buckets = 5 * ((spread.last - start) >> self.shift) as usize / 4;
+            self.shift = u64::BITS - (spread.gap / 2).0.max(1).leading_zeros();
+            buckets = 5 * ((spread.last.0 - start) >> self.shift) as usize / 4;
         }
         self.current = start >> self.shift >> YEAR_BITS;
         let buckets = buckets.clamp(2 * all.len(), 16 * all.len());
@@ -435,7 +436,7 @@ impl<T: Copy + Default> CalendarQueue<T> {
     /// How the events of these nodes are spread over time. The earliest time does not count: very many events
     /// may share it.
     fn spread(&self, nodes: &[u32]) -> Option<Spread> {
-        let mut times: Vec<u64> =
+        let mut times: Vec<Time> =
             nodes.iter().map(|index| self.nodes[*index as usize].event.time()).collect();
         let first = *times.iter().min()?;
         times.retain(|time| *time > first);
@@ -455,9 +456,9 @@ impl<T: Copy + Default> CalendarQueue<T> {
 /// How pending events are spread over time.
 struct Spread {
     /// The mean gap between the next sixteenth of them.
-    gap: u64,
+    gap: Span,
     /// The time before which all but the last sixteenth lie.
-    last: u64,
+    last: Time,
 }
 
 /// Insert a node into the sorted list that begins with `head`.
@@ -520,7 +521,7 @@ mod tests {
         ) {
             let (mut ours, mut model) = (CalendarQueue::new(), BTreeMap::new());
             ours.expect(timers, 0);
-            let (mut now, mut number) = (0, 0);
+            let (mut now, mut number) = (Time::ZERO, 0);
             for (step, (what, bits, ahead)) in steps.into_iter().enumerate() {
                 if what < 2 {
                     for _ in 0..1 + ahead % 3 {
@@ -537,7 +538,7 @@ mod tests {
                         number += 1;
                         // Enqueued in order or not.
                         let source = if what == 2 { number } else { (1 << 16) + number * 40_503 % (1 << 16) };
-                        let event = Event::new(now + (ahead & ((1 << bits) - 1)), 0, EventKind::Source, source);
+                        let event = Event::new(now + Span(ahead & ((1 << bits) - 1)), Span::ZERO, EventKind::Source, source);
                         if is_timer {
                             ours.push_timer(event);
                         } else {

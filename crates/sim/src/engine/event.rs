@@ -9,6 +9,8 @@
 //! window has added last. Kind and number break the remaining ties, so the order does not depend on how many
 //! steps the simulator combines into one event.
 
+use sojourn_aqm::{Span, Time};
+
 /// The kind of an event; the discriminant orders events of equal time and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -69,8 +71,11 @@ const KINDS: [EventKind; 16] = [
 /// The largest age that is distinguished: about a second.
 const MAX_AGE: u64 = (1 << 30) - 1;
 
+/// An age greater than that of any other event at the same time.
+pub(crate) const OLDEST: Span = Span(u64::MAX);
+
 /// The latest time of an event: half a year.
-pub(crate) const MAX_EVENT_TIME: u64 = (1 << 54) - 1;
+pub(crate) const MAX_EVENT_TIME: Time = Time((1 << 54) - 1);
 /// The largest index in a burst that is distinguished.
 pub(crate) const MAX_BURST_INDEX: u32 = (1 << 14) - 1;
 /// A flag in the number of a `Source` or `Stop` event: the number is that of a group, not of a flow; of a
@@ -85,8 +90,8 @@ pub(crate) struct TieKey(u64, u64);
 
 impl TieKey {
     /// The key of arrivals whose cause is `age` old.
-    pub(crate) fn of(age: u64) -> TieKey {
-        let event = Event::new(0, age, EventKind::Arrival, 0).0;
+    pub(crate) fn of(age: Span) -> TieKey {
+        let event = Event::new(Time::ZERO, age, EventKind::Arrival, 0).0;
         TieKey((event >> 64) as u64, event as u64)
     }
 }
@@ -100,23 +105,23 @@ impl Event {
     pub(crate) const NEVER: Event = Event(u128::MAX);
 
     /// An event at `time` whose cause is `age` old.
-    pub(crate) fn new(time: u64, age: u64, kind: EventKind, number: u32) -> Event {
-        let recency = MAX_AGE - age.min(MAX_AGE);
+    pub(crate) fn new(time: Time, age: Span, kind: EventKind, number: u32) -> Event {
+        let recency = MAX_AGE - age.0.min(MAX_AGE);
         debug_assert!(number <= MAX_NUMBER);
         let rest = u128::from(recency) << 44 | (kind as u128) << 26 | u128::from(number);
-        Event(u128::from(time.min(MAX_EVENT_TIME)) << 74 | rest)
+        Event(u128::from(time.min(MAX_EVENT_TIME).0) << 74 | rest)
     }
     /// The arrival of a packet at the end of link `number`, sent after `burst_index` others of its burst; at
     /// most [`MAX_EVENT_TIME`] and [`MAX_BURST_INDEX`].
     #[inline(always)]
-    pub(crate) fn arrival(time: u64, tie_key: TieKey, burst_index: u32, number: u32) -> Event {
+    pub(crate) fn arrival(time: Time, tie_key: TieKey, burst_index: u32, number: u32) -> Event {
         debug_assert!(time <= MAX_EVENT_TIME && burst_index <= MAX_BURST_INDEX);
-        let first = time << 10 | tie_key.0;
+        let first = time.0 << 10 | tie_key.0;
         let second = tie_key.1 | u64::from(burst_index) << 30 | u64::from(number);
         Event(u128::from(first) << 64 | u128::from(second))
     }
-    pub(crate) fn time(self) -> u64 {
-        (self.0 >> 74) as u64
+    pub(crate) fn time(self) -> Time {
+        Time((self.0 >> 74) as u64)
     }
     #[inline]
     pub(crate) fn kind(self) -> EventKind {
@@ -137,18 +142,18 @@ impl Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Service {
     /// When it ends.
-    pub(crate) time: u64,
+    pub(crate) time: Time,
     /// When it began: the age of the event counts from here.
-    pub(crate) since: u64,
+    pub(crate) since: Time,
 }
 
 impl Service {
     /// The transmitter is idle.
-    pub(crate) const NONE: Service = Service { time: u64::MAX, since: 0 };
+    pub(crate) const NONE: Service = Service { time: Time::NEVER, since: Time::ZERO };
 
     /// The event of queue `port`.
     pub(crate) fn event(self, port: u32) -> Event {
-        if self.time == u64::MAX {
+        if self.time == Time::NEVER {
             Event::NEVER
         } else {
             Event::new(self.time, self.time - self.since, EventKind::Departure, port)
@@ -163,18 +168,18 @@ mod tests {
     #[test]
     fn of_equal_times_the_older_event_comes_first() {
         let order = [
-            Event::new(5, 0, EventKind::Sample, 9),
-            Event::new(6, u64::MAX, EventKind::Warmup, 0),
-            Event::new(6, 5_000_000, EventKind::Arrival, 3),
-            Event::new(6, 800_000, EventKind::Departure, 0),
-            Event::new(6, 800_000, EventKind::Departure, 1),
-            Event::arrival(6, TieKey::of(800_000), 0, 7),
-            Event::arrival(6, TieKey::of(800_000), 1, 3),
-            Event::arrival(6, TieKey::of(800_000), 2, 2),
-            Event::new(7, 1, EventKind::Source, 1 << 25),
+            Event::new(Time(5), Span::ZERO, EventKind::Sample, 9),
+            Event::new(Time(6), OLDEST, EventKind::Warmup, 0),
+            Event::new(Time(6), Span(5_000_000), EventKind::Arrival, 3),
+            Event::new(Time(6), Span(800_000), EventKind::Departure, 0),
+            Event::new(Time(6), Span(800_000), EventKind::Departure, 1),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 0, 7),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 1, 3),
+            Event::arrival(Time(6), TieKey::of(Span(800_000)), 2, 2),
+            Event::new(Time(7), Span(1), EventKind::Source, 1 << 25),
         ];
         assert!(order.is_sorted());
         let event = order[8];
-        assert_eq!((event.time(), event.kind(), event.number()), (7, EventKind::Source, 1 << 25));
+        assert_eq!((event.time(), event.kind(), event.number()), (Time(7), EventKind::Source, 1 << 25));
     }
 }

@@ -7,5 +7,7 @@ mod heap;
 mod rto_scan;
 
 pub(crate) use calendar_queue::CalendarQueue;
-pub(crate) use event::{Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, OF_GROUP, Service, TieKey};
+pub(crate) use event::{
+    Event, EventKind, MAX_BURST_INDEX, MAX_EVENT_TIME, OF_GROUP, OLDEST, Service, TieKey,
+};
 pub(crate) use rto_scan::{FlowTimer, RtoEvent, RtoScan, Timers};

@@ -5,7 +5,7 @@
 //! that expire before the next scan become events, each at its exact time.
 
 use crate::{
-    engine::{CalendarQueue, Event, EventKind},
+    engine::{CalendarQueue, Event, EventKind, OLDEST},
     packet::Packet,
 };
 use sojourn_aqm::{Span, Time};
@@ -90,7 +90,7 @@ impl RtoScan {
     ) {
         if self.running.is_empty() {
             self.next = now + PERIOD;
-            calendar.push_timer(Event::new(self.next.0, u64::MAX, EventKind::RtoScan, 0));
+            calendar.push_timer(Event::new(self.next, OLDEST, EventKind::RtoScan, 0));
         }
         if *timer.event == RtoEvent::NOTHING {
             self.running.push(timer.flow);
@@ -103,7 +103,7 @@ impl RtoScan {
     fn schedule(&self, calendar: &mut CalendarQueue<Packet>, timer: FlowTimer, deadline: Time) {
         if deadline <= self.next && timer.event.is_later(deadline) {
             *timer.event = RtoEvent::at(deadline);
-            calendar.push_timer(Event::new(deadline.0, u64::MAX, EventKind::Retransmit, timer.flow));
+            calendar.push_timer(Event::new(deadline, OLDEST, EventKind::Retransmit, timer.flow));
         }
     }
 
@@ -131,7 +131,7 @@ impl RtoScan {
         });
         self.running = running;
         if !self.running.is_empty() {
-            calendar.push_timer(Event::new(self.next.0, u64::MAX, EventKind::RtoScan, 0));
+            calendar.push_timer(Event::new(self.next, OLDEST, EventKind::RtoScan, 0));
         }
     }
 

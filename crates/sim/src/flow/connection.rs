@@ -257,7 +257,7 @@ impl Connection {
         if self.may_differ_from_full(segment) {
             self.adapt(packet, tcp, segment);
             if let Some(marker) = self.marker() {
-                packet.class = marker.mark(now.0, packet.bytes, packet.class);
+                packet.class = marker.mark(now, packet.bytes, packet.class);
             }
         }
     }

@@ -86,7 +86,7 @@ impl Group {
             starts: Starts::new(plan, &demand),
             demand,
             routes,
-            stop: Time(plan.stop.unwrap_or(u64::MAX)),
+            stop: plan.stop.unwrap_or(Time::NEVER),
             first_row: 0,
             first_flow: 0,
             count: 0,

@@ -43,7 +43,7 @@ impl Hosts {
 
     /// Add the flow of source `index` of group `number`, which starts at `start` and sends `bytes` (`None`:
     /// no end); returns its number.
-    pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: u64, bytes: Option<u64>) -> u32 {
+    pub(crate) fn add_flow(&mut self, number: u32, index: u32, start: Time, bytes: Option<u64>) -> u32 {
         let group = &mut self.groups[number as usize];
         let route = group.routes[index as usize % group.routes.len()];
         let paced = Datagrams::new(&group.kind, &group.demand, index, start).map(|(source, size)| {
@@ -65,7 +65,7 @@ impl Hosts {
         let flow = self.flows.len() as u32;
         group.count += 1;
         if group.starts.sources() == 0 {
-            self.index.add_source(Source { group: number, index, start: Time(start) });
+            self.index.add_source(Source { group: number, index, start });
         }
         self.flows.push(Flow::new(endpoint, number, route));
         flow
@@ -93,11 +93,11 @@ impl Hosts {
     }
 
     /// Add a finite transfer that starts; returns its row.
-    pub(crate) fn add_object(&mut self, traffic: u32, index: u32, start: u64, bytes: u64) -> u32 {
+    pub(crate) fn add_object(&mut self, traffic: u32, index: u32, start: Time, bytes: u64) -> u32 {
         let row = self.objects.start_ns.len() as u32;
         self.objects.traffic.push(traffic);
         self.objects.index.push(index);
-        self.objects.start_ns.push(start);
+        self.objects.start_ns.push(start.0);
         self.objects.end_ns.push(u64::MAX);
         self.objects.bytes.push(bytes);
         row

@@ -57,7 +57,7 @@ impl FlowIndex {
     pub(crate) fn all(&self, groups: &[Group]) -> impl Iterator<Item = Source> {
         let early = with_sources(groups).flat_map(|(group, number)| {
             let starts = group.starts.clone().zip(0..);
-            starts.map(move |(start, index)| Source { group: number, index, start: Time(start) })
+            starts.map(move |(start, index)| Source { group: number, index, start })
         });
         early.chain(self.late.iter().copied())
     }

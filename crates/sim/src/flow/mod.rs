@@ -105,7 +105,7 @@ impl Udp {
     /// Set the class of a datagram that is sent, if there is a marker at the edge of the network.
     pub(crate) fn mark(&mut self, now: Time, packet: &mut Packet) {
         if let Some(marker) = &mut self.marker {
-            packet.class = marker.mark(now.0, packet.bytes, packet.class);
+            packet.class = marker.mark(now, packet.bytes, packet.class);
         }
     }
 }

@@ -14,6 +14,7 @@ mod rate_trace;
 pub(crate) use rate_trace::RateTrace;
 
 use crate::engine::{MAX_BURST_INDEX, MAX_EVENT_TIME, TieKey};
+use sojourn_aqm::{Span, Time};
 
 /// The serialization delay of a byte at 1 bit/s, ns.
 const BYTE_NS: u64 = 8_000_000_000;
@@ -24,7 +25,7 @@ pub(crate) struct LinkKind {
     /// Rate in bit/s.
     rate: u64,
     /// Propagation delay.
-    delay: u64,
+    delay: Span,
     /// The rate over time, if it varies, instead of `rate`; such a kind belongs to one link.
     capacity: Option<Box<RateTrace>>,
     /// The finite queue in front of it, if any; such a kind belongs to one link, too.
@@ -32,7 +33,7 @@ pub(crate) struct LinkKind {
 }
 
 impl LinkKind {
-    pub(crate) fn new(rate: u64, delay: u64) -> LinkKind {
+    pub(crate) fn new(rate: u64, delay: Span) -> LinkKind {
         LinkKind { rate, delay, capacity: None, port: None }
     }
 
@@ -51,15 +52,15 @@ impl LinkKind {
     }
 
     /// Its rate at `at`, if it varies with time.
-    pub(crate) fn rate_at(&mut self, at: u64) -> Option<u64> {
+    pub(crate) fn rate_at(&mut self, at: Time) -> Option<u64> {
         self.capacity.as_mut().map(|capacity| capacity.rate(at))
     }
 
     /// The bits that it can carry from `from` to `to`.
-    pub(crate) fn bits(&mut self, from: u64, to: u64) -> f64 {
+    pub(crate) fn bits(&mut self, from: Time, to: Time) -> f64 {
         match &mut self.capacity {
             Some(capacity) => capacity.bits(from, to),
-            None => self.rate as f64 * ((to - from) as f64 * 1e-9),
+            None => self.rate as f64 * to.since_exact(from).as_secs_f64(),
         }
     }
 }
@@ -68,7 +69,7 @@ impl LinkKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TxTime {
     /// The serialization delay: whole nanoseconds...
-    whole: u64,
+    whole: Span,
     /// ...and a fraction, in units of 1 / `parts` nanoseconds.
     fraction: u32,
     parts: u32,
@@ -76,7 +77,7 @@ pub(crate) struct TxTime {
     bytes: u32,
     /// The kind of the links, and its propagation delay.
     pub(crate) kind: u32,
-    delay: u64,
+    delay: Span,
     /// The tie key of the packet's arrival.
     tie_key: TieKey,
 }
@@ -88,12 +89,12 @@ impl TxTime {
         // Every serialization delay is a multiple of 1 / parts ns. Above 4 Gbit/s `parts` may not fit into 32
         // bits; the error is then 2^-32 ns a packet.
         let parts = u32::try_from(rate / gcd(rate, BYTE_NS)).unwrap_or(u32::MAX);
-        TxTime { whole: 0, fraction: 0, parts, bytes: 0, kind, delay, tie_key: TieKey::default() }
+        TxTime { whole: Span::ZERO, fraction: 0, parts, bytes: 0, kind, delay, tie_key: TieKey::default() }
     }
 
     /// The serialization delay of packets of `bytes` at a constant rate (whole nanoseconds and a fraction),
     /// and the propagation delay.
-    pub(super) fn with_size(&mut self, kinds: &[LinkKind], bytes: u32) -> (u64, u32, u64) {
+    pub(super) fn with_size(&mut self, kinds: &[LinkKind], bytes: u32) -> (Span, u32, Span) {
         self.set_size(kinds[self.kind as usize].rate, bytes);
         (self.whole, self.fraction, self.delay)
     }
@@ -106,11 +107,11 @@ impl TxTime {
         if rest > 0 {
             self.fraction = (u128::from(rest) * u128::from(self.parts) / u128::from(rate)) as u32;
         }
-        self.set_whole(bits / rate);
+        self.set_whole(Span(bits / rate));
     }
 
     /// Set the whole nanoseconds. The cause of the arrival is the start of the transmission.
-    fn set_whole(&mut self, whole: u64) {
+    fn set_whole(&mut self, whole: Span) {
         (self.whole, self.tie_key) = (whole, TieKey::of(whole + self.delay));
     }
 
@@ -121,13 +122,13 @@ impl TxTime {
     }
 
     /// The propagation delay.
-    pub(super) fn delay(&self) -> u64 {
+    pub(super) fn delay(&self) -> Span {
         self.delay
     }
 
     /// When a packet whose transmission ended at `sent` reaches the other end.
-    pub(crate) fn arrival(&self, sent: u64) -> u64 {
-        sent + self.delay
+    pub(crate) fn arrival(&self, sent: Time) -> Time {
+        sent.add_exact(self.delay)
     }
 }
 
@@ -135,7 +136,7 @@ impl TxTime {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Link {
     /// When the transmitter becomes idle: whole nanoseconds...
-    free: u64,
+    free: Time,
     /// ...and a fraction, in the units of the [`TxTime`], so that rounding errors do not accumulate.
     fraction: u32,
     /// Packets sent before the last one since the link was idle; wraps at 2^32.
@@ -150,9 +151,9 @@ impl Link {
         &mut self,
         tx_time: &mut TxTime,
         kinds: &mut [LinkKind],
-        at: u64,
+        at: Time,
         bytes: u32,
-    ) -> u64 {
+    ) -> Time {
         if tx_time.bytes != bytes {
             let kind = &mut kinds[tx_time.kind as usize];
             if let Some(capacity) = &mut kind.capacity {
@@ -161,16 +162,16 @@ impl Link {
             tx_time.set_size(kind.rate, bytes);
         }
         if at > self.free {
-            *self = Link { free: at + tx_time.whole, fraction: tx_time.fraction, burst_index: 0 };
+            *self = Link { free: at.add_exact(tx_time.whole), fraction: tx_time.fraction, burst_index: 0 };
             return self.free;
         }
         self.burst_index = self.burst_index.wrapping_add(1);
-        self.free += tx_time.whole;
+        self.free = self.free.add_exact(tx_time.whole);
         if tx_time.fraction > 0 {
             let mut fraction = u64::from(self.fraction) + u64::from(tx_time.fraction);
             if fraction >= u64::from(tx_time.parts) {
                 fraction -= u64::from(tx_time.parts);
-                self.free += 1;
+                self.free = self.free.add_exact(Span(1));
             }
             self.fraction = fraction as u32;
         }
@@ -179,8 +180,14 @@ impl Link {
 
     /// As [`Link::transmit`], but returns when the packet reaches the other end.
     #[inline(always)]
-    pub(crate) fn cross(&mut self, tx_time: &mut TxTime, kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
-        self.transmit(tx_time, kinds, at, bytes) + tx_time.delay
+    pub(crate) fn cross(
+        &mut self,
+        tx_time: &mut TxTime,
+        kinds: &mut [LinkKind],
+        at: Time,
+        bytes: u32,
+    ) -> Time {
+        self.transmit(tx_time, kinds, at, bytes).add_exact(tx_time.delay)
     }
 
     /// As [`Link::cross`], but also returns the burst index, both within the bounds of
@@ -191,12 +198,12 @@ impl Link {
         &mut self,
         tx_time: &mut TxTime,
         kinds: &mut [LinkKind],
-        at: u64,
+        at: Time,
         bytes: u32,
-    ) -> (u64, u32) {
+    ) -> (Time, u32) {
         if tx_time.bytes == bytes && at > self.free {
-            *self = Link { free: at + tx_time.whole, fraction: tx_time.fraction, burst_index: 0 };
-            return (self.free + tx_time.delay, 0);
+            *self = Link { free: at.add_exact(tx_time.whole), fraction: tx_time.fraction, burst_index: 0 };
+            return (self.free.add_exact(tx_time.delay), 0);
         }
         let arrival = self.cross(tx_time, kinds, at, bytes);
         (arrival.min(MAX_EVENT_TIME), self.burst_index())
@@ -207,24 +214,24 @@ impl Link {
         &mut self,
         tx_time: &mut TxTime,
         capacity: &mut RateTrace,
-        at: u64,
+        at: Time,
         bytes: u32,
-    ) -> u64 {
+    ) -> Time {
         let follows = at <= self.free;
         let start = at.max(self.free);
         self.burst_index = if follows { self.burst_index.wrapping_add(1) } else { 0 };
         self.free = capacity.send(start, bytes, follows);
-        tx_time.set_whole(self.free - start);
+        tx_time.set_whole(self.free.since_exact(start));
         self.free
     }
 
     /// A link that transmits one packet, which found it idle, until `free` and a fraction.
-    pub(super) fn taken(free: u64, fraction: u32) -> Link {
+    pub(super) fn taken(free: Time, fraction: u32) -> Link {
         Link { free, fraction, burst_index: 0 }
     }
 
     /// When the transmitter becomes idle: whole nanoseconds, and a fraction.
-    pub(super) fn free(&self) -> (u64, u32) {
+    pub(super) fn free(&self) -> (Time, u32) {
         (self.free, self.fraction)
     }
 
@@ -246,7 +253,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn kind(rate: u64, delay: u64) -> ([LinkKind; 1], TxTime) {
+    fn kind(rate: u64, delay: Span) -> ([LinkKind; 1], TxTime) {
         let kinds = [LinkKind::new(rate, delay)];
         let tx_time = TxTime::new(0, &kinds);
         (kinds, tx_time)
@@ -254,13 +261,13 @@ mod tests {
 
     #[test]
     fn a_busy_link_sends_back_to_back_and_an_idle_one_at_once() {
-        let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(10_000_000, 5));
-        assert_eq!(link.transmit(&mut tx_time, &mut kinds, 100, 1000), 800_100);
-        assert_eq!(link.transmit(&mut tx_time, &mut kinds, 200, 1000), 1_600_100);
+        let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(10_000_000, Span(5)));
+        assert_eq!(link.transmit(&mut tx_time, &mut kinds, Time(100), 1000), Time(800_100));
+        assert_eq!(link.transmit(&mut tx_time, &mut kinds, Time(200), 1000), Time(1_600_100));
         assert_eq!(link.burst_index(), 1);
-        assert_eq!(link.transmit(&mut tx_time, &mut kinds, 9_000_000, 500), 9_400_000);
-        assert_eq!((link.burst_index(), tx_time.tie_key()), (0, TieKey::of(400_005)));
-        assert_eq!(tx_time.arrival(9_400_000), 9_400_005);
+        assert_eq!(link.transmit(&mut tx_time, &mut kinds, Time(9_000_000), 500), Time(9_400_000));
+        assert_eq!((link.burst_index(), tx_time.tie_key()), (0, TieKey::of(Span(400_005))));
+        assert_eq!(tx_time.arrival(Time(9_400_000)), Time(9_400_005));
     }
 
     /// 3 and 7 leave fractions; a prime needs all 32 bits; above 32 bits the error is 2^-32 ns a packet.
@@ -268,11 +275,11 @@ mod tests {
     fn rounding_errors_do_not_accumulate() {
         for (rate, neglected) in [(3_000_000, 0), (7_000_000_000, 0), (4_294_967_291, 0), (9_999_999_967, 1)]
         {
-            let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(rate, 0));
+            let (mut link, (mut kinds, mut tx_time)) = (Link::default(), kind(rate, Span::ZERO));
             let mut bits = 0;
             for bytes in [1000, 40, 1500].into_iter().cycle().take(3000) {
                 bits += u128::from(bytes) * u128::from(BYTE_NS);
-                let sent = u128::from(link.transmit(&mut tx_time, &mut kinds, 0, bytes));
+                let sent = u128::from(link.transmit(&mut tx_time, &mut kinds, Time::ZERO, bytes).0);
                 let exact = bits / u128::from(rate);
                 assert!(sent == exact || sent + neglected == exact, "{sent}, not {exact}, at {rate} bit/s");
             }
@@ -281,10 +288,11 @@ mod tests {
 
     #[test]
     fn links_of_one_kind_have_separate_transmitters() {
-        let ([mut one, mut other], (mut kinds, mut tx_time)) = ([Link::default(); 2], kind(8_000_000, 0));
-        assert_eq!(one.cross(&mut tx_time, &mut kinds, 0, 1000), 1_000_000);
-        assert_eq!(other.cross(&mut tx_time, &mut kinds, 7, 1000), 1_000_007);
-        assert_eq!(one.cross(&mut tx_time, &mut kinds, 0, 1000), 2_000_000);
+        let ([mut one, mut other], (mut kinds, mut tx_time)) =
+            ([Link::default(); 2], kind(8_000_000, Span::ZERO));
+        assert_eq!(one.cross(&mut tx_time, &mut kinds, Time::ZERO, 1000), Time(1_000_000));
+        assert_eq!(other.cross(&mut tx_time, &mut kinds, Time(7), 1000), Time(1_000_007));
+        assert_eq!(one.cross(&mut tx_time, &mut kinds, Time::ZERO, 1000), Time(2_000_000));
     }
 
     /// Every host has two links, and a run may have very many hosts.

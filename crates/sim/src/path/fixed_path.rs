@@ -9,9 +9,8 @@
 
 use super::Hop;
 use crate::link::{Link, LinkKind};
+use sojourn_aqm::{Span, Time};
 
-/// In place of [`FixedPath::entered`]: the links are up to date.
-const NEVER: u64 = u64::MAX;
 /// In place of an index of a [`Larger`]: the acknowledgement has the usual size.
 const USUAL: usize = usize::MAX;
 
@@ -33,13 +32,13 @@ pub(crate) struct FixedPath {
     pub(crate) ack: u32,
     /// Constants: the time to the receiver, the time across all links, and the time that the slowest link is
     /// busy.
-    pub(crate) to_receiver: u64,
-    through: u64,
-    slowest: u64,
+    pub(crate) to_receiver: Span,
+    through: Span,
+    slowest: Span,
     /// A packet that enters earlier may be delayed.
-    ready: u64,
-    /// When the last packet entered, if the links do not include it yet.
-    entered: u64,
+    ready: Time,
+    /// When the last packet entered, if the links do not include it yet, or [`Time::NEVER`].
+    entered: Time,
     /// Constants for acknowledgements that are larger than usual because they report blocks, and the index of
     /// the last packet's.
     larger: Vec<Larger>,
@@ -51,10 +50,10 @@ pub(crate) struct FixedPath {
 struct Larger {
     ack: u32,
     stages: Box<[Stage]>,
-    through: u64,
+    through: Span,
     /// A packet that enters at least this much later is not delayed, nor is its acknowledgement of the
     /// usual or a larger size.
-    slowest: u64,
+    slowest: Span,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +61,8 @@ struct Stage {
     hop: Hop,
     /// The time of a packet of the usual size up to here, and in the transmitter: whole nanoseconds,
     /// fraction.
-    before: u64,
-    lasts: u64,
+    before: Span,
+    lasts: Span,
     beyond: u32,
 }
 
@@ -80,9 +79,9 @@ impl FixedPath {
             ack,
             to_receiver,
             through,
-            slowest: stages.iter().map(Stage::taken).max().unwrap_or(0),
-            ready: 1,
-            entered: NEVER,
+            slowest: stages.iter().map(Stage::taken).max().unwrap_or(Span::ZERO),
+            ready: Time(1),
+            entered: Time::NEVER,
             stages,
             larger: Vec::new(),
             latest: USUAL,
@@ -91,7 +90,7 @@ impl FixedPath {
 
     /// No fixed path.
     pub(super) fn none() -> FixedPath {
-        FixedPath { ready: u64::MAX, ..FixedPath::new(&[], &[], Sizes { data: 0, ack: 0 }, &[]) }
+        FixedPath { ready: Time::NEVER, ..FixedPath::new(&[], &[], Sizes { data: 0, ack: 0 }, &[]) }
     }
 
     pub(crate) fn is_there(&self) -> bool {
@@ -101,28 +100,28 @@ impl FixedPath {
     /// Whether a packet of `bytes` that enters at `at` is delayed nowhere, nor is its acknowledgement of the
     /// usual size.
     #[inline(always)]
-    pub(crate) fn is_free(&self, at: u64, bytes: u32) -> bool {
+    pub(crate) fn is_free(&self, at: Time, bytes: u32) -> bool {
         at >= self.ready && bytes == self.data
     }
 
     /// A packet for which it is free crosses it, and so does its acknowledgement: when that has crossed it.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, at: u64) -> u64 {
+    pub(crate) fn pass(&mut self, at: Time) -> Time {
         (self.entered, self.latest) = (at, USUAL);
-        self.ready = at + self.slowest;
-        at + self.through
+        self.ready = at.add_exact(self.slowest);
+        at.add_exact(self.through)
     }
 
     /// The same with a larger acknowledgement, of `ack` bytes. It reaches each link later than one of the
     /// usual size, so it is not delayed either. `place`: its likely index in `larger`.
     #[inline(always)]
-    pub(crate) fn pass_with_sack(&mut self, kinds: &[LinkKind], at: u64, ack: u32, place: usize) -> u64 {
+    pub(crate) fn pass_with_sack(&mut self, kinds: &[LinkKind], at: Time, ack: u32, place: usize) -> Time {
         let is_there = self.larger.get(place).is_some_and(|larger| larger.ack == ack);
         self.latest = if is_there { place } else { self.place_of(kinds, ack) };
         let Larger { through, slowest, .. } = self.larger[self.latest];
         self.entered = at;
-        self.ready = at + slowest;
-        at + through
+        self.ready = at.add_exact(slowest);
+        at.add_exact(through)
     }
 
     #[cold]
@@ -137,14 +136,20 @@ impl FixedPath {
         let hops = self.stages.iter().enumerate().map(|(i, stage)| (stage.hop, size(i)));
         let (stages, through) = stages(hops, kinds);
         let later = |(stage, usual): (&Stage, &Stage)| stage.before - usual.before + stage.taken();
-        let slowest = stages.iter().zip(&self.stages).map(later).max().unwrap_or(0);
+        let slowest = stages.iter().zip(&self.stages).map(later).max().unwrap_or(Span::ZERO);
         self.larger.push(Larger { ack, stages, through, slowest });
         self.larger.len() - 1
     }
 
     /// Any packet: when it reaches the receiver. Its acknowledgement must follow, by [`FixedPath::reverse`].
     #[inline(never)]
-    pub(crate) fn forward(&mut self, links: &mut [Link], kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
+    pub(crate) fn forward(
+        &mut self,
+        links: &mut [Link],
+        kinds: &mut [LinkKind],
+        at: Time,
+        bytes: u32,
+    ) -> Time {
         self.flush(links);
         let stages = self.stages[..self.receiver_at].iter_mut();
         stages.fold(at, |at, stage| stage.link(links).cross(&mut stage.hop.tx_time, kinds, at, bytes))
@@ -152,7 +157,13 @@ impl FixedPath {
 
     /// Any acknowledgement: when it has crossed its links.
     #[inline(never)]
-    pub(crate) fn reverse(&mut self, links: &mut [Link], kinds: &mut [LinkKind], at: u64, bytes: u32) -> u64 {
+    pub(crate) fn reverse(
+        &mut self,
+        links: &mut [Link],
+        kinds: &mut [LinkKind],
+        at: Time,
+        bytes: u32,
+    ) -> Time {
         let stages = self.stages[self.receiver_at..].iter_mut();
         let at =
             stages.fold(at, |at, stage| stage.link(links).cross(&mut stage.hop.tx_time, kinds, at, bytes));
@@ -162,13 +173,13 @@ impl FixedPath {
 
     /// Bring the links up to date, before one of them is crossed alone. [`FixedPath::refresh`] must follow.
     pub(crate) fn flush(&mut self, links: &mut [Link]) {
-        if self.entered != NEVER {
+        if self.entered != Time::NEVER {
             let larger = self.larger.get(self.latest);
             for stage in larger.map_or(&self.stages, |larger| &larger.stages) {
                 let free = self.entered + stage.before + stage.lasts;
                 *stage.link(links) = Link::taken(free, stage.beyond);
             }
-            self.entered = NEVER;
+            self.entered = Time::NEVER;
         }
     }
 
@@ -177,16 +188,17 @@ impl FixedPath {
     pub(crate) fn refresh(&mut self, links: &mut [Link]) {
         let free = self.stages.iter_mut().map(|stage| {
             let (free, fraction) = stage.link(links).free();
-            (free + u64::from(fraction > 0 || stage.beyond > 0)).saturating_sub(stage.before)
+            let idle = free + Span(u64::from(fraction > 0 || stage.beyond > 0));
+            Time(idle.0.saturating_sub(stage.before.0))
         });
-        self.ready = free.max().unwrap_or(0);
+        self.ready = free.max().unwrap_or(Time::ZERO);
     }
 }
 
 /// The links that packets and acknowledgements of these sizes cross one after the other, and the time across
 /// all.
-fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[Stage]>, u64) {
-    let mut before = 0;
+fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[Stage]>, Span) {
+    let mut before = Span::ZERO;
     let stages = hops.map(|(mut hop, bytes)| {
         let (lasts, beyond, delay) = hop.tx_time.with_size(kinds, bytes);
         let stage = Stage { hop, before, lasts, beyond };
@@ -198,8 +210,8 @@ fn stages(hops: impl Iterator<Item = (Hop, u32)>, kinds: &[LinkKind]) -> (Box<[S
 
 impl Stage {
     /// The time that its transmitter is busy.
-    fn taken(&self) -> u64 {
-        self.lasts + u64::from(self.beyond > 0)
+    fn taken(&self) -> Span {
+        self.lasts + Span(u64::from(self.beyond > 0))
     }
 
     fn link<'a>(&self, links: &'a mut [Link]) -> &'a mut Link {
@@ -217,7 +229,7 @@ mod tests {
 
     /// Three links of these rates, the receiver behind the first.
     fn links(rates: [u64; 3]) -> (Vec<LinkKind>, Vec<Hop>, Vec<Link>) {
-        let kinds: Vec<_> = rates.iter().map(|rate| LinkKind::new(*rate, 1000)).collect();
+        let kinds: Vec<_> = rates.iter().map(|rate| LinkKind::new(*rate, Span(1000))).collect();
         let hops = (0..3).map(|link| Hop::shared(link, TxTime::new(link, &kinds))).collect();
         (kinds, hops, vec![Link::default(); 3])
     }
@@ -236,9 +248,9 @@ mod tests {
             let (mut kinds, mut hops, mut each) = links(rates);
             let mut fixed_path = FixedPath::new(&hops[..1], &hops[1..], SIZES, &kinds);
             let mut joined = each.clone();
-            let mut at = 5;
+            let mut at = Time(5);
             for (gap, size) in packets {
-                at += [0, 1, 999_999, 1_000_000, 1_066_667, 1_546_666, 1_546_667, 2_666_666, 2_666_667, 4_000_000, 9_000_000][gap];
+                at += Span([0, 1, 999_999, 1_000_000, 1_066_667, 1_546_666, 1_546_667, 2_666_666, 2_666_667, 4_000_000, 9_000_000][gap]);
                 let data = if size == 1 { 500 } else { SIZES.data };
                 let ack = match size {
                     2 => 48,

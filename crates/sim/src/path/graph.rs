@@ -13,7 +13,7 @@ use crate::{
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
 };
-use sojourn_aqm::units;
+use sojourn_aqm::{Span, units};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Links, and the steps of all routes.
@@ -114,9 +114,9 @@ impl Network {
             let round_trip = self.round_trips.get(step.round_trip as usize)?;
             Some(step.hop.tx_time.delay() + round_trip.delay())
         };
-        let longest = self.steps.iter().filter_map(delay).max().unwrap_or(0);
+        let longest = self.steps.iter().filter_map(delay).max().unwrap_or(Span::ZERO);
         let rate = self.kinds[port.kind as usize].rate();
-        (rate as f64 * longest as f64 / (8e9 * f64::from(bytes))) as usize
+        (rate as f64 * longest.0 as f64 / (8e9 * f64::from(bytes))) as usize
     }
 
     /// Where acknowledgements of `route` enter.
@@ -161,7 +161,7 @@ impl Graph {
         from: &str,
         to: &str,
         rate: u64,
-        delay: u64,
+        delay: Span,
         queue: Option<plan::QueueConfig>,
         key: &str,
     ) -> Result<(), PlanError> {
@@ -185,7 +185,7 @@ impl Graph {
     }
 
     /// A new kind of link.
-    fn kind(&mut self, rate: u64, delay: u64) -> u32 {
+    fn kind(&mut self, rate: u64, delay: Span) -> u32 {
         self.kinds.push(LinkKind::new(rate, delay));
         self.kinds.len() as u32 - 1
     }

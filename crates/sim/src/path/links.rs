@@ -2,6 +2,7 @@
 
 use super::{FixedPath, Hop, Step};
 use crate::link::{Link, LinkKind};
+use sojourn_aqm::Time;
 
 /// All links. Those of the fixed path may be out of date ([`FixedPath::flush`]).
 pub(crate) struct Links<'a> {
@@ -20,20 +21,20 @@ impl Links<'_> {
     /// The transmitter of `link` starts to send a packet of `bytes`, on a step with `hop`: when it has sent
     /// the packet, and when that reaches the other end.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, link: u32, hop: &mut Hop, now: u64, bytes: u32) -> (u64, u64) {
+    pub(crate) fn transmit(&mut self, link: u32, hop: &mut Hop, now: Time, bytes: u32) -> (Time, Time) {
         let end = self.each[link as usize].transmit(&mut hop.tx_time, self.kinds, now, bytes);
         (end, hop.tx_time.arrival(end))
     }
 
     /// A packet of `bytes` enters the link of `hop` at `at`: when it reaches the other end.
     #[inline(always)]
-    pub(crate) fn cross(&mut self, hop: &mut Hop, host: u32, at: u64, bytes: u32) -> u64 {
+    pub(crate) fn cross(&mut self, hop: &mut Hop, host: u32, at: Time, bytes: u32) -> Time {
         self.each[hop.link(host) as usize].cross(&mut hop.tx_time, self.kinds, at, bytes)
     }
 
     /// The same on a link that may be part of the fixed path.
     #[inline(always)]
-    pub(crate) fn cross_step(&mut self, step: &mut Step, host: u32, at: u64, bytes: u32) -> u64 {
+    pub(crate) fn cross_step(&mut self, step: &mut Step, host: u32, at: Time, bytes: u32) -> Time {
         if step.on_fixed_path {
             self.fixed_path.flush(self.each);
         }
@@ -45,7 +46,7 @@ impl Links<'_> {
     }
 
     /// Cross the links of `hops` one after the other.
-    pub(super) fn cross_all(&mut self, hops: &mut [Hop], host: u32, at: u64, bytes: u32) -> u64 {
+    pub(super) fn cross_all(&mut self, hops: &mut [Hop], host: u32, at: Time, bytes: u32) -> Time {
         hops.iter_mut().fold(at, |at, hop| self.cross(hop, host, at, bytes))
     }
 }

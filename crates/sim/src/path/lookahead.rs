@@ -69,10 +69,9 @@ pub(super) fn find_eventless(
     let is_alone = routes.senders[first as usize] == 1 && is_fed_by(first, Feeder::Clock);
     // Without any event the packets of a flow would circulate forever.
     let waits_somewhere = steps[..backward].iter().any(|step| !step.eventless);
-    if route.ack_policy == AckPolicy::None {
-        return Err(SlowPathReason::Datagrams);
-    } else if !is_alone {
-        return Err(route.sender.err().unwrap_or(SlowPathReason::SharedAccess));
+    route.sender?;
+    if !is_alone {
+        return Err(SlowPathReason::SharedAccess);
     } else if has_queue(&steps[0]) {
         return Err(SlowPathReason::QueueAtSender);
     } else if lookahead != Lookahead::Senders {

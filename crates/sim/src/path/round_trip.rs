@@ -6,6 +6,8 @@
 
 use super::{Hop, Links, Step};
 use crate::link::TxTime;
+use sojourn_aqm::{Span, Time};
+use std::ops::Add;
 
 /// The links of a round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +29,8 @@ pub(crate) struct RoundTrip {
 #[derive(Clone, Copy)]
 pub(crate) struct Forward {
     /// When it left the queue's link, when it reaches the receiver, and its size.
-    entered: u64,
-    pub(crate) arrival: u64,
+    entered: Time,
+    pub(crate) arrival: Time,
     bytes: u32,
     /// The fixed path is idle: the times are known without looking at its links.
     is_free: bool,
@@ -49,12 +51,12 @@ impl RoundTrip {
         &mut self,
         links: &mut Links,
         host: u32,
-        entered: u64,
+        entered: Time,
         bytes: u32,
     ) -> Forward {
         let is_free = links.fixed_path.is_free(entered, bytes);
         let arrival = if is_free {
-            entered + links.fixed_path.to_receiver
+            entered.add_exact(links.fixed_path.to_receiver)
         } else {
             self.cross_forward(links.reborrow(), host, entered, bytes)
         };
@@ -69,7 +71,7 @@ impl RoundTrip {
         host: u32,
         data: Forward,
         ack: AckSize,
-    ) -> u64 {
+    ) -> Time {
         let at = if !data.is_free || ack.plain != links.fixed_path.ack {
             self.cross_reverse(links.reborrow(), host, data, ack.bytes)
         } else if ack.blocks > 0 {
@@ -98,14 +100,14 @@ impl RoundTrip {
     }
 
     /// The sum of the propagation delays.
-    pub(super) fn delay(&self) -> u64 {
+    pub(super) fn delay(&self) -> Span {
         let hops = [&self.last_hop, &self.first_hop].into_iter().chain(&self.forward).chain(&self.reverse);
-        hops.map(|hop| hop.tx_time.delay()).sum()
+        hops.map(|hop| hop.tx_time.delay()).fold(Span::ZERO, Span::add)
     }
 
     #[cold]
     #[inline(never)]
-    fn cross_forward(&mut self, mut links: Links, host: u32, at: u64, bytes: u32) -> u64 {
+    fn cross_forward(&mut self, mut links: Links, host: u32, at: Time, bytes: u32) -> Time {
         if links.fixed_path.is_there() {
             return links.fixed_path.forward(links.each, links.kinds, at, bytes);
         }
@@ -116,7 +118,7 @@ impl RoundTrip {
     /// yet.
     #[cold]
     #[inline(never)]
-    fn cross_reverse(&mut self, mut links: Links, host: u32, data: Forward, bytes: u32) -> u64 {
+    fn cross_reverse(&mut self, mut links: Links, host: u32, data: Forward, bytes: u32) -> Time {
         if !links.fixed_path.is_there() {
             return links.cross_all(&mut self.reverse, host, data.arrival, bytes);
         }

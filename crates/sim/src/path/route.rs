@@ -267,9 +267,10 @@ mod tests {
                     .add(9 + host, 1, ack_policy, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
                     .unwrap();
             }
-            let mut with_queue = LinkKind::new(1, 0);
+            let mut with_queue = LinkKind::new(1, Span::ZERO);
             with_queue.port = Some(0);
-            let (steps, _, routes, _) = routes.share(&[with_queue, LinkKind::new(1, 0)], Lookahead::Senders);
+            let (steps, _, routes, _) =
+                routes.share(&[with_queue, LinkKind::new(1, Span::ZERO)], Lookahead::Senders);
             assert!(steps.len() <= 6, "{} steps", steps.len());
             let links = routes.iter().map(|route| {
                 steps[route.first as usize..].iter().map(|step| step.link(route.host)).collect::<Vec<_>>()

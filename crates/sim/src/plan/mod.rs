@@ -6,18 +6,20 @@
 
 pub(crate) mod validate;
 
-use crate::tcp::TcpOptions;
+use crate::{nanoseconds, tcp::TcpOptions};
 use serde::{Deserialize, Deserializer, de::Error};
-use sojourn_aqm::{Algorithm, Conventions};
+use sojourn_aqm::{Algorithm, Conventions, Span, Time};
 
 /// A whole scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// End of the run.
-    pub duration: u64,
+    /// Length of the run.
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub duration: Span,
     /// Start of the measurement window.
-    pub warmup: u64,
+    #[serde(deserialize_with = "nanoseconds::time")]
+    pub warmup: Time,
     /// Links and queues.
     pub topology: Topology,
     /// Groups of sources.
@@ -51,8 +53,8 @@ pub fn conventions<'de, D: Deserializer<'de>>(input: D) -> Result<Conventions, D
 #[serde(deny_unknown_fields)]
 pub struct Trace {
     /// Interval of samples of queues and probes; absent: no samples.
-    #[serde(default)]
-    pub interval: Option<u64>,
+    #[serde(default, deserialize_with = "nanoseconds::optional_span")]
+    pub interval: Option<Span>,
     /// Record every drop at the measured queue.
     #[serde(default)]
     pub drops: bool,
@@ -79,7 +81,8 @@ pub struct Dumbbell {
     /// Bottleneck rate.
     pub rate: u64,
     /// Bottleneck propagation delay, one way.
-    pub delay: u64,
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub delay: Span,
     /// Client side.
     pub access: Access,
     /// Server side.
@@ -101,7 +104,8 @@ pub struct Access {
     /// Rate of each link.
     pub rate: u64,
     /// Propagation delays; host j uses entry j mod n.
-    pub delays: Vec<u64>,
+    #[serde(deserialize_with = "nanoseconds::spans")]
+    pub delays: Vec<Span>,
     /// Number of hosts, flow i on host i mod nodes; absent: every flow has its own host.
     #[serde(default)]
     pub nodes: Option<u32>,
@@ -118,7 +122,8 @@ pub struct Link {
     /// Its rate.
     pub rate: u64,
     /// Its propagation delay.
-    pub delay: u64,
+    #[serde(deserialize_with = "nanoseconds::deserialize")]
+    pub delay: Span,
     /// The rate over time, instead of `rate`.
     #[serde(default)]
     pub capacity: Option<Capacity>,
@@ -134,14 +139,16 @@ pub enum Capacity {
     /// A random rate for each interval.
     Redraw {
         /// Length of an interval.
-        every: u64,
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        every: Span,
         /// The rate, bit/s.
         rate: Draw,
     },
     /// A sequence of rates.
     Steps {
         /// Duration of each step, and its rate.
-        steps: Vec<(u64, u64)>,
+        #[serde(deserialize_with = "nanoseconds::steps")]
+        steps: Vec<(Span, u64)>,
         /// Whether the sequence repeats; otherwise the last rate stays.
         repeats: bool,
     },
@@ -196,8 +203,8 @@ pub struct Traffic {
     #[serde(default)]
     pub stagger: Option<Stagger>,
     /// When all sources stop; absent: never.
-    #[serde(default)]
-    pub stop: Option<u64>,
+    #[serde(default, deserialize_with = "nanoseconds::optional_time")]
+    pub stop: Option<Time>,
     /// Traffic class of its packets.
     #[serde(default)]
     pub class: u8,
@@ -248,9 +255,11 @@ pub enum TrafficKind {
         /// Rate in on times, in bits on the wire.
         rate: u64,
         /// Mean on time.
-        on: u64,
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        on: Span,
         /// Mean off time.
-        off: u64,
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        off: Span,
         /// The TCP connection.
         tcp: Tcp,
     },
@@ -273,9 +282,11 @@ pub enum TrafficKind {
         /// Size on the wire.
         size: u32,
         /// Mean on time.
-        on: u64,
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        on: Span,
         /// Mean off time.
-        off: u64,
+        #[serde(deserialize_with = "nanoseconds::deserialize")]
+        off: Span,
     },
 }
 

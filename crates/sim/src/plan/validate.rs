@@ -5,6 +5,7 @@ use crate::{
     error::PlanError,
     plan::{Access, Capacity, Draw, Plan, Tcp, Topology, TrafficKind, Web},
 };
+use sojourn_aqm::{Span, Time};
 
 /// Flows of a run.
 pub(crate) const MAX_FLOWS: u64 = 5_000_000;
@@ -12,12 +13,12 @@ pub(crate) const MAX_FLOWS: u64 = 5_000_000;
 const MAX_PACKETS: u64 = 2_000_000_000;
 /// Samples of a run, and random rates of a link.
 const MAX_SAMPLES: u64 = 50_000_000;
-/// 200 days in nanoseconds: below [`crate::engine::MAX_EVENT_TIME`], and sums of a few times do not overflow.
-pub(crate) const MAX_TIME: u64 = 17_280_000_000_000_000;
+/// 200 days: below [`crate::engine::MAX_EVENT_TIME`], and sums of a few times do not overflow.
+pub(crate) const MAX_TIME: Span = Span(17_280_000_000_000_000);
 /// The largest exponential draw, in units of its mean: -ln of the smallest 1 - u.
 const MAX_EXPONENTIAL: f64 = 37.0;
 /// The delay of a link, or a timer: a day.
-const MAX_DELAY: u64 = MAX_TIME / 200;
+const MAX_DELAY: Span = Span(MAX_TIME.0 / 200);
 /// The size of a packet on the wire.
 pub(crate) const MAX_PACKET_BYTES: u64 = 1 << 24;
 
@@ -26,16 +27,16 @@ pub(crate) const MAX_PACKET_BYTES: u64 = 1 << 24;
 /// # Errors
 /// The first key whose value is refused.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
-    if plan.duration == 0 || plan.duration > MAX_TIME {
+    if plan.duration == Span::ZERO || plan.duration > MAX_TIME {
         return Err(
             PlanError::new("duration", "is zero or too long").allowed("more than 0s, at most 200 days")
         );
     }
-    if plan.warmup >= plan.duration {
+    if plan.warmup >= Time::ZERO + plan.duration {
         return Err(PlanError::new("warmup", "is not before the end").allowed("less than duration"));
     }
     if let Some(interval) = plan.trace.interval
-        && (interval == 0 || plan.duration / interval > MAX_SAMPLES)
+        && (interval == Span::ZERO || plan.duration.0 / interval.0 > MAX_SAMPLES)
     {
         return Err(PlanError::new("trace.interval", "gives no samples or too many")
             .allowed("more than duration / 50000000"));
@@ -69,7 +70,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         if let Some(own) = &group.access {
             access(&format!("{key}.access"), own)?;
         }
-        let lasts = group.stop.unwrap_or(plan.duration).min(plan.duration);
+        let lasts = group.stop.map_or(plan.duration, |stop| stop.since(Time::ZERO)).min(plan.duration);
         match &group.kind {
             TrafficKind::Tcp(tcp) => connection(&key, tcp)?,
             TrafficKind::TcpOnoff { rate, on, off, tcp } => {
@@ -80,13 +81,13 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             TrafficKind::TcpShort { arrivals, size, lifetime, tcp } => {
                 connection(&key, tcp)?;
                 if !(arrivals.is_finite()
-                    && MAX_EXPONENTIAL * 1e9 / arrivals < MAX_TIME as f64
+                    && MAX_EXPONENTIAL * 1e9 / arrivals < MAX_TIME.0 as f64
                     && *arrivals > 0.0)
                 {
                     return Err(PlanError::new(format!("{key}.arrivals"), "is not a positive rate")
                         .allowed("like 10/s"));
                 }
-                if arrivals * (lasts as f64 * 1e-9) > MAX_FLOWS as f64 {
+                if arrivals * lasts.as_secs_f64() > MAX_FLOWS as f64 {
                     return Err(PlanError::new(format!("{key}.arrivals"), "gives too many flows")
                         .allowed("at most 5 million in a run"));
                 }
@@ -141,9 +142,9 @@ fn access(key: &str, access: &Access) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
+fn on_off(key: &str, on: Span, off: Span) -> Result<(), PlanError> {
     for (name, span) in [("on", on), ("off", off)] {
-        if span == 0 || span as f64 * MAX_EXPONENTIAL > MAX_TIME as f64 {
+        if span == Span::ZERO || span.0 as f64 * MAX_EXPONENTIAL > MAX_TIME.0 as f64 {
             return Err(
                 PlanError::new(format!("{key}.{name}"), "is zero or too long").allowed("a time like 1s")
             );
@@ -152,11 +153,11 @@ fn on_off(key: &str, on: u64, off: u64) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(), PlanError> {
+fn capacity(key: &str, capacity: Option<&Capacity>, duration: Span) -> Result<(), PlanError> {
     match capacity {
         None => Ok(()),
         Some(Capacity::Redraw { every, rate }) => {
-            if *every == 0 || duration / every > MAX_SAMPLES {
+            if *every == Span::ZERO || duration.0 / every.0 > MAX_SAMPLES {
                 return Err(PlanError::new(format!("{key}.every"), "is zero or too short")
                     .allowed("more than duration / 50000000"));
             }
@@ -165,8 +166,9 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(),
         Some(Capacity::Steps { steps, repeats }) => {
             let ends_above_zero =
                 if *repeats { steps.iter().any(|s| s.1 > 0) } else { steps.last().is_some_and(|s| s.1 > 0) };
-            let lasts = steps.iter().try_fold(0u64, |sum, s| sum.checked_add(s.0));
-            let possible = steps.iter().all(|s| s.0 > 0) && lasts.is_some_and(|span| span <= MAX_TIME);
+            let lasts = steps.iter().try_fold(0u64, |sum, s| sum.checked_add(s.0.0));
+            let possible =
+                steps.iter().all(|s| s.0 > Span::ZERO) && lasts.is_some_and(|span| Span(span) <= MAX_TIME);
             if ends_above_zero && possible {
                 return Ok(());
             }
@@ -176,7 +178,7 @@ fn capacity(key: &str, capacity: Option<&Capacity>, duration: u64) -> Result<(),
     }
 }
 
-fn delay(key: &str, delay: u64) -> Result<(), PlanError> {
+fn delay(key: &str, delay: Span) -> Result<(), PlanError> {
     if delay > MAX_DELAY {
         return Err(PlanError::new(key, "is too long").allowed("at most a day"));
     }
@@ -195,7 +197,8 @@ fn draw(key: &str, draw: Draw, positive: bool) -> Result<(), PlanError> {
             (mean.min(0.0), mean)
         }
     };
-    let is_valid = low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < MAX_TIME as f64;
+    let is_valid =
+        low.is_finite() && high.is_finite() && low >= 0.0 && high >= low && high < MAX_TIME.0 as f64;
     let is_zero = is_valid && positive && high <= 0.0;
     if !is_valid || is_zero {
         let problem = if is_zero { "is never more than 0" } else { "is negative, empty or too large" };
@@ -247,11 +250,11 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
         return Err(PlanError::new(format!("{key}.max_rate"), "is zero").allowed("at least 1bit/s"));
     }
     let times = [
-        ("initial_rto", o.initial_rto.0),
-        ("max_rto", o.max_rto.0),
-        ("delayed_ack", o.delayed_ack.0),
-        ("granularity", o.granularity.0),
-        ("overhead", o.overhead.0),
+        ("initial_rto", o.initial_rto),
+        ("max_rto", o.max_rto),
+        ("delayed_ack", o.delayed_ack),
+        ("granularity", o.granularity),
+        ("overhead", o.overhead),
     ];
     for (name, time) in times {
         if time > MAX_DELAY {
@@ -271,7 +274,7 @@ fn connection(key: &str, tcp: &Tcp) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn datagrams(key: &str, rate: u64, size: u32, lasts: u64) -> Result<(), PlanError> {
+fn datagrams(key: &str, rate: u64, size: u32, lasts: Span) -> Result<(), PlanError> {
     if rate == 0 {
         return Err(PlanError::new(format!("{key}.rate"), "is zero").allowed("at least 1bit/s"));
     }
@@ -282,7 +285,7 @@ fn datagrams(key: &str, rate: u64, size: u32, lasts: u64) -> Result<(), PlanErro
         return Err(PlanError::new(format!("{key}.rate"), "is more than one packet per nanosecond")
             .allowed("at most a packet per nanosecond"));
     }
-    if u128::from(rate) * u128::from(lasts) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
+    if u128::from(rate) * u128::from(lasts.0) / (u128::from(size) * 8_000_000_000) > u128::from(MAX_PACKETS) {
         return Err(PlanError::new(format!("{key}.rate"), "gives too many packets")
             .allowed("at most 2 billion from a source in a run"));
     }

@@ -33,15 +33,15 @@ impl PacketSlab {
 
     fn take(&mut self, token: Token) -> QueuedPacket {
         self.free.push(token.0 as usize);
-        self.places[token.0 as usize].take().expect("a scheduler hands back what it was given, once")
+        self.places[token.0 as usize].take().expect("a scheduler returns each token once")
     }
 
     fn get(&mut self, token: Token) -> &mut QueuedPacket {
-        self.places[token.0 as usize].as_mut().expect("a scheduler speaks of what waits")
+        self.places[token.0 as usize].as_mut().expect("a scheduler reports on queued packets only")
     }
 
     /// Carry out what the scheduler decided about a packet.
-    fn apply(&mut self, now: u64, token: Token, outcome: Outcome, stats: &mut QueueStats) {
+    fn apply(&mut self, now: Time, token: Token, outcome: Outcome, stats: &mut QueueStats) {
         match outcome {
             Outcome::Dropped(cause) => {
                 let one = self.take(token);
@@ -71,12 +71,12 @@ impl Classful {
 
     /// A packet arrives.
     #[inline(never)]
-    pub(super) fn enqueue(&mut self, now: u64, packet: &Packet, stats: &mut QueueStats) {
+    pub(super) fn enqueue(&mut self, now: Time, packet: &Packet, stats: &mut QueueStats) {
         let before = self.backlog();
         stats.arrival(now, packet);
         let token = self.slab.put(QueuedPacket { packet: *packet, arrived: now, number: stats.latest() });
         let slab = &mut self.slab;
-        self.scheduler.enqueue(Time(now), token, &packet.view(now), &mut self.rng, &mut |token, outcome| {
+        self.scheduler.enqueue(now, token, &packet.view(now), &mut self.rng, &mut |token, outcome| {
             slab.apply(now, token, outcome, stats);
         });
         stats.counters.change(now, before, self.backlog());
@@ -84,9 +84,9 @@ impl Classful {
 
     /// Take the next packet to send, if there is one.
     #[inline(never)]
-    pub(super) fn dequeue(&mut self, now: u64, stats: &mut QueueStats) -> bool {
+    pub(super) fn dequeue(&mut self, now: Time, stats: &mut QueueStats) -> bool {
         let (before, slab) = (self.backlog(), &mut self.slab);
-        let next = self.scheduler.dequeue(Time(now), &mut self.rng, &mut |token, outcome| {
+        let next = self.scheduler.dequeue(now, &mut self.rng, &mut |token, outcome| {
             slab.apply(now, token, outcome, stats);
         });
         stats.counters.change(now, before, self.backlog());
@@ -105,7 +105,7 @@ impl Classful {
         &self.taken
     }
 
-    pub(super) fn on_timer(&mut self, now: u64) {
-        self.scheduler.on_timer(Time(now));
+    pub(super) fn on_timer(&mut self, now: Time) {
+        self.scheduler.on_timer(now);
     }
 }

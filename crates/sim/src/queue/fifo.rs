@@ -65,7 +65,7 @@ impl Fifo {
         &*self.aqm
     }
 
-    /// The queue, whatever its algorithm is.
+    /// The queue, with any algorithm.
     #[inline(always)]
     pub(super) fn access<'a>(&'a mut self, stats: &'a mut QueueStats) -> FifoRef<'a, dyn Aqm> {
         FifoRef {
@@ -87,8 +87,8 @@ impl Fifo {
         Some(FifoRef { buffer: &mut self.buffer, stats, aqm, hooks, counts_occupancy: false })
     }
 
-    pub(super) fn on_timer(&mut self, now: u64) {
-        self.aqm.on_timer(Time(now), &self.buffer.ring.view());
+    pub(super) fn on_timer(&mut self, now: Time) {
+        self.aqm.on_timer(now, &self.buffer.ring.view());
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct FifoRef<'a, A: ?Sized> {
 
 impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue(&mut self, now: Time, packet: &mut Packet) -> bool {
         self.stats.arrival(now, packet);
         let mut just_waits = true;
         if !self.buffer.ring.has_room(packet.bytes) {
@@ -122,7 +122,7 @@ impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
             }
         } else if self.hooks.arrivals {
             let Buffer { ring, rng, .. } = &mut *self.buffer;
-            let verdict = self.aqm.on_fit(Time(now), &packet.view(now), &ring.view(), rng);
+            let verdict = self.aqm.on_fit(now, &packet.view(now), &ring.view(), rng);
             if verdict != Verdict::Pass {
                 just_waits = false;
                 if !self.decide_at_enqueue(verdict, now, packet) {
@@ -136,7 +136,7 @@ impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, now: u64) -> Option<usize> {
+    fn dequeue(&mut self, now: Time) -> Option<usize> {
         self.reborrow().take(now)
     }
 
@@ -146,8 +146,8 @@ impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     }
 
     #[inline(never)]
-    fn on_idle(&mut self, now: u64) {
-        self.aqm.on_idle(Time(now));
+    fn on_idle(&mut self, now: Time) {
+        self.aqm.on_idle(now);
     }
 
     #[inline(always)]
@@ -166,7 +166,7 @@ impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     }
 
     #[inline(always)]
-    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+    fn sample(&mut self, now: Time, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
         recorder.sample_one(now, self.reborrow(), calendar);
     }
 }
@@ -179,7 +179,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
     }
 
     #[inline(always)]
-    fn take(mut self, now: u64) -> Option<usize> {
+    fn take(mut self, now: Time) -> Option<usize> {
         while let Some(others) = self.buffer.ring.len().checked_sub(1) {
             let slot = self.buffer.ring.pop(self.counts_occupancy);
             let QueuedPacket { packet: Packet { bytes, class, .. }, arrived, .. } =
@@ -198,9 +198,9 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
     /// The buffer is full: whether the arriving packet is enqueued after all.
     #[cold]
     #[inline(never)]
-    fn enqueue_full(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue_full(&mut self, now: Time, packet: &mut Packet) -> bool {
         if self.hooks.arrivals {
-            self.aqm.on_offered(Time(now), &packet.view(now), &self.buffer.ring.view());
+            self.aqm.on_offered(now, &packet.view(now), &self.buffer.ring.view());
         }
         if !self.make_room(now, packet) {
             return self.refuse(now);
@@ -209,14 +209,14 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
             return true;
         }
         let Buffer { ring, rng, .. } = &mut *self.buffer;
-        let verdict = self.aqm.on_arrival(Time(now), &packet.view(now), &ring.view(), rng);
+        let verdict = self.aqm.on_arrival(now, &packet.view(now), &ring.view(), rng);
         self.decide_at_enqueue(verdict, now, packet)
     }
 
     /// The algorithm has decided other than to let an arriving packet pass: whether that is enqueued.
     #[cold]
     #[inline(never)]
-    fn decide_at_enqueue(&mut self, verdict: Verdict, now: u64, packet: &mut Packet) -> bool {
+    fn decide_at_enqueue(&mut self, verdict: Verdict, now: Time, packet: &mut Packet) -> bool {
         let number = self.stats.latest();
         match verdict {
             Verdict::Pass => return true,
@@ -236,7 +236,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
     }
 
     /// An arriving packet is not enqueued.
-    fn refuse(&mut self, now: u64) -> bool {
+    fn refuse(&mut self, now: Time) -> bool {
         if !self.stats.busy && self.buffer.ring.len() == 0 {
             self.on_idle(now); // the idle time continues
         }
@@ -245,10 +245,10 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
 
     /// Whether the packet that was at the head, now in `place`, is transmitted.
     #[inline(always)]
-    fn passes(&mut self, now: u64, place: usize, arrived: u64) -> bool {
+    fn passes(&mut self, now: Time, place: usize, arrived: Time) -> bool {
         let Buffer { ring, rng, .. } = &mut *self.buffer;
         let view = ring.popped_mut(place).packet.view(arrived);
-        match self.aqm.on_departure(Time(now), &view, &ring.view(), rng) {
+        match self.aqm.on_departure(now, &view, &ring.view(), rng) {
             Verdict::Pass => true,
             verdict => self.decide_at_dequeue(verdict, now, place),
         }
@@ -257,7 +257,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
     /// The algorithm has decided other than to let a packet pass: whether that is transmitted.
     #[cold]
     #[inline(never)]
-    fn decide_at_dequeue(&mut self, verdict: Verdict, now: u64, place: usize) -> bool {
+    fn decide_at_dequeue(&mut self, verdict: Verdict, now: Time, place: usize) -> bool {
         let QueuedPacket { packet, number, .. } = self.buffer.ring.popped_mut(place);
         match verdict {
             Verdict::Pass => true,
@@ -274,7 +274,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
 
     /// The buffer is full: drop the arriving packet or, if it can fit at all, others until it does.
     #[inline(never)]
-    fn make_room(&mut self, now: u64, packet: &Packet) -> bool {
+    fn make_room(&mut self, now: Time, packet: &Packet) -> bool {
         let number = self.stats.latest();
         let limit = self.buffer.ring.limit();
         let hopeless = matches!(limit, Limit::Bytes(limit) if u64::from(packet.bytes) > limit);
@@ -292,9 +292,9 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
             };
             self.stats.discard(now, &victim.packet, Cause::Overflow, victim.number);
             let (ring, view) = (&self.buffer.ring, victim.packet.view(victim.arrived));
-            self.aqm.on_drop(Time(now), &view, Cause::Overflow, &ring.view());
+            self.aqm.on_drop(now, &view, Cause::Overflow, &ring.view());
             if is_arrival {
-                self.aqm.on_refused(Time(now), &view, &ring.view(), &mut self.buffer.rng);
+                self.aqm.on_refused(now, &view, &ring.view(), &mut self.buffer.rng);
                 return false;
             }
         }
@@ -302,7 +302,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
     }
 
     /// Remove a waiting packet.
-    fn remove(&mut self, now: u64, position: usize) -> Option<QueuedPacket> {
+    fn remove(&mut self, now: Time, position: usize) -> Option<QueuedPacket> {
         let one = self.buffer.ring.remove(position)?;
         self.stats.counters.leave(now, self.buffer.ring.len(), one.packet.bytes);
         Some(one)
@@ -310,7 +310,7 @@ impl<A: Aqm + ?Sized> FifoRef<'_, A> {
 }
 
 impl<A: Aqm + ?Sized> Sampled for FifoRef<'_, A> {
-    fn pass(&mut self, now: u64) -> (u32, u64) {
+    fn pass(&mut self, now: Time) -> (u32, u64) {
         let (packets, bytes) = (self.buffer.ring.len(), self.buffer.ring.bytes());
         self.stats.counters.pass(now, packets, bytes, self.stats.busy);
         (packets, bytes)

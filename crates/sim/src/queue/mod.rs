@@ -158,7 +158,7 @@ impl Port {
     }
 
     /// Account for the time up to `now`.
-    pub(crate) fn pass(&mut self, now: u64) {
+    pub(crate) fn pass(&mut self, now: Time) {
         let (packets, bytes) = self.backlog();
         self.stats.counters.pass(now, packets, bytes, self.stats.busy);
     }
@@ -180,7 +180,7 @@ impl Port {
     }
 
     /// The timer of the algorithm expires.
-    pub(crate) fn on_timer(&mut self, now: u64) {
+    pub(crate) fn on_timer(&mut self, now: Time) {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.on_timer(now),
             Backend::Classful(classful) => classful.on_timer(now),
@@ -190,7 +190,7 @@ impl Port {
 
 impl QueueOps for Port {
     #[inline(always)]
-    fn enqueue(&mut self, now: u64, packet: &mut Packet) -> bool {
+    fn enqueue(&mut self, now: Time, packet: &mut Packet) -> bool {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.access(&mut self.stats).enqueue(now, packet),
             Backend::Classful(classful) => {
@@ -201,7 +201,7 @@ impl QueueOps for Port {
     }
 
     #[inline(always)]
-    fn dequeue(&mut self, now: u64) -> Option<usize> {
+    fn dequeue(&mut self, now: Time) -> Option<usize> {
         match &mut self.queue {
             Backend::Fifo(fifo) => fifo.access(&mut self.stats).dequeue(now),
             Backend::Classful(classful) => classful.dequeue(now, &mut self.stats).then_some(0),
@@ -217,7 +217,7 @@ impl QueueOps for Port {
     }
 
     /// A scheduler needs no call.
-    fn on_idle(&mut self, now: u64) {
+    fn on_idle(&mut self, now: Time) {
         if let Backend::Fifo(fifo) = &mut self.queue {
             fifo.access(&mut self.stats).on_idle(now);
         }
@@ -238,7 +238,7 @@ impl QueueOps for Port {
         true
     }
 
-    fn sample(&mut self, now: u64, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
+    fn sample(&mut self, now: Time, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
         recorder.sample(now, std::slice::from_mut(self));
         recorder.schedule_next(now, calendar);
     }
@@ -246,7 +246,7 @@ impl QueueOps for Port {
 
 impl Sampled for Port {
     #[inline(always)]
-    fn pass(&mut self, now: u64) -> (u32, u64) {
+    fn pass(&mut self, now: Time) -> (u32, u64) {
         self.pass(now);
         self.backlog()
     }

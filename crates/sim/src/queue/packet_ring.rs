@@ -2,7 +2,7 @@
 
 use super::stats::QueuedPacket;
 use crate::packet::Packet;
-use sojourn_aqm::{Class, Contents, FlowId, Limit, Occupancy, PacketView, QueueView};
+use sojourn_aqm::{Class, Contents, FlowId, Limit, Occupancy, PacketView, QueueView, Time};
 
 /// The waiting packets and the limit of the buffer.
 pub(super) struct PacketRing {
@@ -12,7 +12,7 @@ pub(super) struct PacketRing {
     len: u32,
     bytes: u64,
     limit: Limit,
-    /// This number of packets fits whatever their sizes are.
+    /// This number of packets of any size fits.
     min_capacity: u32,
     pub(super) link_rate: u64,
     occupancy: Occupancy,
@@ -71,7 +71,7 @@ impl PacketRing {
 
     /// Append a packet. `counts_occupancy`: the algorithm may ask for packets by flow and class.
     #[inline(always)]
-    pub(super) fn push(&mut self, packet: &Packet, arrived: u64, number: u64, counts_occupancy: bool) {
+    pub(super) fn push(&mut self, packet: &Packet, arrived: Time, number: u64, counts_occupancy: bool) {
         if counts_occupancy {
             self.occupancy.enter(FlowId(packet.flow), packet.class);
         }
@@ -178,7 +178,7 @@ mod tests {
                 match what {
                     0..5 => {
                         let packet = Packet { flow: number, bytes: number, ..Packet::default() };
-                        ring.push(&packet, u64::from(number), 0, true);
+                        ring.push(&packet, Time(u64::from(number)), 0, true);
                         list.push_back(number);
                     }
                     5..7 => {

@@ -1,13 +1,13 @@
 //! Statistics of a queue: counters, outcomes of packets, whether the transmitter is busy.
 
 use crate::{packet::Packet, record::Counters};
-use sojourn_aqm::{Cause, Class, Ecn};
+use sojourn_aqm::{Cause, Class, Ecn, Time};
 
 /// A waiting packet, the time of its arrival, and its number among all that arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueuedPacket {
     pub(crate) packet: Packet,
-    pub(super) arrived: u64,
+    pub(super) arrived: Time,
     pub(super) number: u64,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct QueueStats {
 impl QueueStats {
     /// `packet` arrives.
     #[inline(always)]
-    pub(super) fn arrival(&mut self, now: u64, packet: &Packet) {
+    pub(super) fn arrival(&mut self, now: Time, packet: &Packet) {
         self.counters.arrival(now, packet.bytes, packet.class);
     }
 
@@ -45,17 +45,17 @@ impl QueueStats {
 
     /// The transmitter takes a packet that arrived at `arrived`.
     #[inline(always)]
-    pub(super) fn departure(&mut self, now: u64, bytes: u32, class: Class, arrived: u64) {
+    pub(super) fn departure(&mut self, now: Time, bytes: u32, class: Class, arrived: Time) {
         if !self.busy {
             self.busy = true;
             self.counters.set_busy(now, true);
         }
-        self.counters.departure(now, bytes, class, now - arrived);
+        self.counters.departure(now, bytes, class, now.since_exact(arrived));
     }
 
     /// There is no packet to transmit.
     #[inline(never)]
-    pub(super) fn rest(&mut self, now: u64) {
+    pub(super) fn rest(&mut self, now: Time) {
         if self.busy {
             self.busy = false;
             self.counters.set_busy(now, false);
@@ -63,13 +63,13 @@ impl QueueStats {
     }
 
     #[inline(always)]
-    pub(super) fn discard(&mut self, now: u64, packet: &Packet, cause: Cause, number: u64) {
+    pub(super) fn discard(&mut self, now: Time, packet: &Packet, cause: Cause, number: u64) {
         self.counters.drop(now, packet.bytes, packet.class, cause, number);
         self.outcomes.push((*packet, Outcome::Dropped(cause, number)));
     }
 
     #[inline(never)]
-    pub(super) fn mark(&mut self, now: u64, packet: &mut Packet, cause: Cause) {
+    pub(super) fn mark(&mut self, now: Time, packet: &mut Packet, cause: Cause) {
         debug_assert!(packet.ecn != Ecn::NotEct, "a mark needs an ECN-capable packet");
         packet.ecn = Ecn::Ce;
         self.counters.mark(now, packet.class, cause);

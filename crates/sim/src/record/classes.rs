@@ -2,7 +2,7 @@
 //! traffic without classes costs nothing.
 
 use super::{Counters, QueueRecord};
-use sojourn_aqm::Class;
+use sojourn_aqm::{Class, Time};
 
 /// Counters of class 1, 2, ...
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct ClassCounters {
     pub(super) delay_sum: u128,
     /// Integral of queued packets up to `until`.
     pub(super) packet_ns: u128,
-    until: u64,
+    until: Time,
 }
 
 impl ClassCounters {
@@ -31,8 +31,8 @@ impl ClassCounters {
     }
 
     /// Extend the integral to `now`.
-    fn pass(&mut self, now: u64) {
-        self.packet_ns += u128::from(self.queued()) * u128::from(now - self.until);
+    fn pass(&mut self, now: Time) {
+        self.packet_ns += u128::from(self.queued()) * u128::from(now.since_exact(self.until).0);
         self.until = now;
     }
 
@@ -55,7 +55,7 @@ impl ClassCounters {
 impl Classes {
     /// Update the counters of a class other than 0.
     #[inline(always)]
-    pub(super) fn count(&mut self, class: Class, now: u64, add: impl FnOnce(&mut ClassCounters)) {
+    pub(super) fn count(&mut self, class: Class, now: Time, add: impl FnOnce(&mut ClassCounters)) {
         if class.0 > 0 {
             add(self.row(class, now));
         }
@@ -63,7 +63,7 @@ impl Classes {
 
     #[cold]
     #[inline(never)]
-    fn row(&mut self, class: Class, now: u64) -> &mut ClassCounters {
+    fn row(&mut self, class: Class, now: Time) -> &mut ClassCounters {
         let index = usize::from(class.0) - 1;
         if index >= self.0.len() {
             self.0.resize(index + 1, ClassCounters { until: now, ..ClassCounters::default() });
@@ -72,7 +72,7 @@ impl Classes {
         &mut self.0[index]
     }
 
-    pub(super) fn pass(&mut self, now: u64) {
+    pub(super) fn pass(&mut self, now: Time) {
         self.0.iter_mut().for_each(|row| row.pass(now));
     }
 
@@ -122,7 +122,7 @@ impl Counters {
             marks: self.marks.iter().sum(),
             delay_sum: self.delay_sum,
             packet_ns: self.integrals.packets,
-            until: 0,
+            until: Time::ZERO,
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     histogram::Histogram,
     integrals::{Backlog, Changes, Integrals},
 };
-use sojourn_aqm::{Cause, Class};
+use sojourn_aqm::{Cause, Class, Span, Time};
 
 /// The counters of a queue since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub struct Totals {
     pub departures: u64,
     /// Bytes handed to the transmitter.
     pub departed_bytes: u64,
-    /// Sum of their queueing delays, ns.
-    pub delay_sum: u128,
+    /// Sum of their queueing delays.
+    pub delay_sum_ns: u128,
     /// Packets in the queue.
     pub queued: u32,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Counters {
 
 impl Counters {
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, now: u64, bytes: u32, class: Class) {
+    pub(crate) fn arrival(&mut self, now: Time, bytes: u32, class: Class) {
         self.arrivals += 1;
         self.arrived_bytes += u64::from(bytes);
         self.classes.count(class, now, |row| {
@@ -62,7 +62,7 @@ impl Counters {
 
     /// A packet enters the queue, which holds `others`.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
+    pub(crate) fn enter(&mut self, now: Time, others: u32, bytes: u32) {
         self.changes.enter(now, others, bytes);
         if others >= self.max_packets {
             self.max_packets = others + 1;
@@ -71,38 +71,38 @@ impl Counters {
 
     /// A packet leaves the queue, which then holds `others`.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, now: u64, others: u32, bytes: u32) {
+    pub(crate) fn leave(&mut self, now: Time, others: u32, bytes: u32) {
         self.changes.leave(now, others, bytes);
     }
 
     /// The backlog changes from `before` to `after`.
-    pub(crate) fn change(&mut self, now: u64, before: Backlog, after: Backlog) {
+    pub(crate) fn change(&mut self, now: Time, before: Backlog, after: Backlog) {
         self.changes.change(now, before, after);
         self.max_packets = self.max_packets.max(after.packets);
     }
 
     /// The transmitter becomes busy or idle.
-    pub(crate) fn set_busy(&mut self, now: u64, busy: bool) {
+    pub(crate) fn set_busy(&mut self, now: Time, busy: bool) {
         self.changes.set_busy(now, busy);
     }
 
     /// A packet that was queued for `delay` is handed to the transmitter.
     #[inline(always)]
-    pub(crate) fn departure(&mut self, now: u64, bytes: u32, class: Class, delay: u64) {
+    pub(crate) fn departure(&mut self, now: Time, bytes: u32, class: Class, delay: Span) {
         self.departures += 1;
         self.departed_bytes += u64::from(bytes);
-        self.delay_sum += u128::from(delay);
-        self.delay_squared += u128::from(delay) * u128::from(delay);
-        self.delays.add(delay);
+        self.delay_sum += u128::from(delay.0);
+        self.delay_squared += u128::from(delay.0) * u128::from(delay.0);
+        self.delays.add(delay.0);
         self.classes.count(class, now, |row| {
             row.departures += 1;
             row.departed_bytes += u64::from(bytes);
-            row.delay_sum += u128::from(delay);
+            row.delay_sum += u128::from(delay.0);
         });
     }
 
     /// A packet is dropped, of the number `arrival` among all offered packets.
-    pub(crate) fn drop(&mut self, now: u64, bytes: u32, class: Class, cause: Cause, arrival: u64) {
+    pub(crate) fn drop(&mut self, now: Time, bytes: u32, class: Class, cause: Cause, arrival: u64) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(bytes);
         self.runs.drop(arrival);
@@ -112,7 +112,7 @@ impl Counters {
         });
     }
 
-    pub(crate) fn mark(&mut self, now: u64, class: Class, cause: Cause) {
+    pub(crate) fn mark(&mut self, now: Time, class: Class, cause: Cause) {
         self.marks[cause as usize] += 1;
         self.classes.count(class, now, |row| row.marks += 1);
     }
@@ -122,7 +122,7 @@ impl Counters {
     }
 
     /// Extend the integrals to `now`; `packets` and `bytes` are queued.
-    pub(crate) fn pass(&mut self, now: u64, packets: u32, bytes: u64, busy: bool) {
+    pub(crate) fn pass(&mut self, now: Time, packets: u32, bytes: u64, busy: bool) {
         self.integrals = self.changes.up_to(now, packets, bytes, busy);
         self.classes.pass(now);
     }
@@ -135,7 +135,7 @@ impl Counters {
             marks: self.marks.iter().sum(),
             departures: self.departures,
             departed_bytes: self.departed_bytes,
-            delay_sum: self.delay_sum,
+            delay_sum_ns: self.delay_sum,
             queued: 0,
         }
     }
@@ -181,7 +181,7 @@ impl Counters {
             packet_squared_ns: (integrals.squared - before.squared) as f64,
             byte_ns: (integrals.bytes - before.bytes) as f64,
             max_packets: u64::from(self.max_packets),
-            idle_ns: integrals.idle - before.idle,
+            idle_ns: (integrals.idle - before.idle).0,
             delay_sum_ns: (self.delay_sum - start.delay_sum) as f64,
             delay_squared_ns: (self.delay_squared - start.delay_squared) as f64,
             delay_edges_ns,

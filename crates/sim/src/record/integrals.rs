@@ -5,13 +5,15 @@
 //! Δ over all changes by Δ at T. Only this sum is maintained, so time that passes without a change costs
 //! nothing.
 
+use sojourn_aqm::{Span, Time};
+
 /// Integrals from the start of the run, times in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Integrals {
     pub(super) packets: u128,
     pub(super) squared: u128,
     pub(super) bytes: u128,
-    pub(super) idle: u64,
+    pub(super) idle: Span,
 }
 
 /// The queued packets and bytes.
@@ -33,23 +35,23 @@ pub(super) struct Changes {
 impl Changes {
     /// A packet enters the queue, which holds `others`: the square grows by 2 `others` + 1.
     #[inline(always)]
-    pub(super) fn enter(&mut self, now: u64, others: u32, bytes: u32) {
-        self.packets -= i128::from(now);
+    pub(super) fn enter(&mut self, now: Time, others: u32, bytes: u32) {
+        self.packets -= i128::from(now.0);
         self.squared -= product(now, 2 * u64::from(others) + 1);
         self.bytes -= product(now, bytes.into());
     }
 
     /// A packet leaves the queue, which then holds `others`.
     #[inline(always)]
-    pub(super) fn leave(&mut self, now: u64, others: u32, bytes: u32) {
-        self.packets += i128::from(now);
+    pub(super) fn leave(&mut self, now: Time, others: u32, bytes: u32) {
+        self.packets += i128::from(now.0);
         self.squared += product(now, 2 * u64::from(others) + 1);
         self.bytes += product(now, bytes.into());
     }
 
     /// The backlog changes from `before` to `after`: a scheduler may enqueue, drop or dequeue several packets
     /// at once.
-    pub(super) fn change(&mut self, now: u64, before: Backlog, after: Backlog) {
+    pub(super) fn change(&mut self, now: Time, before: Backlog, after: Backlog) {
         let [before, after] = [before, after].map(|backlog| {
             let packets = u64::from(backlog.packets);
             [packets, packets * packets, backlog.bytes].map(|value| product(now, value))
@@ -60,25 +62,25 @@ impl Changes {
     }
 
     /// The transmitter becomes busy or idle.
-    pub(super) fn set_busy(&mut self, now: u64, busy: bool) {
-        self.idle += if busy { i128::from(now) } else { -i128::from(now) };
+    pub(super) fn set_busy(&mut self, now: Time, busy: bool) {
+        self.idle += if busy { i128::from(now.0) } else { -i128::from(now.0) };
     }
 
     /// The integrals up to `now`, with this backlog.
-    pub(super) fn up_to(&self, now: u64, packets: u32, bytes: u64, busy: bool) -> Integrals {
+    pub(super) fn up_to(&self, now: Time, packets: u32, bytes: u64, busy: bool) -> Integrals {
         let packets = u64::from(packets);
         Integrals {
             packets: (self.packets + product(now, packets)) as u128,
             squared: (self.squared + product(now, packets * packets)) as u128,
             bytes: (self.bytes + product(now, bytes)) as u128,
-            idle: (self.idle + product(now, u64::from(!busy))) as u64,
+            idle: Span((self.idle + product(now, u64::from(!busy))) as u64),
         }
     }
 }
 
 #[inline(always)]
-fn product(time: u64, value: u64) -> i128 {
-    (u128::from(time) * u128::from(value)) as i128
+fn product(time: Time, value: u64) -> i128 {
+    (u128::from(time.0) * u128::from(value)) as i128
 }
 
 #[cfg(test)]
@@ -96,7 +98,7 @@ mod tests {
         #[test]
         fn sums_at_changes_are_integrals_over_time(steps in steps()) {
             let (mut changes, mut integrals) = (Changes::default(), Integrals::default());
-            let (mut now, mut queued, mut busy) = (0, Vec::<u32>::new(), false);
+            let (mut now, mut queued, mut busy) = (Time::ZERO, Vec::<u32>::new(), false);
             for (span, what, bytes) in steps {
                 let level = |queued: &[u32]| Backlog {
                     packets: queued.len() as u32,
@@ -107,8 +109,8 @@ mod tests {
                 integrals.packets += times(before.packets.into());
                 integrals.squared += times(u64::from(before.packets).pow(2));
                 integrals.bytes += times(before.bytes);
-                integrals.idle += span * u64::from(!busy);
-                now += span;
+                integrals.idle += Span(span) * u64::from(!busy);
+                now += Span(span);
                 prop_assert_eq!(changes.up_to(now, before.packets, before.bytes, busy), integrals);
                 match what {
                     0 => {

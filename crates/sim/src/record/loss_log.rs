@@ -6,7 +6,7 @@ use crate::{
     packet::{Carries, Packet, Sacks},
     queue::{Outcome, QueueStats},
 };
-use sojourn_aqm::Cause;
+use sojourn_aqm::{Cause, Time};
 
 /// What is counted and traced.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(crate) struct LossLog {
 /// The queue that reports outcomes.
 #[derive(Clone, Copy)]
 pub(crate) struct LossContext {
-    pub(crate) now: u64,
+    pub(crate) now: Time,
     pub(crate) is_measured: bool,
     /// Packets that wait there.
     pub(crate) waiting: u32,
@@ -61,7 +61,7 @@ impl LossLog {
 impl DropColumns {
     #[inline(never)]
     fn push(&mut self, context: LossContext, packet: &Packet, cause: Cause, arrival: u64) {
-        self.time_ns.push(context.now);
+        self.time_ns.push(context.now.0);
         self.flow.push(packet.flow);
         self.sequence.push(packet.number);
         self.cause.push(cause as u8);

@@ -20,7 +20,7 @@ pub(crate) use loss_log::{LossContext, LossLog};
 pub(crate) use recorder::{Recorder, RunResult, Sampled, conserved, offered, port_conserves};
 
 use crate::path::FastPath;
-use sojourn_aqm::{Cause, Time};
+use sojourn_aqm::{Cause, Span, Time};
 
 /// Everything measured in one run.
 #[derive(Clone, Debug, Default)]
@@ -172,7 +172,7 @@ pub struct PageColumns {
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// Time between samples; 0: no samples.
-    pub interval: u64,
+    pub interval: Span,
     /// Of each queue, in the order of [`Record::queues`].
     pub queues: Vec<QueueSeries>,
 }

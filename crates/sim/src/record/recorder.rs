@@ -12,14 +12,14 @@ use crate::{
     path::{Network, Route},
     queue::Port,
 };
-use sojourn_aqm::Limit;
+use sojourn_aqm::{Limit, Span, Time};
 
 /// Samples that memory is allocated for in advance, at most.
 const MAX_RESERVED: u64 = 1 << 16;
 
 /// The samples of every queue, and its counters when the window opened.
 pub(crate) struct Recorder {
-    interval: u64,
+    interval: Span,
     queues: Vec<QueueRecorder>,
 }
 
@@ -37,7 +37,7 @@ struct QueueRecorder {
 /// A queue that can be sampled.
 pub(crate) trait Sampled {
     /// Extend the integrals to `now`; returns the queued packets and bytes.
-    fn pass(&mut self, now: u64) -> (u32, u64);
+    fn pass(&mut self, now: Time) -> (u32, u64);
     /// Its counters.
     fn counters(&self) -> &Counters;
     /// Report the probes of the algorithm.
@@ -45,9 +45,10 @@ pub(crate) trait Sampled {
 }
 
 impl QueueRecorder {
-    /// Take a sample at `now`, `span` ns after the previous one.
+    /// Take a sample at `now`, one `interval` after the previous one.
     #[inline(always)]
-    fn sample(&mut self, now: u64, span: f64, queue: &mut impl Sampled) {
+    fn sample(&mut self, now: Time, interval: Span, queue: &mut impl Sampled) {
+        let span = interval.0 as f64;
         let (packets_now, bytes) = queue.pass(now);
         let counters = queue.counters();
         let (packets, squared) = counters.integrals();
@@ -136,8 +137,9 @@ fn float(integral: u128) -> f64 {
 
 impl Recorder {
     /// Samples a number of `queues` every `interval` (0: never); `end`: the end of the run, if known.
-    pub(crate) fn new(interval: u64, end: Option<u64>, queues: usize) -> Recorder {
-        let samples = end.and_then(|end| end.checked_div(interval)).unwrap_or(0).min(MAX_RESERVED) as usize;
+    pub(crate) fn new(interval: Span, end: Option<Time>, queues: usize) -> Recorder {
+        let samples =
+            end.and_then(|end| end.0.checked_div(interval.0)).unwrap_or(0).min(MAX_RESERVED) as usize;
         let recorder = || QueueRecorder { series: empty_columns(samples), ..QueueRecorder::default() };
         Recorder { interval, queues: (0..queues).map(|_| recorder()).collect() }
     }
@@ -149,8 +151,8 @@ impl Recorder {
     }
 
     /// Take the sample at `end`, after the last event.
-    pub(crate) fn sample_at_end(&mut self, end: u64, ports: &mut [Port]) {
-        if self.interval > 0 && end.is_multiple_of(self.interval) {
+    pub(crate) fn sample_at_end(&mut self, end: Time, ports: &mut [Port]) {
+        if self.interval > Span::ZERO && end.0.is_multiple_of(self.interval.0) {
             self.sample(end, ports);
         }
     }
@@ -159,17 +161,17 @@ impl Recorder {
     #[inline(never)]
     pub(crate) fn sample_one(
         &mut self,
-        now: u64,
+        now: Time,
         mut queue: impl Sampled,
         calendar: &mut CalendarQueue<Packet>,
     ) {
-        self.queues[0].sample(now, self.interval as f64, &mut queue);
+        self.queues[0].sample(now, self.interval, &mut queue);
         self.schedule_next(now, calendar);
     }
 
     /// Schedule the next sample.
-    pub(crate) fn schedule_next(&self, now: u64, calendar: &mut CalendarQueue<Packet>) {
-        calendar.push(Event::new(now + self.interval, 0, EventKind::Sample, 0));
+    pub(crate) fn schedule_next(&self, now: Time, calendar: &mut CalendarQueue<Packet>) {
+        calendar.push(Event::new(now + self.interval, Span::ZERO, EventKind::Sample, 0));
     }
 
     /// Whether there is only one queue.
@@ -182,10 +184,9 @@ impl Recorder {
         self.queues.first().map_or(0, |queue| queue.series.packets.len() as u64)
     }
 
-    pub(crate) fn sample(&mut self, now: u64, ports: &mut [Port]) {
-        let span = self.interval as f64;
+    pub(crate) fn sample(&mut self, now: Time, ports: &mut [Port]) {
         for (queue, port) in self.queues.iter_mut().zip(ports) {
-            queue.sample(now, span, port);
+            queue.sample(now, self.interval, port);
         }
     }
 
@@ -211,11 +212,11 @@ impl Recorder {
                 Limit::Packets(n) => queue.limit_packets = u64::from(n),
                 Limit::Bytes(n) => queue.limit_bytes = n,
             }
-            queue.capacity_bits = kinds[port.kind as usize].bits(window.start.0, window.end.0);
+            queue.capacity_bits = kinds[port.kind as usize].bits(window.start, window.end);
             record.queues.push(queue);
             record.series.queues.push(std::mem::take(&mut recorded.series));
         }
-        if record.series.interval == 0 {
+        if record.series.interval == Span::ZERO {
             record.series = Series::default();
         }
         record

@@ -16,7 +16,7 @@ use crate::{
 };
 use sojourn_aqm::Time;
 
-/// The flow at hand.
+/// The flow of the packet that is handled.
 pub(super) struct ActiveFlow<'a> {
     pub(super) number: u32,
     pub(super) route: Route,
@@ -37,7 +37,7 @@ impl ActiveFlow<'_> {
 #[inline(always)]
 pub(super) fn enqueue<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     packet: &mut Packet,
     is_measured: bool,
     log: &mut LossLog,
@@ -54,7 +54,7 @@ pub(super) fn enqueue<Q: QueueOps>(
 #[inline(always)]
 pub(super) fn dequeue<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
@@ -75,7 +75,7 @@ pub(super) fn dequeue<Q: QueueOps>(
 #[inline(always)]
 fn report_outcomes<Q: QueueOps>(
     queue: &mut Q,
-    now: u64,
+    now: Time,
     is_measured: bool,
     log: &mut LossLog,
     flows: &mut [Flow],
@@ -95,7 +95,7 @@ pub(super) fn transmit(
     hop: &mut Hop,
     flow: &mut ActiveFlow,
     segment: Segment,
-    at: u64,
+    at: Time,
 ) {
     let ActiveFlow { number, route, connection, group, tcp } = flow;
     let first = hop.link(route.host);
@@ -104,7 +104,7 @@ pub(super) fn transmit(
         #[inline(always)]
         |packet| {
             let forward = FlowRoute { flow: *number, route: *route };
-            connection.write_packet(packet, forward, &group.full, tcp, segment, Time(at));
+            connection.write_packet(packet, forward, &group.full, tcp, segment, at);
             let tx_time = &mut hop.tx_time;
             let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)
@@ -122,12 +122,12 @@ pub(super) fn transmit_allowed(
     flow: &mut ActiveFlow,
     limit: Option<u32>,
     released: &mut Vec<Segment>,
-    at: u64,
+    at: Time,
 ) {
     let Some(limit) = limit else {
         return transmit_released(calendar, links.reborrow(), hop, flow.reborrow(), released, at);
     };
-    while let Some(segment) = flow.connection.sender.emit_next(limit, Time(at)) {
+    while let Some(segment) = flow.connection.sender.emit_next(limit, at) {
         transmit(calendar, links, hop, flow, segment, at);
     }
 }
@@ -139,7 +139,7 @@ fn transmit_released(
     hop: &mut Hop,
     mut flow: ActiveFlow,
     released: &mut Vec<Segment>,
-    at: u64,
+    at: Time,
 ) {
     for segment in released.drain(..) {
         transmit(calendar, &mut links, hop, &mut flow, segment, at);
@@ -149,6 +149,6 @@ fn transmit_released(
 /// Whether an acknowledgement that arrives at `at` must wait for that time: others of the same sender wait,
 /// or `at` is not before the horizon ([`super::Clock::horizon`]).
 #[inline(always)]
-pub(super) fn must_wait(sender: &Sender, at: u64, horizon: u64) -> bool {
+pub(super) fn must_wait(sender: &Sender, at: Time, horizon: Time) -> bool {
     at >= horizon || sender.pending_acks > 0
 }

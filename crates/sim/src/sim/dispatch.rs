@@ -10,7 +10,7 @@ use crate::{
     path::{Links, NO_INDEX, Network},
     queue::{Port, QueueOps},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 
 impl Simulation {
     /// The next event.
@@ -70,14 +70,14 @@ impl Simulation {
                 let port = self.port_at(number, now);
                 port.on_timer(now);
                 if let Some(next) = port.next_timer() {
-                    let (time, age) = (next.0.max(now + 1), next.0 - now.min(next.0));
+                    let (time, age) = (next.max(now + Span(1)), next - now);
                     self.world.clock.calendar.push(Event::new(time, age, EventKind::AqmTimer, number));
                 }
             }
             EventKind::Retransmit => self.on_retransmission_event(now, number),
             EventKind::RtoScan => {
                 let World { clock, hosts, .. } = &mut self.world;
-                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], Time(now));
+                hosts.rto_scan.scan(&mut clock.calendar, &mut hosts.flows[..], now);
             }
             EventKind::DelayedAck => self.on_delayed_ack(now, number),
             EventKind::Release => self.on_release(now, number),
@@ -105,7 +105,7 @@ impl Simulation {
 
     /// `packet` enters the link of its step at `at`, and crosses links until it must wait for an event.
     #[inline]
-    pub(super) fn forward(&mut self, mut at: u64, mut packet: Packet) {
+    pub(super) fn forward(&mut self, mut at: Time, mut packet: Packet) {
         loop {
             let Network { each, kinds, fixed_path, steps, .. } = &mut self.world.network;
             let step = &mut steps[packet.step as usize];
@@ -124,7 +124,7 @@ impl Simulation {
 
     /// `packet` has left a queue and reaches the end of its link at `arrival`.
     #[inline]
-    pub(super) fn leave_queue(&mut self, arrival: u64, mut packet: Packet) {
+    pub(super) fn leave_queue(&mut self, arrival: Time, mut packet: Packet) {
         if self.leave_link(arrival, &mut packet) {
             self.forward(arrival, packet);
         }
@@ -133,7 +133,7 @@ impl Simulation {
     /// `packet` reaches the end of the link of its step at `arrival`. True: it enters its next link at once,
     /// or its acknowledgement, which has taken its place, does.
     #[inline]
-    fn leave_link(&mut self, arrival: u64, packet: &mut Packet) -> bool {
+    fn leave_link(&mut self, arrival: Time, packet: &mut Packet) -> bool {
         let step = &self.world.network.steps[packet.step as usize];
         if !step.eventless {
             self.world.schedule_arrival(arrival, packet);
@@ -152,7 +152,7 @@ impl Simulation {
 
     /// `packet` arrives at a queue, and is transmitted at once if the transmitter is idle.
     #[inline(always)]
-    fn enqueue_at(&mut self, now: u64, number: u32, packet: &mut Packet) {
+    fn enqueue_at(&mut self, now: Time, number: u32, packet: &mut Packet) {
         self.port_at(number, now);
         let World { hosts, log, measured, .. } = &mut self.world;
         let (queue, is_measured) = (&mut self.ports[number as usize], number == *measured);
@@ -162,18 +162,18 @@ impl Simulation {
     }
 
     #[inline(never)]
-    fn enqueue_at_first_link(&mut self, now: u64, number: u32, packet: &mut Packet) {
+    fn enqueue_at_first_link(&mut self, now: Time, number: u32, packet: &mut Packet) {
         self.enqueue_at(now, number, packet);
     }
 
     #[inline(never)]
-    fn transmit_from_other(&mut self, now: u64, number: u32) {
+    fn transmit_from_other(&mut self, now: Time, number: u32) {
         self.transmit_from(now, number);
     }
 
     /// The transmitter of a queue is free: it takes the next packet.
     #[inline(always)]
-    fn transmit_from(&mut self, now: u64, number: u32) {
+    fn transmit_from(&mut self, now: Time, number: u32) {
         self.port_at(number, now);
         let World { clock, network, hosts, log, measured, .. } = &mut self.world;
         let (queue, is_measured) = (&mut self.ports[number as usize], number == *measured);
@@ -194,7 +194,7 @@ impl Simulation {
 
     /// The queue of `number`, with the rate that its link has now, should that vary.
     #[inline(always)]
-    fn port_at(&mut self, number: u32, now: u64) -> &mut Port {
+    fn port_at(&mut self, number: u32, now: Time) -> &mut Port {
         let port = &mut self.ports[number as usize];
         if port.varies
             && let Some(rate) = self.world.network.kinds[port.kind as usize].rate_at(now)
@@ -208,7 +208,7 @@ impl Simulation {
 impl World {
     /// Schedule the arrival of `packet`, the last one sent on the link of its step, as an event.
     #[inline]
-    pub(super) fn schedule_arrival(&mut self, arrival: u64, packet: &Packet) {
+    pub(super) fn schedule_arrival(&mut self, arrival: Time, packet: &Packet) {
         let step = &self.network.steps[packet.step as usize];
         let link = step.link(packet.host);
         let burst_index = self.network.each[link as usize].burst_index();

@@ -18,7 +18,7 @@ use sojourn_aqm::{Span, Time};
 
 impl Simulation {
     /// A packet reaches a host, as an event.
-    pub(super) fn arrive(&mut self, now: u64, mut packet: Packet) {
+    pub(super) fn arrive(&mut self, now: Time, mut packet: Packet) {
         if packet.carries == Carries::Ack {
             if let Endpoint::Tcp(connection) = &mut self.world.hosts.flows[packet.flow as usize].endpoint {
                 connection.sender.pending_acks = connection.sender.pending_acks.saturating_sub(1);
@@ -33,7 +33,7 @@ impl Simulation {
     /// happen to the sender but that its timer expires, so it reacts already now. Beyond the horizon the
     /// acknowledgement waits.
     #[inline]
-    pub(super) fn react(&mut self, at: u64, packet: &Packet) {
+    pub(super) fn react(&mut self, at: Time, packet: &Packet) {
         let World { hosts, clock, .. } = &mut self.world;
         let Endpoint::Tcp(connection) = &mut hosts.flows[packet.flow as usize].endpoint else { return };
         if cycle::must_wait(&connection.sender, at, clock.horizon) {
@@ -42,30 +42,30 @@ impl Simulation {
         }
         while let Endpoint::Tcp(connection) = &self.world.hosts.flows[packet.flow as usize].endpoint
             && let Some(deadline) = connection.sender.deadline()
-            && deadline <= Time(at)
+            && deadline <= at
         {
-            self.time_out(deadline.0, packet.flow);
+            self.time_out(deadline, packet.flow);
         }
         self.acknowledge(at, packet);
     }
 
     /// An acknowledgement reaches its sender.
     #[inline]
-    fn acknowledge(&mut self, now: u64, packet: &Packet) {
+    fn acknowledge(&mut self, now: Time, packet: &Packet) {
         let (next, ece, sack) = (packet.number, packet.flag, self.world.hosts.sacks.take(packet.stamp));
         self.with_sender(packet.flow, now, |sender, tcp, (out, pool)| {
             let window = || tcp::initial_window(&tcp.options, tcp.payload);
-            sender.on_ack(&tcp.options, window, Ack { next, ece, sack }, Time(now), out, pool);
+            sender.on_ack(&tcp.options, window, Ack { next, ece, sack }, now, out, pool);
         });
     }
 
     /// A packet reaches its receiver at `at`, perhaps ahead of the clock. True: an acknowledgement leaves at
     /// once, and has taken the packet's place.
     #[inline]
-    pub(super) fn receive(&mut self, at: u64, packet: &mut Packet) -> bool {
+    pub(super) fn receive(&mut self, at: Time, packet: &mut Packet) -> bool {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[packet.flow as usize];
-        let in_window = flow.counts.receive(&mut flow.losses, Time(at), Time(packet.stamp), clock.window);
+        let in_window = flow.counts.receive(&mut flow.losses, at, Time(packet.stamp), clock.window);
         let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else {
             if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -84,7 +84,7 @@ impl Simulation {
     }
 
     /// The same where the acknowledgement may be delayed, or a task ends with the last packet.
-    fn receive_and_decide(&mut self, at: u64, packet: &mut Packet, in_window: bool) -> bool {
+    fn receive_and_decide(&mut self, at: Time, packet: &mut Packet, in_window: bool) -> bool {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[packet.flow as usize];
         let group = &hosts.groups[flow.group as usize];
@@ -103,10 +103,10 @@ impl Simulation {
             let may_wait = received.in_order && !is_syn && !turns && connection.receiver.may_delay_ack();
             let at_once = cwr && tcp.options.quick_acks > 0; // the sender's window may be very small
             waits = may_wait && !at_once && !was_held;
-            let time = tcp.options.expiry(Time(at), tcp.options.delayed_ack);
+            let time = tcp.options.expiry(at, tcp.options.delayed_ack);
             connection.receiver.set_delayed_ack(waits.then_some(time));
             if waits {
-                clock.calendar.push(Event::new(time.0, time.0 - at, EventKind::DelayedAck, number));
+                clock.calendar.push(Event::new(time, time - at, EventKind::DelayedAck, number));
             }
         }
         if !waits {
@@ -123,12 +123,12 @@ impl Simulation {
     }
 
     /// An acknowledgement has been held back long enough.
-    pub(super) fn on_delayed_ack(&mut self, now: u64, number: u32) {
+    pub(super) fn on_delayed_ack(&mut self, now: Time, number: u32) {
         let World { hosts, network, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
         if let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp())
-            && connection.receiver.delayed_ack() == Some(Time(now))
+            && connection.receiver.delayed_ack() == Some(now)
         {
             connection.receiver.set_delayed_ack(None);
             let route = Route { first: network.backward(flow.route), host: flow.route.host };
@@ -144,7 +144,7 @@ impl Simulation {
     fn with_sender(
         &mut self,
         number: u32,
-        now: u64,
+        now: Time,
         act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut ColdStatePool)),
     ) {
         let World { hosts, clock, log, .. } = &mut self.world;
@@ -156,7 +156,7 @@ impl Simulation {
         let (before, cwnd) = (connection.sender.expires(), connection.sender.cwnd());
         act(&mut connection.sender, tcp, (released, &mut pools.senders));
         if log.traces_cwnd && connection.sender.cwnd() != cwnd {
-            log.cwnd.time_ns.push(now);
+            log.cwnd.time_ns.push(now.0);
             log.cwnd.flow.push(number);
             log.cwnd.cwnd.push(connection.sender.cwnd());
             log.cwnd.ssthresh.push(connection.sender.ssthresh());
@@ -164,7 +164,7 @@ impl Simulation {
         let mut is_answered = false;
         if connection.task() != Task::Nothing && connection.sender.is_done() {
             if let Task::Transfer(object) = connection.task() {
-                objects.end_ns[object as usize] = now;
+                objects.end_ns[object as usize] = now.0;
                 objects.bytes[object as usize] = connection.bytes(tcp);
                 connection.replace_task(Task::Nothing);
             } else if let Task::Request(_) = connection.task() {
@@ -173,9 +173,9 @@ impl Simulation {
             }
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), Time(now));
+        rto_scan.arm(&mut clock.calendar, timer, before, connection.sender.expires(), now);
         if let Some(time) = connection.sender.take_jitter_timer() {
-            clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Release, number));
+            clock.calendar.push(Event::new(time, time - now, EventKind::Release, number));
         }
         if !released.is_empty() {
             self.send_released(now, number);
@@ -186,7 +186,7 @@ impl Simulation {
     }
 
     /// Send what a sender has released.
-    fn send_released(&mut self, now: u64, number: u32) {
+    fn send_released(&mut self, now: Time, number: u32) {
         for i in 0..self.world.hosts.released.len() {
             self.send(now, number, self.world.hosts.released[i]);
         }
@@ -195,7 +195,7 @@ impl Simulation {
 
     /// Send a packet, or let it wait until the shaper of the connection allows it.
     #[inline]
-    fn send(&mut self, now: u64, number: u32, segment: Segment) {
+    fn send(&mut self, now: Time, number: u32, segment: Segment) {
         let World { hosts, clock, network, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
@@ -212,34 +212,34 @@ impl Simulation {
         }
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
         self.forward(now, packet);
     }
 
     /// The same for a connection with a shaper.
-    fn send_shaped(&mut self, now: u64, number: u32, segment: Segment) {
+    fn send_shaped(&mut self, now: Time, number: u32, segment: Segment) {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
         let Some(shaper) = connection.shaper() else { return };
-        if !shaper.is_free(Time(now)) {
+        if !shaper.is_free(now) {
             if let Some(time) = shaper.wait(segment) {
-                clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Paced, number));
+                clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
             }
             return;
         }
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
         if let Some(shaper) = connection.shaper() {
-            shaper.leave(Time(now), packet.bytes);
+            shaper.leave(now, packet.bytes);
         }
         self.forward(now, packet);
     }
 
     /// The shaper of a connection lets its next packet leave.
-    pub(super) fn on_paced(&mut self, now: u64, number: u32) {
+    pub(super) fn on_paced(&mut self, now: Time, number: u32) {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
@@ -249,46 +249,42 @@ impl Simulation {
         };
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, Time(now));
+        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
         if let Some(shaper) = connection.shaper() {
-            let time = shaper.leave(Time(now), packet.bytes);
+            let time = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
-                clock.calendar.push(Event::new(time.0, time.0 - now, EventKind::Paced, number));
+                clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
             }
         }
         self.forward(now, packet);
     }
 
-    pub(super) fn on_retransmission_event(&mut self, now: u64, number: u32) {
+    pub(super) fn on_retransmission_event(&mut self, now: Time, number: u32) {
         let flow = &mut self.world.hosts.flows[number as usize];
         let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = flow else { return };
-        if !RtoScan::fires(rto_event, Time(now)) {
+        if !RtoScan::fires(rto_event, now) {
             return;
         }
-        if connection.sender.deadline().is_some_and(|deadline| deadline <= Time(now)) {
+        if connection.sender.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_out(now, number);
         }
         let World { hosts, clock, .. } = &mut self.world;
         let Hosts { flows, rto_scan, .. } = hosts;
         if let Flow { endpoint: Endpoint::Tcp(connection), rto_event, .. } = &mut flows[number as usize] {
             let timer = FlowTimer { flow: number, event: rto_event };
-            rto_scan.arm(&mut clock.calendar, timer, Time::NEVER, connection.sender.expires(), Time(now));
+            rto_scan.arm(&mut clock.calendar, timer, Time::NEVER, connection.sender.expires(), now);
         }
     }
 
-    fn time_out(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| {
-            sender.on_timeout(&tcp.options, Time(now), out)
-        });
+    fn time_out(&mut self, now: Time, number: u32) {
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.on_timeout(&tcp.options, now, out));
     }
 
-    pub(super) fn on_release(&mut self, now: u64, number: u32) {
-        self.with_sender(number, now, |sender, tcp, (out, _)| {
-            sender.end_jitter(&tcp.options, Time(now), out)
-        });
+    pub(super) fn on_release(&mut self, now: Time, number: u32) {
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.end_jitter(&tcp.options, now, out));
     }
 
-    pub(super) fn on_stop(&mut self, now: u64, number: u32) {
+    pub(super) fn on_stop(&mut self, now: Time, number: u32) {
         let World { hosts, clock, .. } = &mut self.world;
         if number & OF_GROUP == 0 {
             if !hosts.groups[hosts.flows[number as usize].group as usize].is_requests() {
@@ -304,7 +300,7 @@ impl Simulation {
         clock.move_horizon(now);
         let group = number & !OF_GROUP;
         if hosts.groups[group as usize].is_web() {
-            return; // sessions ask for nothing more; what they have asked for still arrives
+            return; // sessions request no more objects; those requested still arrive
         }
         for flow in 0..self.world.hosts.flows.len() {
             if self.world.hosts.flows[flow].group == group {
@@ -313,14 +309,14 @@ impl Simulation {
         }
     }
 
-    pub(super) fn on_source(&mut self, now: u64, number: u32) {
+    pub(super) fn on_source(&mut self, now: Time, number: u32) {
         if number & OF_GROUP != 0 {
             return self.on_new_flow(now, number & !OF_GROUP);
         }
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
-        if Time(now) >= group.stop {
+        if now >= group.stop {
             return;
         }
         if let Endpoint::Udp(udp) = &mut flow.endpoint {
@@ -331,7 +327,7 @@ impl Simulation {
                 sizes.count(&mut own.indexed(*sent)).min(MAX_PACKET_BYTES) as u32
             });
             let mut packet = Packet {
-                stamp: now,
+                stamp: now.0,
                 flow: number,
                 step: flow.route.first,
                 host: flow.route.host,
@@ -344,7 +340,7 @@ impl Simulation {
             };
             *sent += 1;
             let next = source.next(now, *sent, bytes);
-            udp.mark(Time(now), &mut packet);
+            udp.mark(now, &mut packet);
             clock.calendar.push(Event::new(next, next - now, EventKind::Source, number));
             return self.forward(now, packet);
         }
@@ -363,21 +359,21 @@ impl Simulation {
         if is_first {
             return self.start_sender(now, number);
         }
-        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, Time(now), out));
+        self.with_sender(number, now, |sender, tcp, (out, _)| sender.resume(&tcp.options, now, out));
     }
 
-    pub(super) fn start_sender(&mut self, now: u64, number: u32) {
+    pub(super) fn start_sender(&mut self, now: Time, number: u32) {
         self.with_sender(number, now, |sender, tcp, (out, _)| {
-            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), Time(now), out);
+            sender.start(&tcp.options, tcp::initial_window(&tcp.options, tcp.payload), now, out);
         });
     }
 
     /// A flow of a Poisson process arrives.
-    fn on_new_flow(&mut self, now: u64, number: u32) {
+    fn on_new_flow(&mut self, now: Time, number: u32) {
         let World { hosts, clock, .. } = &mut self.world;
         let group = &hosts.groups[number as usize];
         let plan::TrafficKind::TcpShort { size, lifetime, .. } = group.kind else { return };
-        if Time(now) >= group.stop {
+        if now >= group.stop {
             return;
         }
         let index = group.count;
@@ -385,7 +381,7 @@ impl Simulation {
             draw.value(&mut group.demand.stream(purpose).indexed(u64::from(index)))
         };
         let bytes = size.map(|size| draw("size", size).ceil().max(1.0) as u64);
-        let lifetime = lifetime.map(|lifetime| draw("lifetime", lifetime) as u64);
+        let lifetime = lifetime.map(|lifetime| Span(draw("lifetime", lifetime) as u64));
         let flow = hosts.add_flow(number, index, now, bytes);
         let object = hosts.add_object(number, index, now, bytes.unwrap_or(0));
         if let Endpoint::Tcp(connection) = &mut hosts.flows[flow as usize].endpoint {
@@ -404,12 +400,12 @@ pub(super) fn schedule_next_arrival(
     hosts: &Hosts,
     calendar: &mut CalendarQueue<Packet>,
     number: u32,
-    now: u64,
+    now: Time,
 ) {
     let group = &hosts.groups[number as usize];
     if let plan::TrafficKind::TcpShort { arrivals, .. } = group.kind {
         let mut gaps = group.demand.stream("arrival").indexed(u64::from(group.count));
-        let next = now + exponential(1e9 / arrivals, &mut gaps) as u64;
+        let next = now + Span(exponential(1e9 / arrivals, &mut gaps) as u64);
         calendar.push(Event::new(next, next - now, EventKind::Source, OF_GROUP | number));
     }
 }

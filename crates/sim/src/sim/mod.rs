@@ -31,7 +31,7 @@ mod fast_path;
 mod web;
 
 use crate::{
-    engine::{CalendarQueue, Event, EventKind, OF_GROUP, Service},
+    engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST, Service},
     error::{PlanError, RunError},
     flow::{Endpoint, Group, Hosts, WarmupSnapshot},
     packet::Packet,
@@ -40,7 +40,7 @@ use crate::{
     queue::Port,
     record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -87,21 +87,21 @@ struct Clock {
     service: Service,
     /// The window of statistics: warm-up and end.
     window: Window,
-    end: u64,
+    end: Time,
     /// Before this time a sender meets nothing but acknowledgements and its timer: no warm-up ends, no
     /// traffic stops.
-    horizon: u64,
+    horizon: Time,
     /// When traffic stops, the window opens and the run ends, latest first.
-    horizons: Vec<u64>,
+    horizons: Vec<Time>,
     /// The time of the next [`EventKind::Poll`], if there is one.
-    next_poll: u64,
+    next_poll: Time,
 }
 
 impl Clock {
     /// The next time after `now` at which the window opens, traffic stops or the run ends.
-    fn move_horizon(&mut self, now: u64) {
+    fn move_horizon(&mut self, now: Time) {
         while self.horizons.pop_if(|time| *time <= now).is_some() {}
-        self.horizon = self.horizons.last().copied().unwrap_or(0).min(self.end);
+        self.horizon = self.horizons.last().copied().unwrap_or(Time::ZERO).min(self.end);
     }
 }
 
@@ -141,23 +141,24 @@ impl Simulation {
         let groups = groups(plan, std::mem::take(&mut layout.routes), &layout.senders, seed)?;
         let Layout { network, ports, .. } = layout;
         let stops = plan.traffic.iter().filter_map(|traffic| traffic.stop);
-        let mut horizons: Vec<u64> = [plan.warmup, plan.duration].into_iter().chain(stops).collect();
+        let window = Window { start: plan.warmup, end: Time::ZERO + plan.duration };
+        let mut horizons: Vec<Time> = [window.start, window.end].into_iter().chain(stops).collect();
         horizons.sort_unstable_by(|a, b| b.cmp(a));
         let mut clock = Clock {
             calendar: CalendarQueue::new(),
             service: Service::NONE,
-            window: Window { start: Time(plan.warmup), end: Time(plan.duration) },
-            end: plan.duration,
-            horizon: 0,
+            window,
+            end: window.end,
+            horizon: Time::ZERO,
             horizons,
-            next_poll: 0,
+            next_poll: Time::ZERO,
         };
-        clock.move_horizon(0);
-        let interval = plan.trace.interval.unwrap_or(0);
+        clock.move_horizon(Time::ZERO);
+        let interval = plan.trace.interval.unwrap_or(Span::ZERO);
         let log = Log {
-            recorder: Recorder::new(interval, Some(plan.duration), ports.len()),
+            recorder: Recorder::new(interval, Some(window.end), ports.len()),
             losses: LossLog {
-                counting: plan.warmup == 0,
+                counting: plan.warmup == Time::ZERO,
                 traced: plan.trace.drops,
                 columns: DropColumns::default(),
             },
@@ -179,7 +180,7 @@ impl Simulation {
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {
-            control.now_ns.store(self.peek().time(), Ordering::Relaxed);
+            control.now_ns.store(self.peek().time().0, Ordering::Relaxed);
             if control.cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
@@ -202,7 +203,7 @@ impl Simulation {
             return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
         }
         self.conserved()?;
-        control.now_ns.store(end, Ordering::Relaxed);
+        control.now_ns.store(end.0, Ordering::Relaxed);
         Ok(self.into_record(events))
     }
 
@@ -214,23 +215,23 @@ impl Simulation {
         let port = &self.ports[*measured as usize];
         let in_flight = least.map_or(0, |bytes| network.bdp_packets(port, bytes));
         calendar.expect(count, 2 * count + in_flight);
-        calendar.push_timer(Event::new(*end, u64::MAX, EventKind::End, 0));
+        calendar.push_timer(Event::new(*end, OLDEST, EventKind::End, 0));
         if window.start > Time::ZERO {
-            calendar.push_timer(Event::new(window.start.0, u64::MAX, EventKind::Warmup, 0));
+            calendar.push_timer(Event::new(window.start, OLDEST, EventKind::Warmup, 0));
         }
         if plan.trace.interval.is_some() {
-            log.recorder.schedule_next(0, calendar);
+            log.recorder.schedule_next(Time::ZERO, calendar);
         }
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {
-                calendar.push(Event::new(time.0, time.0, EventKind::AqmTimer, number));
+                calendar.push(Event::new(time, time - Time::ZERO, EventKind::AqmTimer, number));
             }
         }
         for (number, traffic) in (0..).zip(&plan.traffic) {
             let starts = (0..).zip(hosts.groups[number as usize].starts.clone());
             if let plan::TrafficKind::TcpShort { .. } = traffic.kind {
                 let mut start = hosts.groups[number as usize].demand.stream("start").indexed(0);
-                let start = traffic.start.value(&mut start) as u64;
+                let start = Time(traffic.start.value(&mut start) as u64);
                 endpoints::schedule_next_arrival(hosts, calendar, number, start);
             } else if let plan::TrafficKind::Web(_) = traffic.kind {
                 for (index, start) in starts {
@@ -248,18 +249,18 @@ impl Simulation {
                             }
                         }
                     }
-                    calendar.push_timer(Event::new(first, first, EventKind::Source, flow));
+                    calendar.push_timer(Event::new(first, first - Time::ZERO, EventKind::Source, flow));
                 }
                 // No other flow will need them, and there may be very many.
                 hosts.groups[number as usize].routes = Vec::new();
             }
             if let Some(stop) = traffic.stop {
-                calendar.push_timer(Event::new(stop, u64::MAX, EventKind::Stop, OF_GROUP | number));
+                calendar.push_timer(Event::new(stop, OLDEST, EventKind::Stop, OF_GROUP | number));
             }
         }
     }
 
-    fn open_window(&mut self, now: u64) {
+    fn open_window(&mut self, now: Time) {
         let World { clock, hosts, log, measured, .. } = &mut self.world;
         clock.move_horizon(now);
         log.losses.counting = true;

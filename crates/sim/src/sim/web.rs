@@ -21,7 +21,7 @@ use crate::{
     record::PageColumns,
     traffic::Demand,
 };
-use sojourn_aqm::{Random, Stream, Time};
+use sojourn_aqm::{Random, Span, Stream, Time};
 
 /// A web client and its pages.
 struct Session {
@@ -89,7 +89,7 @@ impl WebSessions {
         calendar: &mut CalendarQueue<Packet>,
         group: u32,
         index: u32,
-        start: u64,
+        start: Time,
     ) {
         let of = &hosts.groups[group as usize];
         let clients = of.routes.len() as u32 / of.senders;
@@ -97,7 +97,7 @@ impl WebSessions {
         let row = of.first_row + index;
         let number = self.sessions.len() as u32;
         self.sessions.push(Session { group, index, row, client, pages: 0, objects: 0 });
-        calendar.push(Event::new(start, start, EventKind::Page, number));
+        calendar.push(Event::new(start, start - Time::ZERO, EventKind::Page, number));
     }
 
     /// A session starts a page, or (`OF_GROUP`) a page requests its next object; returns the flow of the
@@ -106,7 +106,7 @@ impl WebSessions {
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         number: u32,
     ) -> Option<u32> {
         if number & OF_GROUP != 0 {
@@ -120,13 +120,13 @@ impl WebSessions {
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         number: u32,
     ) -> Option<u32> {
         let session = &mut self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return None };
-        if Time(now) >= group.stop || web.pages.is_some_and(|max| session.pages >= u64::from(max)) {
+        if now >= group.stop || web.pages.is_some_and(|max| session.pages >= u64::from(max)) {
             return None;
         }
         let page = session.pages;
@@ -149,7 +149,7 @@ impl WebSessions {
         let columns = &mut self.columns;
         columns.traffic.push(group.traffic);
         columns.index.push(session.index);
-        columns.start_ns.push(now);
+        columns.start_ns.push(now.0);
         columns.end_ns.push(u64::MAX);
         columns.objects.push(objects);
         columns.bytes.push(0);
@@ -166,7 +166,7 @@ impl WebSessions {
         calendar: &mut CalendarQueue<Packet>,
         number: u32,
         page: u64,
-        from: u64,
+        from: Time,
     ) {
         let session = &self.sessions[number as usize];
         let group = &hosts.groups[session.group as usize];
@@ -181,14 +181,14 @@ impl WebSessions {
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         number: u32,
     ) -> Option<u32> {
         let page = &mut self.pages[number as usize];
         let session = &self.sessions[page.session as usize];
         let group = &hosts.groups[session.group as usize];
         let plan::TrafficKind::Web(web) = &group.kind else { return None };
-        if Time(now) >= group.stop {
+        if now >= group.stop {
             return None;
         }
         if hosts.flows.len() as u64 > MAX_FLOWS {
@@ -228,12 +228,12 @@ impl WebSessions {
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         object: u32,
     ) {
         let Object { response, row, .. } = self.objects[object as usize];
         if hosts.take_task(response) {
-            hosts.objects.end_ns[row as usize] = now;
+            hosts.objects.end_ns[row as usize] = now.0;
             self.finish_object(hosts, calendar, now, object, true);
         }
     }
@@ -244,7 +244,7 @@ impl WebSessions {
         &mut self,
         hosts: &mut Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         request: u32,
     ) -> bool {
         let Endpoint::Tcp(response) = &hosts.flows[request as usize + 1].endpoint else { return false };
@@ -260,7 +260,7 @@ impl WebSessions {
         &mut self,
         hosts: &Hosts,
         calendar: &mut CalendarQueue<Packet>,
-        now: u64,
+        now: Time,
         object: u32,
         arrived: bool,
     ) {
@@ -273,7 +273,7 @@ impl WebSessions {
         }
         let (session, last) = (page.session, page.number);
         if !page.is_incomplete {
-            self.columns.end_ns[number as usize] = now;
+            self.columns.end_ns[number as usize] = now.0;
         }
         let group = &hosts.groups[self.sessions[session as usize].group as usize];
         if let plan::TrafficKind::Web(web) = &group.kind
@@ -286,18 +286,18 @@ impl WebSessions {
 
 /// All data of one direction of a web connection has arrived at `at`, which may be ahead of the clock: the
 /// server has the request, or the client has the object.
-pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: u64, number: u32) {
+pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: Time, number: u32) {
     let flow = &hosts.flows[number as usize];
     let Endpoint::Tcp(connection) = &flow.endpoint else { return };
     match connection.task() {
         Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
         // An event, since the client may abort the object before.
-        Task::Response(object) => calendar.push(Event::new(at, 0, EventKind::Object, object)),
+        Task::Response(object) => calendar.push(Event::new(at, Span::ZERO, EventKind::Object, object)),
         Task::Request(_) | Task::Nothing | Task::Transfer(_) => {}
     }
 }
 
 /// The server starts its response to `request` at `at`.
-pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: u64, request: u32) {
-    calendar.push(Event::new(at, 0, EventKind::Source, request + 1));
+pub(super) fn respond(calendar: &mut CalendarQueue<Packet>, at: Time, request: u32) {
+    calendar.push(Event::new(at, Span::ZERO, EventKind::Source, request + 1));
 }

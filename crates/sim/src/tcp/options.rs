@@ -3,99 +3,142 @@
 //! A rule in which the RFCs, ns-2 and Linux differ is an option if it changes a metric by more than one per
 //! cent.
 
+use crate::nanoseconds;
 use serde::{Deserialize, Serialize};
 use sojourn_aqm::{Span, Time};
 
-/// Congestion control; the first three also select the loss recovery, unless `sack` overrides it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Variant {
-    /// RFC 5681: a fast recovery retransmits one packet.
-    Reno,
-    /// RFC 6582: partial ACKs retransmit one packet per round trip.
-    Newreno,
-    /// RFC 6675: recovery by selective acknowledgements.
-    Sack,
-    /// RFC 9438.
-    Cubic,
-    /// RFC 8257.
-    Dctcp,
+/// Declare an option that takes one of several words: an enum whose variants are named by these words.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+        pub enum $name {
+            $($(#[$variant_doc])* #[serde(rename = $word)] $variant,)*
+        }
+
+        impl $name {
+            /// The words, in the order of the variants.
+            pub(super) const WORDS: &[&str] = &[$($word),*];
+
+            /// The variant that is named by `word`, which is one of [`Self::WORDS`].
+            pub(super) fn named(word: &str) -> $name {
+                match word {
+                    $($word => $name::$variant,)*
+                    _ => unreachable!("the schema allows no other word"),
+                }
+            }
+        }
+    };
 }
 
-/// What a congestion event takes a share of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Halve {
-    /// FlightSize, in whole packets (RFC 5681, section 3.1, equation 4).
-    Flight,
-    /// The window, not rounded (ns-2).
-    Window,
+choice! {
+    /// Congestion control; the first three also select the loss recovery, unless `sack` overrides it.
+    Variant {
+        /// RFC 5681: a fast recovery retransmits one packet.
+        Reno = "reno",
+        /// RFC 6582: partial ACKs retransmit one packet per round trip.
+        Newreno = "newreno",
+        /// RFC 6675: recovery by selective acknowledgements.
+        Sack = "sack",
+        /// RFC 9438.
+        Cubic = "cubic",
+        /// RFC 8257.
+        Dctcp = "dctcp",
+    }
 }
 
-/// How the retransmission timeout is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Timer {
-    /// RFC 6298 in exact time.
-    Rfc6298,
-    /// Samples in clock ticks, integer averages (ns-2, BSD).
-    Ticks,
-    /// Linux: min_rto is a floor of the deviation, and timers expire at clock ticks.
-    Linux,
+choice! {
+    /// What a congestion event takes a share of.
+    Halve {
+        /// FlightSize, in whole packets (RFC 5681, section 3.1, equation 4).
+        Flight = "flight",
+        /// The window, not rounded (ns-2).
+        Window = "window",
+    }
 }
 
-/// Which SACK-based loss recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scoreboard {
-    /// RFC 6675: SetPipe and NextSeg.
-    Rfc6675,
-    /// ns-2 Sack1: a pipe counter; each hole is retransmitted once.
-    Sack1,
+choice! {
+    /// How the retransmission timeout is computed.
+    Timer {
+        /// RFC 6298 in exact time.
+        Rfc6298 = "rfc6298",
+        /// Samples in clock ticks, integer averages (ns-2, BSD).
+        Ticks = "ticks",
+        /// Linux: min_rto is a floor of the deviation, and timers expire at clock ticks.
+        Linux = "linux",
+    }
 }
 
-/// The response to ECN echoes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Marks {
-    /// At most one reduction per window of data; at a window of one packet the sender waits for the
-    /// retransmission timer (RFC 3168, section 6.1.2).
-    Rfc3168,
-    /// ns-2: a mark after a timeout reduces the window again; repeated marks at a window of one packet or
-    /// less double the timeout and keep it doubled; a loss or timeout after the reduction for a mark causes
-    /// no second one, and that timeout is not counted; retransmissions carry CWR too.
-    Ns2,
+choice! {
+    /// Which SACK-based loss recovery.
+    Scoreboard {
+        /// RFC 6675: SetPipe and NextSeg.
+        Rfc6675 = "rfc6675",
+        /// ns-2 Sack1: a pipe counter; each hole is retransmitted once.
+        Sack1 = "sack1",
+    }
 }
 
-/// How recovery ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Exit {
-    /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582, section
-    /// 3.2, step 3).
-    Deflate,
-    /// The window stays at its reduced size, and the ACK that ends recovery increases it (ns-2).
-    Grow,
+choice! {
+    /// The response to ECN echoes.
+    Marks {
+        /// At most one reduction per window of data; at a window of one packet the sender waits for the
+        /// retransmission timer (RFC 3168, section 6.1.2).
+        Rfc3168 = "rfc3168",
+        /// ns-2: a mark after a timeout reduces the window again; repeated marks at a window of one packet or
+        /// less double the timeout and keep it doubled; a loss or timeout after the reduction for a mark
+        /// causes no second one, and that timeout is not counted; retransmissions carry CWR too.
+        Ns2 = "ns2",
+    }
 }
 
-/// How a loss is detected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LossDetection {
-    /// Three duplicate ACKs (RFC 5681, section 3.2; RFC 6675, section 5).
-    Dupack,
-    /// RACK-TLP: a packet sent later was delivered, and time; a probe for a lost tail (RFC 8985).
-    Rack,
+choice! {
+    /// How recovery ends.
+    Exit {
+        /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582,
+        /// section 3.2, step 3).
+        Deflate = "deflate",
+        /// The window stays at its reduced size, and the ACK that ends recovery increases it (ns-2).
+        Grow = "grow",
+    }
 }
 
-/// How the window is reduced in recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Recovery {
-    /// At its start.
-    Window,
-    /// In proportion to what is delivered (RFC 6937).
-    Prr,
+choice! {
+    /// How a loss is detected.
+    LossDetection {
+        /// Three duplicate ACKs (RFC 5681, section 3.2; RFC 6675, section 5).
+        Dupack = "dupack",
+        /// RACK-TLP: a packet sent later was delivered, and time; a probe for a lost tail (RFC 8985).
+        Rack = "rack",
+    }
+}
+
+choice! {
+    /// How the window is reduced in recovery.
+    Recovery {
+        /// At its start.
+        Window = "window",
+        /// In proportion to what is delivered (RFC 6937).
+        Prr = "prr",
+    }
+}
+
+impl Variant {
+    /// Whether connections use selective acknowledgements by default.
+    pub(super) fn uses_sack(self) -> bool {
+        match self {
+            Variant::Reno | Variant::Newreno => false,
+            Variant::Sack | Variant::Cubic | Variant::Dctcp => true,
+        }
+    }
+
+    /// The codepoint of ECN-capable packets by default.
+    pub(super) fn ect(self) -> Ect {
+        match self {
+            Variant::Reno | Variant::Newreno | Variant::Sack | Variant::Cubic => Ect::Ect0,
+            Variant::Dctcp => Ect::Ect1,
+        }
+    }
 }
 
 /// The ECN codepoint of data packets.
@@ -170,7 +213,7 @@ impl TcpOptions {
         match self.variant {
             _ if self.sack => Repair::Sack,
             Variant::Reno => Repair::OneHole,
-            _ => Repair::Partial,
+            Variant::Newreno | Variant::Sack | Variant::Cubic | Variant::Dctcp => Repair::Partial,
         }
     }
 
@@ -189,20 +232,5 @@ impl TcpOptions {
         let tick = self.tick().0;
         let ticks = (now.0 / tick).saturating_add(delay.0.div_ceil(tick));
         Time(ticks.saturating_mul(tick)).max(now + Span(1))
-    }
-}
-
-/// A plan has times as integer nanoseconds.
-mod nanoseconds {
-    use serde::{Deserialize, Deserializer, Serializer};
-    use sojourn_aqm::Span;
-
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde requires")]
-    pub(super) fn serialize<S: Serializer>(span: &Span, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(span.0)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
-        u64::deserialize(deserializer).map(Span)
     }
 }

@@ -42,7 +42,7 @@ impl Prr {
                 (prr_delivered - prr_out).max(f64::from(delivered)) + f64::from(u8::from(is_safe_ack));
             limit.min(ssthresh - pipe)
         };
-        // RFC 9937: the fast retransmit is sent whatever sndcnt is.
+        // RFC 9937: the fast retransmit is sent even if sndcnt is 0.
         let least = f64::from(u8::from(self.prr_out == 0));
         pipe + sndcnt.max(least).max(0.0)
     }

@@ -78,7 +78,7 @@ const AT_LEAST_ONE: Range = Range { min: 1.0, max: 1e9, above: false, below: fal
 pub static OPTIONS: [TcpParam; 28] = [
     option(
         "variant",
-        Kind::Choice(&["reno", "newreno", "sack", "cubic", "dctcp"]),
+        Kind::Choice(Variant::WORDS),
         "newreno",
         None,
         "congestion control and, for the first three, loss recovery; the others use that of sack",
@@ -96,7 +96,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .linux("on"),
     option(
         "loss_detection",
-        Kind::Choice(&["dupack", "rack"]),
+        Kind::Choice(LossDetection::WORDS),
         "dupack",
         None,
         "three duplicate ACKs, or RACK-TLP: a packet sent later was delivered, and a probe for a lost tail",
@@ -105,7 +105,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .linux("rack"),
     option(
         "recovery",
-        Kind::Choice(&["window", "prr"]),
+        Kind::Choice(Recovery::WORDS),
         "window",
         None,
         "the window is reduced at once, or in proportion to delivered data (with rack also for a mark)",
@@ -250,7 +250,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .linux("4ms"),
     option(
         "timer",
-        Kind::Choice(&["rfc6298", "ticks", "linux"]),
+        Kind::Choice(Timer::WORDS),
         "rfc6298",
         Some("ticks"),
         "round-trip samples exact; counted in ticks with integer averages and a floor of two ticks; or \
@@ -260,7 +260,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .linux("linux"),
     option(
         "halve",
-        Kind::Choice(&["flight", "window"]),
+        Kind::Choice(Halve::WORDS),
         "flight",
         Some("window"),
         "what a loss halves: FlightSize in whole packets, or the window unrounded",
@@ -269,7 +269,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     .linux("window"),
     option(
         "recovery_exit",
-        Kind::Choice(&["deflate", "grow"]),
+        Kind::Choice(Exit::WORDS),
         "deflate",
         Some("grow"),
         "after recovery: min(ssthresh, flight + 1), or the halved window grown by one more ACK",
@@ -297,7 +297,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     ),
     option(
         "scoreboard",
-        Kind::Choice(&["rfc6675", "sack1"]),
+        Kind::Choice(Scoreboard::WORDS),
         "rfc6675",
         Some("sack1"),
         "SACK recovery: SetPipe and NextSeg, or ns-2's Sack1, which retransmits each hole once",
@@ -313,7 +313,7 @@ pub static OPTIONS: [TcpParam; 28] = [
     ),
     option(
         "marks",
-        Kind::Choice(&["rfc3168", "ns2"]),
+        Kind::Choice(Marks::WORDS),
         "rfc3168",
         Some("ns2"),
         "one reduction per window of data, or as ns-2: again after a timeout, timeouts doubled while marks \
@@ -397,16 +397,9 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         Value::Choice(word) => Ok(word),
         _ => Ok(""),
     };
-    let variant = match word("variant")? {
-        "reno" => Variant::Reno,
-        "sack" => Variant::Sack,
-        "cubic" => Variant::Cubic,
-        "dctcp" => Variant::Dctcp,
-        _ => Variant::Newreno,
-    };
-    let loss_detection =
-        if word("loss_detection")? == "rack" { LossDetection::Rack } else { LossDetection::Dupack };
-    let recovery = if word("recovery")? == "prr" { Recovery::Prr } else { Recovery::Window };
+    let variant = Variant::named(word("variant")?);
+    let loss_detection = LossDetection::named(word("loss_detection")?);
+    let recovery = Recovery::named(word("recovery")?);
     let needs_sack =
         variant == Variant::Sack || loss_detection == LossDetection::Rack || recovery == Recovery::Prr;
     let sack = match word("sack")? {
@@ -416,11 +409,12 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
             return Err(wrong("sack", problem, "auto or on"));
         }
         "off" => false,
-        _ => needs_sack || matches!(variant, Variant::Cubic | Variant::Dctcp),
+        _ => needs_sack || variant.uses_sack(),
     };
-    let ect = match (word("ect")?, variant) {
-        ("ect1", _) | ("auto", Variant::Dctcp) => Ect::Ect1,
-        _ => Ect::Ect0,
+    let ect = match word("ect")? {
+        "ect0" => Ect::Ect0,
+        "ect1" => Ect::Ect1,
+        _ => variant.ect(),
     };
     let options = TcpOptions {
         variant,
@@ -441,18 +435,14 @@ pub fn resolve(conventions: &str, set: &[(String, String)]) -> Result<TcpOptions
         min_rto: span("min_rto")?,
         max_rto: span("max_rto")?,
         granularity: span("granularity")?,
-        timer: match word("timer")? {
-            "ticks" => Timer::Ticks,
-            "linux" => Timer::Linux,
-            _ => Timer::Rfc6298,
-        },
-        halve: if word("halve")? == "window" { Halve::Window } else { Halve::Flight },
-        recovery_exit: if word("recovery_exit")? == "grow" { Exit::Grow } else { Exit::Deflate },
+        timer: Timer::named(word("timer")?),
+        halve: Halve::named(word("halve")?),
+        recovery_exit: Exit::named(word("recovery_exit")?),
         recovery_burst: count("recovery_burst")?,
         repeat_fast_retransmit: flag("repeat_fast_retransmit")?,
-        scoreboard: if word("scoreboard")? == "sack1" { Scoreboard::Sack1 } else { Scoreboard::Rfc6675 },
+        scoreboard: Scoreboard::named(word("scoreboard")?),
         ect_on_retransmissions: flag("ect_on_retransmissions")?,
-        marks: if word("marks")? == "ns2" { Marks::Ns2 } else { Marks::Rfc3168 },
+        marks: Marks::named(word("marks")?),
         sack_bytes: count("sack_bytes")?,
         overhead: span("overhead")?,
     };

@@ -49,9 +49,9 @@ impl Edge {
 
 impl EdgeMarker {
     /// The class of a packet of `bytes` from a source of class `class`.
-    pub(crate) fn mark(&mut self, now: u64, bytes: u32, class: Class) -> Class {
+    pub(crate) fn mark(&mut self, now: Time, bytes: u32, class: Class) -> Class {
         let precedence = class.0 % PRECEDENCES;
-        let marked = self.marker.mark(Time(now), bytes, Class(precedence), &mut *self.rng);
+        let marked = self.marker.mark(now, bytes, Class(precedence), &mut *self.rng);
         Class(class.0 - precedence + marked.0)
     }
 }

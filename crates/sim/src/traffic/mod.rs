@@ -9,7 +9,7 @@ use crate::{
     plan::validate::MAX_TIME,
     plan::{Draw, Traffic, TrafficKind},
 };
-use sojourn_aqm::{Random, Stream};
+use sojourn_aqm::{Random, Span, Stream, Time};
 use std::ops::Range;
 
 /// The random streams of a traffic group.
@@ -46,9 +46,9 @@ impl Draw {
         .max(0.0)
     }
 
-    /// Draw a time in nanoseconds, at most the length of the longest run.
-    pub(crate) fn span(self, stream: &mut Stream) -> u64 {
-        self.value(stream).min(MAX_TIME as f64) as u64
+    /// Draw a duration, at most the length of the longest run.
+    pub(crate) fn span(self, stream: &mut Stream) -> Span {
+        Span(self.value(stream).min(MAX_TIME.0 as f64) as u64)
     }
 
     /// Draw an integer, rounded up, at least 1.
@@ -69,7 +69,7 @@ pub(crate) struct Starts {
     gaps: Stream,
     /// The current step, and when it starts.
     step: u32,
-    at: u64,
+    at: Time,
     /// The remaining sources.
     left: Range<u32>,
 }
@@ -81,7 +81,7 @@ impl Starts {
         let is_short = matches!(traffic.kind, TrafficKind::TcpShort { .. }); // flows arrive during the run
         let left = if is_short { 0..0 } else { 0..traffic.count };
         let [starts, gaps] = ["start", "stagger"].map(|purpose| demand.stream(purpose));
-        Starts { start: traffic.start, starts, every, by, gaps, step: 0, at: 0, left }
+        Starts { start: traffic.start, starts, every, by, gaps, step: 0, at: Time::ZERO, left }
     }
 
     /// The number of sources.
@@ -91,12 +91,13 @@ impl Starts {
 }
 
 impl Iterator for Starts {
-    type Item = u64;
+    type Item = Time;
 
-    fn next(&mut self) -> Option<u64> {
+    fn next(&mut self) -> Option<Time> {
         let index = self.left.next()?;
         while self.step < index / self.by {
-            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step)))).min(MAX_TIME);
+            self.at = (self.at + self.every.span(&mut self.gaps.indexed(u64::from(self.step))))
+                .min(Time::ZERO + MAX_TIME);
             self.step += 1;
         }
         Some(self.at + self.start.span(&mut self.starts.indexed(u64::from(index))))
@@ -130,7 +131,7 @@ pub(crate) enum Datagrams {
         rate: u64,
         /// The packet size that bursts are counted in, and its transmission time.
         size: u32,
-        interval: u64,
+        interval: Span,
         /// Packets per burst, and idle time.
         length: Draw,
         idle: Draw,
@@ -149,12 +150,12 @@ impl Datagrams {
         kind: &TrafficKind,
         demand: &Demand,
         index: u32,
-        start: u64,
+        start: Time,
     ) -> Option<(Datagrams, u32)> {
         let own = |purpose: &str| demand.stream(purpose).indexed(u64::from(index));
         match *kind {
             TrafficKind::UdpCbr { rate, size, jitter } => {
-                let last = u128::from(start) * u128::from(rate);
+                let last = u128::from(start.0) * u128::from(rate);
                 Some((Datagrams::Cbr { rate, jitter, last, gaps: own("gap") }, size))
             }
             TrafficKind::UdpOnoff { rate, size, on, off } => {
@@ -168,10 +169,10 @@ impl Datagrams {
         }
     }
 
-    fn on_off(rate: u64, size: u32, on: u64, off: u64, bursts: Stream, idles: Stream) -> Datagrams {
-        let interval = (u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64;
-        let mean_burst = on as f64 / interval as f64;
-        let (length, idle) = (Draw::Exponential(mean_burst), Draw::Exponential(off as f64));
+    fn on_off(rate: u64, size: u32, on: Span, off: Span, bursts: Stream, idles: Stream) -> Datagrams {
+        let interval = Span((u128::from(size) * 8_000_000_000 / u128::from(rate)) as u64);
+        let mean_burst = on.0 as f64 / interval.0 as f64;
+        let (length, idle) = (Draw::Exponential(mean_burst), Draw::Exponential(off.0 as f64));
         Datagrams::OnOff { rate, size, interval, length, idle, bursts, idles, burst: 0, left: 0 }
     }
 
@@ -189,7 +190,7 @@ impl Datagrams {
 
     /// The time of the first packet: `start` for a constant rate, after the first idle time for an on/off
     /// source.
-    pub(crate) fn first(&mut self, start: u64) -> u64 {
+    pub(crate) fn first(&mut self, start: Time) -> Time {
         match self {
             Datagrams::Cbr { .. } => start,
             Datagrams::OnOff { .. } => self.begin_burst(start),
@@ -197,7 +198,7 @@ impl Datagrams {
     }
 
     /// The time of the packet after the one of `bytes` at `now`, which was number `count`, counted from 1.
-    pub(crate) fn next(&mut self, now: u64, count: u64, bytes: u32) -> u64 {
+    pub(crate) fn next(&mut self, now: Time, count: u64, bytes: u32) -> Time {
         let work = u128::from(bytes) * 8_000_000_000;
         match self {
             Datagrams::Cbr { rate, jitter, last, gaps } => {
@@ -207,10 +208,11 @@ impl Datagrams {
                     step = (work as f64 * factor) as u128;
                 }
                 *last += step;
-                (*last / u128::from(*rate)) as u64
+                Time((*last / u128::from(*rate)) as u64)
             }
             Datagrams::OnOff { rate, size, interval, left, .. } => {
-                let duration = if bytes == *size { *interval } else { (work / u128::from(*rate)) as u64 };
+                let duration =
+                    if bytes == *size { *interval } else { Span((work / u128::from(*rate)) as u64) };
                 let next = now + duration;
                 if *left > 0 {
                     *left -= 1;
@@ -221,7 +223,7 @@ impl Datagrams {
         }
     }
 
-    fn begin_burst(&mut self, at: u64) -> u64 {
+    fn begin_burst(&mut self, at: Time) -> Time {
         let Datagrams::OnOff { length, idle, bursts, idles, burst, left, .. } = self else {
             return at;
         };
@@ -241,23 +243,23 @@ mod tests {
     #[test]
     fn a_constant_source_keeps_its_rate_exactly() {
         let kind = TrafficKind::UdpCbr { rate: 250_000, size: 573, jitter: 0.0 };
-        let (mut source, size) = Datagrams::new(&kind, &Demand::new(1, "cbr"), 0, 7).unwrap();
-        let mut at = source.first(7);
+        let (mut source, size) = Datagrams::new(&kind, &Demand::new(1, "cbr"), 0, Time(7)).unwrap();
+        let mut at = source.first(Time(7));
         for count in 1..=1000 {
             at = source.next(at, count, 573);
         }
-        assert_eq!((at, size), (7 + 18_336_000_000, 573));
+        assert_eq!((at, size), (Time(7 + 18_336_000_000), 573));
     }
 
     #[test]
     fn an_on_off_source_sends_its_mean_rate() {
-        let second = 1_000_000_000;
+        let second = Span::from_millis(1000);
         let kind = TrafficKind::UdpOnoff { rate: 80_000, size: 500, on: second, off: second };
         let mut packets = 0u64;
         for index in 0..200 {
-            let (mut source, _) = Datagrams::new(&kind, &Demand::new(1, "udp"), index, 0).unwrap();
-            let mut at = source.first(0);
-            while at < 100 * second {
+            let (mut source, _) = Datagrams::new(&kind, &Demand::new(1, "udp"), index, Time::ZERO).unwrap();
+            let mut at = source.first(Time::ZERO);
+            while at < Time::ZERO + second * 100 {
                 packets += 1;
                 at = source.next(at, packets, 500);
             }
@@ -292,18 +294,18 @@ mod tests {
     /// The idle times of a Pareto source have the same mean, and with shape 1.5 a minimum of a third of it.
     #[test]
     fn pareto_on_and_off_times_have_the_same_means_and_a_minimum() {
-        let second = 1_000_000_000;
+        let second = Span::from_millis(1000);
         let kind = TrafficKind::UdpOnoff { rate: 400_000, size: 500, on: second, off: second };
         let (mut shares, mut minimum) = (0.0, u64::MAX);
         for index in 0..300 {
             let demand = Demand::new(1, "poo");
-            let mut source = Datagrams::new(&kind, &demand, index, 0).unwrap().0.with_pareto(1.5);
-            let (mut at, mut packets) = (source.first(0), 0u64);
-            while at < 100 * second {
+            let mut source = Datagrams::new(&kind, &demand, index, Time::ZERO).unwrap().0.with_pareto(1.5);
+            let (mut at, mut packets) = (source.first(Time::ZERO), 0u64);
+            while at < Time::ZERO + second * 100 {
                 packets += 1;
                 let next = source.next(at, packets, 500);
-                if next - at > 10_000_000 {
-                    minimum = minimum.min(next - at - 10_000_000);
+                if next - at > Span::from_millis(10) {
+                    minimum = minimum.min((next - at - Span::from_millis(10)).0);
                 }
                 at = next;
             }

@@ -1,7 +1,6 @@
 """Exporters: the formats of ``--export FILE``, each known by the suffix of its files.
 
-To add a format, write a class with the attributes of `Exporter`, add it to `EXPORTERS`, and name its suffix
-in the help text of ``--export`` (`options`).
+To add a format, write a class with the attributes of `Exporter` and add it to `EXPORTERS`.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.cli.export.data import Csv, Json, Parquet
 from sojourn.cli.export.latex import Latex
 from sojourn.cli.export.markdown import Markdown
 from sojourn.cli.output import Output
-from sojourn.errors import InputError, disk, place
-from sojourn.runner.store import write_whole
+from sojourn.errors import InputError, place
 
 
 class Exporter(Protocol):
@@ -84,9 +82,6 @@ def write(output: Output, file: Path) -> list[Path]:
             file.with_stem(f"{file.stem}-{table.name}") if number else file: replace(output, tables=[table])
             for number, table in enumerate(output.tables)
         }
-    try:
-        for path, part in parts.items():
-            write_whole(path, exporter.write(part))
-    except OSError as error:
-        raise disk(error, file) from None
+    for path, part in parts.items():
+        files.write(path, exporter.write(part))
     return list(parts)

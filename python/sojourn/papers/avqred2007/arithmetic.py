@@ -1,7 +1,8 @@
-"""The paper's own numbers held against each other: Tables 3 to 6, G and H, all from Table 2.
+"""Consistency of the paper's own numbers: Tables 3 to 6, G and H, all computed from Table 2.
 
-Table 2 is read as printed, each value with half a unit of its last digit. Whether another table follows from
-it is then a question of intervals, and which order of ties the printed G came from is found by search.
+Each value of Table 2 is an interval: the printed value plus or minus half a unit of its last digit. Another
+table is consistent if its values lie in the resulting intervals. The order of ties behind the printed G is
+found by search.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def column(name: str) -> dict[str, float]:
 
 
 def improvement(metric: str, ours: float, theirs: float) -> float:
-    """Return by how many per cent `ours` is better, as Tables 3 to 5 count: utilisation up, all else down.
+    """Return the improvement by `ours` in per cent, as in Tables 3 to 5: utilisation up, all else down.
 
     Examples
     --------
@@ -169,12 +170,12 @@ def columns() -> list[rank.Column]:
 
 @cache
 def orders() -> list[list[dict[str, int]]]:
-    """Return every way to break the ties of Table 2 that gives the printed G."""
+    """Return every order of the ties of Table 2 that gives the printed G."""
     return rank.implied_ties(columns(), {name: int(words["G"]) for name, words in table2().items()})
 
 
 def broken(ranks: Sequence[Mapping[str, int]]) -> list[rank.Column]:
-    """Return the columns of Table 2 with their ties broken so."""
+    """Return the columns of Table 2 with their ties broken in this order."""
     return [
         rank.Column(
             one.values,
@@ -234,7 +235,7 @@ def target() -> Finding:
 
 
 def target_packets() -> float:
-    """Return how many packets of the printed size the largest capacity carries in the target delay."""
+    """Return the number of packets of the printed size sent in the target delay at the largest capacity."""
     known = {(row["metric"], row["statistic"]): float(row["value"]) for row in published()}
     bits = known["processing_capacity", "max"] * 1e6 * known["target_queueing_delay", "set value"] / 1e3
     return bits / 8 / known["packet_size", "set value"]
@@ -255,7 +256,7 @@ def _found(holds: bool, effect: float, measure: str, claimed: str, n: int, reaso
 
 
 def checks() -> dict[str, Computed]:
-    """Return the checks of what is computed."""
+    """Return the checks of the computed claims."""
 
     def one(metric: str) -> Computed:
         return Computed(lambda: follows(metric))

@@ -1,4 +1,4 @@
-"""Which number of ours stands beside which printed one."""
+"""The measured counterpart of each printed number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = {value: name for name, value in IMPROVEMENTS.items()}
 
 
 def cell(row: Mapping[str, str], experiment: str = TWIN) -> Counterpart:
-    """Return what of the runs of `experiment` stands beside a row of ``published.csv``."""
+    """Return the counterpart of a row of ``published.csv`` in the runs of `experiment`."""
     bed, where, metric = Testbed(experiment), row["table_or_figure"], row["metric"]
     if where == "Table 2":
         setting = row["parameter_set"]

@@ -1,6 +1,6 @@
 """The check of every claim of the paper, by its id.
 
-``arithmetic`` has those of the printed numbers, ``testbed`` those of packets, ``fluid`` those of equations.
+``arithmetic`` checks the printed numbers, ``testbed`` the runs with packets, ``fluid`` the equations.
 """
 
 from __future__ import annotations

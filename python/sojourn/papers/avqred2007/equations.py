@@ -1,4 +1,4 @@
-"""What is solved: RED 2, ARED 1 and AVQRED 3 in the paper's equations, and the other readings of these."""
+"""The solved systems: RED 2, ARED 1 and AVQRED 3 in the paper's equations, and other readings of these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DURATION, SINCE = 300.0, 150.0
 UNITS = {"queue": "packets", "arrivals": "packets/s", "utilisation": "Mbit/s"}
 ASSUMED = ("A-AVQ-9", *(f"A-AVQ-{i}" for i in range(17, 26)))
 
-#: Samples over time of the systems that were solved, under the first seed: what the figures draw.
+#: Samples over time of the solved systems under the first seed, for the figures.
 _TRACES: dict[System, dict[str, Floats]] = {}
 
 
@@ -60,7 +60,7 @@ def solve(
 
 
 def traces(one: System) -> dict[str, Floats] | None:
-    """Return the samples over time of a system under the first seed that it was solved for."""
+    """Return the samples over time of a system under the first seed for which it was solved."""
     found = _TRACES.get(one)
     if found is None:
         return None
@@ -81,7 +81,7 @@ def experiment() -> Experiment:
 
 
 def readings() -> list[Reading]:
-    """Return the other readings: what is printed where it can run, and other values where none is given."""
+    """Return the other readings: the printed form where solvable, and other values where none is given."""
 
     def change(*algorithms: str, **parameters: str):  # type: ignore[no-untyped-def]
         return lambda arm: arm.having(**parameters) if arm.name in algorithms else None

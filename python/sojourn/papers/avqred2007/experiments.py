@@ -1,4 +1,4 @@
-"""What is simulated: the 20 settings on the testbed's twin, small queues, and neighbours of the settings."""
+"""The simulations: the 20 settings on the testbed's twin, small queues, and neighbours of the settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib import resources
 from sojourn.errors import InputError
 from sojourn.papers.avqred2007.settings import BEST, TABLE1, TUNED, Words, scaled
 from sojourn.papers.experiment import Arm, Experiment
-from sojourn.runner.execute import check
+from sojourn.runner.check import check
 from sojourn.runner.point import Point
 from sojourn.spec.scenario import Scenario
 
@@ -23,16 +23,17 @@ REAL, TWIN, SMALL, TUNING, ARITHMETIC = (
     "avq-arithmetic",
 )
 ASSUMED = tuple(f"A-AVQ-{i}" for i in (*range(1, 17), 26))
-#: ARED as Floyd and others have it but for its bound of max_p; AVQRED with another least capacity.
+#: ARED as in Floyd et al. (2001) except for its bound of max_p; AVQRED with another minimum capacity.
 PLAIN, LOW = "ARED1 plain", "AVQRED3 min 5"
-#: Physical queues (packets) and the algorithms that meet them (assumed).
+#: Physical queue sizes (packets) and the algorithms that are run with them (assumed).
 LIMITS = (8, 15, 30, 100)
 ON_SMALL = ("AVQRED3", "RED2", "DropTail")
-#: Those that a claim is about.
+#: Those that appear in a claim.
 JUDGED = ("AVQRED3 15p", "RED2 15p")
-#: Seeds of the twin, and the most where an inequality is undecided; the paper had three runs a setting.
+#: Seeds of the twin, and the most where an inequality is undecided; the paper has three runs per setting.
 SEEDS, MOST = 5, 10
-#: Lengths of what the paper does not show (short queues, neighbours), and of other readings and ``--quick``.
+#: Durations of experiments that the paper does not show (short queues, neighbours), and of other readings and
+#: ``--quick``.
 SHORT, QUICK = "200s", "150s"
 
 
@@ -45,12 +46,12 @@ def scenario() -> Scenario:
 
 @cache
 def shortened(name: str) -> Scenario:
-    """Return the twin under another name and over `SHORT`."""
+    """Return the twin under another name, with the duration `SHORT`."""
     return scenario().with_(name=name, source=name, duration=SHORT)
 
 
 def lasting(duration: str, arm: Arm) -> Arm:
-    """Return an arm over another time."""
+    """Return an arm with another duration."""
     return arm.within(arm.scenario.with_(duration=duration))
 
 
@@ -63,7 +64,7 @@ def setting(name: str, where: Scenario | None = None) -> Arm:
 def varied(name: str) -> tuple[tuple[str, Words], ...]:
     """Return a setting's neighbours: each printed parameter half and one and a half times as large.
 
-    Those that cannot run (a probability above 1, thresholds that meet) are left out.
+    Invalid ones (a probability above 1, equal thresholds) are left out.
     """
     algorithm, words = TABLE1[name]
     found = []

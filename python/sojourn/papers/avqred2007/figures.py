@@ -1,6 +1,6 @@
-"""The figures of the paper's testbed, redrawn, and its tables against ours.
+"""The figures of the paper's testbed, redrawn, and its tables beside our results.
 
-Every function takes the re-run and returns SVG or a frame, None where the runs that it needs were not made.
+Every function takes the re-run and returns SVG or a frame, or None if the runs that it needs were not made.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import estimate, number
 
-#: Where the statistics begin (s).
+#: Start of the statistics (s).
 COUNTED = 100.0
-#: Half a minute of Fig. 5, whenever: "about 30 second time period was magnified".
+#: Half a minute for Fig. 5; the paper does not state which: "about 30 second time period was magnified".
 MAGNIFIED = (120.0, 150.0)
 
 
 def traces(
     result: Reproduction, value: str, label: str, title: str, part: tuple[float, float] | None = None
 ) -> str | None:
-    """Draw a column of `over_time` for the best setting of each algorithm: a part, or all that counts."""
+    """Draw a column of `over_time` for the best setting of each algorithm, for `part` or the whole window."""
     arms = {arm.name: arm for arm in result.paper.experiment(TWIN).runs(result.selection.quick)}
     found = [(name, result.campaign.trace(arms[name])) for name in BEST.values()]
     parts = [
@@ -74,7 +74,7 @@ def table2_agreement(result: Reproduction) -> str | None:
 
 
 def ranks(result: Reproduction) -> pl.DataFrame | None:
-    """Return Table 2 of ours: columns A to F with intervals, G and H under both weights, H as printed."""
+    """Return our Table 2: columns A to F with intervals, G and H under both weights, H as printed."""
     runs = select(result.metrics, TWIN)
     ranking, samples = Ranking(TWIN, SETTINGS), result.campaign.observations.under()
     rows = ranking.rows(samples)
@@ -92,7 +92,7 @@ def ranks(result: Reproduction) -> pl.DataFrame | None:
 
 
 def improvements(result: Reproduction) -> pl.DataFrame | None:
-    """Return Tables 3 to 6: for each algorithm what is printed and ours, in per cent."""
+    """Return Tables 3 to 6: for each algorithm the printed value and ours, in per cent."""
     bed, samples = Testbed(TWIN), result.campaign.observations.under()
     table = []
     for metric, (title, _) in {**TABLE2, "overall": ("overall", "")}.items():
@@ -108,7 +108,7 @@ def improvements(result: Reproduction) -> pl.DataFrame | None:
 
 
 def small_queue(result: Reproduction, metric: str, label: str) -> str | None:
-    """Draw a metric along the size of the physical queue."""
+    """Draw a metric against the size of the physical queue."""
     table = estimates(select(result.metrics, SMALL), [metric])
     if table["arm"].n_unique() < len(LIMITS) * len(ON_SMALL):
         return None
@@ -123,7 +123,7 @@ def small_queue(result: Reproduction, metric: str, label: str) -> str | None:
 
 
 def neighbours(result: Reproduction) -> pl.DataFrame | None:
-    """Return for each best setting its place among its neighbours, and who would have been first."""
+    """Return for each best setting its rank among its neighbours, and the setting that ranks first."""
     samples, table = result.campaign.observations.under(), []
     for setting in BEST.values():
         names = [name for name, _ in varied(setting)]

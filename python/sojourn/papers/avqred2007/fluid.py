@@ -1,4 +1,4 @@
-"""The check of every claim about the fluid model: read with ``data/claims.csv`` at hand."""
+"""The check of every claim about the fluid model; the claims are in ``data/claims.csv``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TITLES = {
 }
 #: Targets of utilisation at which the closed form of the queue is checked.
 TARGETS = (0.90, 0.93, 0.95, 0.98)
-#: The other readings that touch AVQRED's rest; other values of tau are targets already.
+#: The other readings that change AVQRED's equilibrium; other values of tau are among the targets.
 AT_REST = ("l delayed", "s unbounded", "tau percent", "u_max=21Mbit/s", "u every 33ms")
 STEADY = (
     "At equilibrium both lambda and lambda (1 - p) fall with p, so that a higher arrival rate and a lower "
@@ -73,7 +73,9 @@ def checks() -> dict[str, Check]:
 
 
 def _read(name: str) -> tuple[System, str]:
-    """Return AVQRED 3 under another reading ("": as corrected), and what then is the utilisation."""
+    """Return AVQRED 3 under another reading ("": as corrected), and the quantity that is then the
+    utilisation.
+    """
     reading = next((one for one in readings() if one.id == name), Reading("", ""))
     models = {model.name: system(model.parameters) for model in reading.models(experiment())}
     return models.get("AVQRED", AVQRED3), reading.metrics.get("utilisation_mean", "utilisation_mean")
@@ -81,9 +83,9 @@ def _read(name: str) -> tuple[System, str]:
 
 @cache
 def _at_rest() -> dict[str, tuple[Floats, Floats]]:
-    """Return the queues at rest and the utilisations in shares of u at all targets, by reading.
+    """Return the equilibrium queues and the utilisations as fractions of u at all targets, by reading.
 
-    u is constant and no flow is replaced. A reading's own tau says in which unit the targets are.
+    u is constant and no flow is replaced. The unit of the targets is that of the reading's own tau.
     """
     read = {name: _read(name) for name in ("", *AT_REST)}
     systems = [
@@ -103,7 +105,7 @@ def _at_rest() -> dict[str, tuple[Floats, Floats]]:
 
 
 def rests_at_the_closed_form(reading: str = "") -> Finding:
-    """Judge AVQ-37: the queue rests at tau / (1 - tau), the utilisation at tau u."""
+    """Judge AVQ-37: at equilibrium the queue is tau / (1 - tau) and the utilisation tau u."""
     queues, used = _at_rest()[reading]
     wanted = np.array([tau / (1 - tau) for tau in TARGETS])
     away = abs(queues / wanted - 1)

@@ -37,12 +37,12 @@ FIGURES = {
 }
 INTRODUCTION = (
     "The equations of section 6, corrected where they cannot run as printed (see the assumptions), from 200 "
-    "to 4000 connections. The readings put the printed forms back, one at a time."
+    "to 4000 connections. Each reading restores one of the printed forms."
 )
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose equations were solved."""
+    """Return the paper's own sections for the equations that were solved."""
     blocks = list(_blocks(result))
     return [Section("Figures 6 to 8: the fluid model", blocks, INTRODUCTION)] if blocks else []
 

@@ -1,7 +1,7 @@
-"""What is measured in each run: columns A to F of Table 2, and what other claims need.
+"""Measures of each run: columns A to F of Table 2, and those of other claims.
 
-Windows are the samples, 100 ms as in the paper; only those after the warm-up count. Every formula reads
-counters and samples that any world can give.
+Windows are the samples, 100 ms as in the paper; only those after the warm-up count. Every formula uses
+counters and samples that are available in every world.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ TABLE2 = {
     "drops": ("drops per 100 ms", "packets"),
     "drop_std": ("std. dev. of drops", "packets"),
 }
-#: "after 120 s": when the virtual capacity is looked at.
+#: "after 120 s": the time at which the virtual capacity is read.
 FOUND = 120.0
 #: Windows of another reading, in samples.
 WIDE = 10
 
 
 def measure(record: Record) -> Values:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     queue = record.queues[0]
     lost = dict(zip(CAUSES, queue["drops"], strict=True))
     total, left = sum(lost.values()), queue["departures"]
@@ -53,7 +53,7 @@ def measure(record: Record) -> Values:
 
 
 def _windows(series: pl.DataFrame) -> Values:
-    """Return means and deviations over windows of one sample, and deviations over wider ones."""
+    """Return means and deviations over windows of one sample, and deviations over longer windows."""
     step = float(series["time_s"][1] - series["time_s"][0]) if series.height > 1 else 0.1
     rate = _column(series, "departed_bytes") * 8 / step
     drops, arrivals = (_column(series, name) * 0.1 / step for name in ("drops", "arrivals"))
@@ -75,7 +75,7 @@ def _windows(series: pl.DataFrame) -> Values:
 def over_time(series: pl.DataFrame) -> pl.DataFrame:
     """Return time, utilisation (Mbit/s), queueing delay (ms) and drops of each sample: Figs. 3 to 5.
 
-    The delay is the mean queue over the rate at which packets left (Little).
+    The delay is the mean queue divided by the departure rate (Little's law).
     """
     step = float(series["time_s"][0])
     left = (
@@ -106,7 +106,7 @@ def _column(series: pl.DataFrame, name: str) -> Floats:
 
 
 def version() -> str:
-    """Return a hash of the formulas: values that were stored under others are computed again."""
+    """Return a hash of the formulas: values stored under another hash are computed again."""
     content = (resources.files(__package__) / "measures.py").read_bytes()
     return hashlib.sha256(content).hexdigest()[:12]
 

@@ -18,7 +18,7 @@ from sojourn.papers.paper import Paper
 
 TITLE = "A New Rate-based Active Queue Management: Adaptive Virtual Queue RED (AVQRED)"
 CITATION = "D. J. Byun, J. S. Baras. CNSR 2007"
-#: The metrics of the report's tables: those of Table 2, and what explains them.
+#: The metrics of the report's tables: those of Table 2, and further ones that explain them.
 COLUMNS = {
     **TABLE2,
     "drop_ratio": ("loss ratio", ""),

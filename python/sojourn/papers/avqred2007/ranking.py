@@ -15,9 +15,9 @@ from sojourn.papers.terms import Quantity, Samples, Source
 from sojourn.study.tune import rank
 
 R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
-#: The weights that the text states, and those that give the printed G.
+#: The weights stated in the text, and those that give the printed G.
 WEIGHTS: dict[str, rank.Weight] = {"2^rank": rank.literal, "weights of the printed G": rank.printed}
-#: Draws of the bootstrap, and the share of them at either end.
+#: Bootstrap draws, and the fraction of them in either tail.
 DRAWS, TAIL = 200, 0.025
 
 Rows = Mapping[int, Mapping[tuple[str, str], float]]
@@ -36,7 +36,7 @@ class Ranking:
         return union(Quantity("", name, self.experiment).sources for name in self.settings)
 
     def rows(self, samples: Samples) -> Rows:
-        """Return columns A to F of all settings by seed, for the seeds in which all are known."""
+        """Return columns A to F of all settings by seed, for the seeds with no missing value."""
         cells = {
             (name, metric): samples.values(self.experiment, name, metric)
             for name in self.settings
@@ -51,7 +51,7 @@ class Ranking:
         return found
 
     def sums(self, rows: Rows, weight: rank.Weight, seeds: Sequence[int] | None = None) -> dict[str, int]:
-        """Return G of each setting, from means over all seeds, or over those given (some more than once)."""
+        """Return G of each setting from means over all seeds or the given ones (possibly repeated)."""
         kept = [rows[seed] for seed in seeds or rows]
         columns = [
             rank.Column(
@@ -67,10 +67,9 @@ class Ranking:
 class ByRank:
     """A statement about G.
 
-    The paper takes the rank of means over runs, so that a single run has no say: G is computed from means
-    over all seeds. Its uncertainty comes from the bootstrap (as many seeds as there are, drawn with
-    replacement): true in 97.5 % of the draws or more is reproduced, in 2.5 % or less not reproduced. The
-    interval is that of the draws.
+    The paper ranks means over runs, so G is computed from means over all seeds and has no value per seed. Its
+    uncertainty comes from a bootstrap over seeds: a statement that is true in at least 97.5 % of the draws is
+    reproduced, in at most 2.5 % not reproduced. The interval is that of the draws.
 
     Attributes
     ----------
@@ -83,7 +82,7 @@ class ByRank:
     holds : callable
         Takes that number.
     claimed : str
-        What it must be.
+        The claimed value.
     weights : str
         Which of `WEIGHTS`.
     seeds : int
@@ -100,7 +99,7 @@ class ByRank:
 
     @property
     def sources(self) -> frozenset[Source]:
-        """All settings: each has a say in every rank."""
+        """All settings: each affects every rank."""
         return self.ranking.sources
 
     def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
@@ -136,13 +135,13 @@ def by_both(
     claimed: str,
     seeds: int = 10,
 ) -> tuple[ByRank, ...]:
-    """Return a statement about G under either weights."""
+    """Return a statement about G under both weights."""
     return tuple(ByRank(what, ranking, value, holds, claimed, name, seeds) for name in WEIGHTS)
 
 
 @dataclass(frozen=True)
 class RankCell(Cell):
-    """G or H of a setting beside the printed one: of means over seeds, so without an interval.
+    """G or H of a setting beside the printed one, from means over seeds and therefore without an interval.
 
     Attributes
     ----------
@@ -169,6 +168,6 @@ class RankCell(Cell):
 
 
 def place(sums: Mapping[str, int], names: Sequence[str], nth: int) -> float:
-    """Return the place of the `nth` best of some settings among all."""
+    """Return the rank among all settings of the `nth` best of the given settings."""
     order = sorted(sums, key=sums.__getitem__)
     return float(sorted(order.index(name) + 1 for name in names)[nth - 1])

@@ -1,8 +1,8 @@
 """The other readings of the testbed: what the paper leaves open, each tried in place of the assumption.
 
-Readings of the traffic and of the links change every setting; to keep them cheap they last as long as the
-control, "150 s", which changes nothing else: what it decides otherwise is due to the length. They touch the
-short queues and the neighbours of the settings too, which have further readings of their own.
+Readings of the traffic and of the links change every setting. To limit their cost they run for 150 s; the
+reading "150 s", which changes nothing else, is the control that isolates the effect of the duration. They
+also apply to the short queues and the neighbours of the settings, which have further readings.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def readings() -> list[Reading]:
 
 
 def everywhere(change: Callable[[Data], None]) -> Change:
-    """Return a change of an arm's shortened scenario, made on its plain data."""
+    """Return a change applied to the data of an arm's shortened scenario."""
 
     def apply(arm: Arm) -> Arm:
         data = arm.scenario.model_dump(by_alias=True, exclude_none=True)
@@ -62,10 +62,10 @@ def _places() -> list[Reading]:
         return Reading(name, title, everywhere(change), experiments=_HERE, assumption=assumption)
 
     return [
-        reading("150 s", "150 s and nothing else: a control for those below", lambda _data: None, "A-AVQ-7"),
+        reading("150 s", "only the length, 150 s: the control of those below", lambda _data: None, "A-AVQ-7"),
         reading("13 to 25 Mbit/s", "capacity uniform in 13 to 25 Mbit/s, drawn every 4 ms", wide, "A-AVQ-1"),
         reading("RTT 64 to 124 ms", "round trips as the printed legs add up", legs, "A-AVQ-2"),
-        reading("11 kB objects", "connections bring 11 kB, none is given up",
+        reading("11 kB objects", "connections transfer 11 kB, none is aborted",
                 http(size="11kB", patience=None), "A-AVQ-3"),
         reading("no aborts", "connections end with their page only", http(patience=None), "A-AVQ-3"),
         reading("initial RTO 1 s", "TCP's first time-out of RFC 6298", tcp(initial_rto="1s"), "A-AVQ-26"),
@@ -77,12 +77,12 @@ def _algorithms() -> list[Reading]:
         return Reading(name, title, change, experiments=_HERE, assumption=assumption)
 
     return [
-        reading("AVQ gamma 1", "AVQ wants all of its capacity", only("avq", gamma="1"), "A-AVQ-11"),
-        reading("ARED n 3", "ARED waits for 3 half seconds, not 10",
+        reading("AVQ gamma 1", "AVQ's desired utilisation is 1", only("avq", gamma="1"), "A-AVQ-11"),
+        reading("ARED n 3", "ARED adapts after 3 intervals of 0.5 s, not 10",
                 lambda arm: only("ared", hysteresis="3")(arm) if arm.name != PLAIN else None, "A-AVQ-9"),
-        reading("ARED max_p 0.5", "ARED's max_p is at most 0.5, as Floyd has it", only("ared", top="0.5"),
-                "A-AVQ-9"),
-        reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation that the text speaks of: 95 %",
+        reading("ARED max_p 0.5", "ARED's max_p is at most 0.5, as in Floyd et al. (2001)",
+                only("ared", top="0.5"), "A-AVQ-9"),
+        reading("AVQRED gamma 0.95", "AVQRED has the desired utilisation named in the text: 95 %",
                 only("avqred", gamma="0.95"), "A-AVQ-12"),
         reading("AVQRED as printed", "AVQRED's listing to the letter", only("avqred", listing="literal"),
                 "A-AVQ-12"),
@@ -109,7 +109,7 @@ def _short_queues() -> list[Reading]:
 
 def _nearer() -> Reading:
     def change(arm: Arm) -> Arm | None:
-        """Bring a neighbour of a setting ("RED2 max_p x0.5") half as far from it."""
+        """Halve the distance of a neighbour ("RED2 max_p x0.5") from its setting."""
         setting, *rest = arm.name.split()
         if not rest:
             return None

@@ -1,9 +1,9 @@
 """The testbed with real hosts: nginx, 4000 connections capped at 5 Mbit/s, a capacity that varies.
 
-The simulated twin's scenario with the kernel's own TCP, but a first window of 2007. Its loss detection by
-time (RACK-TLP) and its first time-out of 1 s, where the twin has duplicates and 3 s, cannot be switched off:
-more is sent, and more of it is lost (60 %, not 50 %; simulated with the same TCP it is the same). The ramp
-takes 20 s, not 100, and 60 s are measured.
+The simulated twin's scenario with the kernel's TCP and the initial window of 2007. The kernel's RACK-TLP and
+its initial RTO of 1 s cannot be disabled; the twin has duplicate acknowledgements and 3 s. The hosts
+therefore send more and lose more (60 %, not 50 %; a simulation with RACK-TLP and 1 s loses as much). The ramp
+takes 20 s, not 100 s, and 60 s are measured.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sojourn.papers.real import Testbed
 from sojourn.spec.scenario import Scenario
 
 NAME = "avq-emul"
-#: All connections are there after 20 s; after 20 s more the first of them have been replaced.
+#: All connections are established after 20 s; 20 s later the first of them have been replaced.
 RAMP, WARMUP, DURATION = "1s", "40s", "100s"
 
 
 def testbeds() -> dict[str, Testbed]:
-    """Return what is run in the real world: by default the best of each algorithm's 20 settings."""
+    """Return the arms of the real world: by default the best setting of each algorithm."""
     return {TWIN: Testbed(arms, tuple(BEST.values()), ("RED2", "AVQRED3"))}
 
 

@@ -1,6 +1,6 @@
 """The AVQRED paper's part of the report: its tables and figures of the testbed, then those of its equations.
 
-The paper's own curves are lost; each caption says what its text says of them.
+The paper's curves are not available as data; each caption quotes its text on them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHORT = ("A: used", "B: its s. d.", "C: delay", "D: its s. d.", "E: drops", "F: 
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose runs were made."""
+    """Return the paper's own sections for the runs that were made."""
     found = [
         Section("Table 2: twenty settings", list(_table2(result)), TESTBED),
         Section("Figures 3 to 5: over time", list(_traces(result))),

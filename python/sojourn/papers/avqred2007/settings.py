@@ -1,7 +1,7 @@
 """Table 1: the 20 settings of the seven algorithms.
 
-Everything that the paper prints is written out, with what is assumed (non-gentle RED, ARED's constants,
-AVQ's wanted utilisation), so that no default of the library takes part.
+Every printed or assumed value (non-gentle RED, ARED's constants, AVQ's desired utilisation) is explicit, so
+that no result depends on a default of the library.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ BEST = {
     "AVQRED": "AVQRED3",
 }
 OTHERS = tuple(name for name in BEST if name != "AVQRED")
-#: The parameters that Table 1 prints, by algorithm: those that tuning may have varied.
+#: The parameters printed in Table 1, by algorithm: those that the authors may have tuned.
 TUNED = {
     "red": ("w_q", "min_th", "max_th", "max_p"),
     "ared": ("w_q", "min_th", "max_th", "max_p"),

@@ -1,4 +1,4 @@
-"""Claims on how little numbers vary from run to run ("run-to-run deviations are small")."""
+"""Claims that a number varies little from run to run ("run-to-run deviations are small")."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ R, N, U = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED, Verdict.UNDECIDED
 class Steady:
     """No number varies by more than `most` of its mean over runs.
 
-    The largest of many coefficients of variation is looked at, with its chi-square interval; being the
-    largest of many, it is judged too strictly rather than too mildly.
+    The largest of the coefficients of variation is tested with its chi-square interval. Because it is the
+    maximum of many, the test is conservative: it rejects the claim too often rather than too rarely.
     """
 
     terms: tuple[Quantity, ...]

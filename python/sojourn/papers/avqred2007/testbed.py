@@ -1,6 +1,6 @@
 """The checks of every claim about the testbed, made for one set of runs: the simulated twin, or real packets.
 
-Read with ``data/claims.csv`` at hand: margins are those of its column ``check``. AVQRED 3 is compared with
+The claims are in ``data/claims.csv``; margins are those of its column ``check``. AVQRED 3 is compared with
 the best setting of each other algorithm, as in the paper.
 """
 
@@ -34,7 +34,8 @@ TITLES = {
 OURS = BEST["AVQRED"]
 #: Mean packet of the paper's arithmetic, bytes.
 PACKET = 1400
-#: A virtual queue holds 10 ms of its capacity, which may leave in addition: its share of the shortest run.
+#: A virtual queue holds 10 ms of its capacity, which may depart in addition: as a fraction of the shortest
+#: run.
 BURST = 0.010 / 50
 
 
@@ -45,7 +46,7 @@ class Testbed:
     Attributes
     ----------
     experiment : str
-        Where the runs are.
+        Id of the experiment with the runs.
     seeds : int
         Fewest runs of a setting on which a claim is decided.
     """
@@ -59,18 +60,18 @@ class Testbed:
         return Quantity(metric, setting, self.experiment, unit, title)
 
     def below(self, metric: str, a: str, b: str, factor: float = 1.0, strict: bool = True) -> Below:
-        """Return the check that `a` has less than `factor` times what `b` has."""
+        """Return the check that the metric of `a` is less than `factor` times that of `b`."""
         one, other = self.of(metric, a), self.of(metric, b)
         return Below(one, other, log=True, factor=factor, strict=strict, seeds=self.seeds)
 
     def ours_below(self, metric: str, factor: float, *algorithms: str) -> Check:
-        """Return the check that AVQRED 3 has at most `factor` times what the best of each other has."""
+        """Return the check that AVQRED 3 has at most `factor` times the metric of the best of each other."""
         return All(
             tuple(self.below(metric, OURS, BEST[a], factor, factor == 1) for a in algorithms or OTHERS)
         )
 
     def ratio(self, metric: str, low: float, high: float, *algorithms: str) -> All:
-        """Return the check that AVQRED 3 has between `low` and `high` times what the others have."""
+        """Return the check that AVQRED 3 has `low` to `high` times the metric of each other algorithm."""
         return All(
             tuple(
                 Within(self.of(metric, OURS), low, high, self.of(metric, BEST[a]), True, self.seeds)
@@ -159,7 +160,7 @@ class Testbed:
         return Derived(f"{of[0].what}: most / least of 20 settings", of, _spread)
 
     def _derived_range(self) -> Derived:
-        """Return the same from Table 2's columns alone: "utilisation / (8 * 1400 B) + drops"."""
+        """Return the same computed from the columns of Table 2: "utilisation / (8 * 1400 B) + drops"."""
         of = tuple(self.of(metric, name) for metric in ("utilisation", "drops") for name in SETTINGS)
         count = len(SETTINGS)
 
@@ -236,7 +237,7 @@ def _apart(low: float, high: float) -> float:
 
 
 def small_queue() -> Check:
-    """Return the check of AVQ-28: with room for 15 packets RED's drops are the buffer's, AVQRED's its own."""
+    """Return the check of AVQ-28: with a buffer of 15 p RED drops by overflow, AVQRED does not."""
     ours, red = (
         Quantity("overflow_share", f"{name} 15p", SMALL, title=TITLES["overflow_share"][0])
         for name in ("AVQRED3", "RED2")

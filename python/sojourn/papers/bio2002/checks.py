@@ -1,8 +1,8 @@
-"""The check of every claim of the paper, beside its number: read with ``data/claims.csv`` at hand.
+"""The check of every claim of the paper, by its id; the claims are in ``data/claims.csv``.
 
-Margins and shares are those of the catalogue's column ``check``; nothing here was chosen after seeing a
-result. "For all q" joins one comparison for each queue size. Where a check names no size, that of the paper's
-traces (160 packets) decides.
+Margins and fractions are those of the column ``check``; none was chosen after seeing a result. "For all q"
+joins one comparison for each queue size. Where a check names no size, that of the paper's traces (160
+packets) decides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
 CASE1, CASE2, CASE3, SMALL3 = "bio-case1", "bio-case2", "bio-case3", "bio-case3-small"
-#: How a case is called beside another.
+#: Labels of the cases where two are compared.
 NOTES = {
     CASE1: "large RTT, ECN",
     CASE2: "small RTT, ECN",
@@ -59,7 +59,7 @@ def checks() -> dict[str, Check]:
 
 
 def _named(check: Check) -> Check:
-    """Return a check that names the reading that decides most where RED or RIO is looked at."""
+    """Return the check, with a remark on the most influential reading if it uses RED or RIO."""
     marks = any(arm.startswith(("RED", "RIO")) for _, arm in check.sources)
     return WithRemark(check, WAITING) if marks else check
 
@@ -195,7 +195,7 @@ def _a_bit_higher(case: str) -> Check:
 def lower(
     metric: str, a: str, b: str, size: int, case: str, factor: float = 1.0, strict: bool = True
 ) -> Below:
-    """Return the check that `a` has less than `factor` times what `b` has; drop rates by logarithms."""
+    """Return the check that a metric of `a` is below `factor` times that of `b`; drop rates by logarithms."""
     ratio = metric == "drop_ratio"
     return Below(of(metric, a, size, case), of(metric, b, size, case), ratio, factor, strict=strict)
 
@@ -218,12 +218,12 @@ def mostly(metric: str, algorithm: str, size: int, case: str) -> ShareOfSeeds:
 
 
 def smallest(shares: tuple[float, ...]) -> float:
-    """Return the least size that carries 98 % of the link; just above the largest where none does."""
+    """Return the least size that reaches 98 % utilization; one more than the largest if none does."""
     return next((size for size, share in zip(SIZES, shares, strict=True) if share >= FULL), SIZES[-1] + 1)
 
 
 def _needed() -> Derived:
-    """Return how much larger a queue RED needs than BLUE to carry 98 % of the link."""
+    """Return the ratio of RED's to BLUE's queue size at which the utilization reaches 98 %."""
     cells = tuple(of("utilization", name, size, CASE1) for name in ("RED", "BLUE") for size in SIZES)
     return Derived(
         "least queue size with 98 % of the link: RED's / BLUE's",

@@ -1,7 +1,7 @@
-"""The computed claims: drop curves of RED and RIO, and how much of the link is in profile.
+"""The computed claims: drop curves of RED and RIO, and the fraction of the link that is in profile.
 
-The curves are those of the text. That the library's RED and RIO follow them is shown where their own
-traces are compared with these functions (``tests/papers/test_bio.py``).
+The curves are those of the text. ``tests/papers/test_bio.py`` compares traces of the library's RED and RIO
+with these functions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def red(avg: float, min_th: float, max_th: float, max_p: float) -> float:
 
 @cache
 def points() -> list[dict[str, Any]]:
-    """Return the tabulated points: name of the curve, average (a sign behind it: from that side), p."""
+    """Return the tabulated points: curve, average (a trailing sign: the limit from that side), p."""
     file = resources.files(__package__) / "data" / "bio-curves.toml"
     found: list[dict[str, Any]] = tomllib.loads(file.read_text(encoding="utf-8"))["points"]
     return found
@@ -57,7 +57,7 @@ def drop_curves() -> Finding:
 
 
 def profile_share(flows: int = FLOWS) -> float:
-    """Return the share of the link that all profiles together fill, with `flows` on each node."""
+    """Return the sum of all profiles as a fraction of the link, with `flows` on each node."""
     return flows * NODES * (EVEN + ODD) / LINK
 
 

@@ -1,4 +1,4 @@
-"""RIO against BIO on a queue for assured forwarding: what is run, measured and checked (section 4.2)."""
+"""RIO against BIO on a queue for assured forwarding: arms, measures and checks (section 4.2)."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ BIO = {
 #: RIO with the weight that "makes the RIO queue to oscillate widely".
 SLOW = "RIO w_q=0.002"
 ASSUMPTIONS = tuple(f"A-BIO-{i}" for i in (10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20))
-#: Nodes, and the rates that they were promised in kbit/s a flow.
+#: Nodes, and their in-profile rates in kbit/s per flow.
 NODES = 10
 PROMISED = {"even": EVEN, "odd": ODD}
-#: Start phase, measured window, and the time in which p_out is looked at.
+#: Start phase, measured window, and the window of p_out.
 START, WINDOW, LATE = (0.0, 66.0), (90.0, 190.0), (100.0, 190.0)
 
 TITLES = {
@@ -79,7 +79,7 @@ def experiment(where: Scenario) -> Experiment:
 
 
 def measure(record: Record) -> dict[str, float | None]:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     table = record.series()
     early = _within(table, *START)["queue_packets"]
     values: dict[str, float | None] = {
@@ -90,7 +90,7 @@ def measure(record: Record) -> dict[str, float | None]:
 
 
 def _out(table: pl.DataFrame) -> dict[str, float | None]:
-    """Return what becomes of out packets: BIO's probability, and how many of them wait."""
+    """Return BIO's probability for out packets, and their mean backlog."""
     found: dict[str, float | None] = {}
     if "p_out" in table.columns and table.height:
         found["p_out_min"] = float(str(table["p_out"].min()))
@@ -100,12 +100,12 @@ def _out(table: pl.DataFrame) -> dict[str, float | None]:
     return found
 
 
-#: The samples of waiting packets of class 1: out of profile.
+#: The samples of the backlog of class 1: out of profile.
 OUT_COLUMN = "class_1_packets"
 
 
 def _bandwidths(record: Record) -> dict[str, float | None]:
-    """Return what arrived from each node, in Mbit/s and as a share of what its flows were promised."""
+    """Return each node's received rate, in Mbit/s and as a fraction of its flows' in-profile rate."""
     flows = record.flows
     values: dict[str, float | None] = {}
     for place, (name, rate) in enumerate(PROMISED.items()):
@@ -130,7 +130,7 @@ def of(metric: str, arm: str) -> Quantity:
 
 
 def promise(arm: str, node: int) -> Quantity:
-    """Return what a node got, as a share of what it was promised."""
+    """Return the received rate of a node as a fraction of its in-profile rate."""
     return Quantity(f"promise_kept_{node}", arm, ID, title=f"bandwidth of node {node} / its in-profile rate")
 
 

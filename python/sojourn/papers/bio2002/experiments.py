@@ -1,7 +1,7 @@
 """The experiments of the paper: which algorithms run in which scenario, with which parameters.
 
-Everything that the paper says is set here in full, so that no default of the library takes part. What a
-preset of ns-2's habits adds (RED's `wait`) comes from the scenario's conventions.
+Every value stated in the paper is explicit here, so that no result depends on a default of the library. RED's
+`wait` comes from the ns-2 conventions of the scenario.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TRACED = 160
 #: "d_i = 0.0005, d_d = 0.001 and freeze_time = 10 ms".
 BLUE = {"d1": "0.0005", "d2": "0.001", "freeze_time": "10ms"}
 
-#: The cases: title, figure, assumptions beyond those of all.
+#: The cases: title, figure, assumptions beyond those common to all.
 CASES = {
     "bio-case1": ("Large round-trip times, ECN", "Figs. 5 to 8", (1, 5)),
     "bio-case2": ("Small round-trip times, ECN", "Figs. 9 to 11", (5,)),

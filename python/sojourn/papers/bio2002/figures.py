@@ -1,6 +1,6 @@
 """The figures of the paper, redrawn.
 
-Every function takes the re-run and returns SVG, or None where the runs that it needs were not made.
+Every function takes the re-run and returns SVG, or None if the runs that it needs were not made.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def profiles(result: Reproduction) -> str | None:
 
 
 def nodes(result: Reproduction) -> str | None:
-    """Draw the bandwidth of each node under RIO and BIO, and what it was promised (Fig. 22)."""
+    """Draw the bandwidth of each node under RIO and BIO, and its in-profile rate (Fig. 22)."""
     names = [f"bandwidth_{node}" for node in range(diffserv.NODES)]
     table = estimates(select(result.metrics, diffserv.ID), names).filter(pl.col("arm").is_in(["RIO", "BIO"]))
     if table.height < 2:

@@ -1,8 +1,8 @@
-"""What is measured in each run: the library's metrics, and those of windows that the claims name.
+"""Measures of each run: the library's metrics, and those over the time windows of the claims.
 
-A window is part of the name: ``queue_std[0,70]`` is the deviation over 0 s to 70 s. How a formula stands for
-a picture of the paper ("oscillates", "is full most of the time") is written beside it. Shares of time and
-extremes are those of the samples, every 10 ms in the cases.
+A window is part of the name: ``queue_std[0,70]`` is the standard deviation over 0 s to 70 s. A comment beside
+each formula states the wording of the paper that it quantifies ("oscillates", "is full most of the time").
+Fractions of time and extremes are computed from samples, every 10 ms in the cases.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Values = dict[str, float | None]
 
 #: The measured window of the cases, and the time in which sources start.
 WINDOW, STARTS = (100.0, 200.0), (0.0, 70.0)
-#: The bottleneck rate of the three cases, by which their runs differ from those of section 4.2.
+#: The bottleneck rate of the three cases; the runs of section 4.2 have another.
 CASES_RATE = 10_000_000
 #: Tolerance of "empty" and "full" in packets: those that can arrive between two samples.
 NEAR = 2
 
 
 def measure(record: Record) -> Values:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     if record.plan["topology"]["dumbbell"]["rate"] != CASES_RATE:
         return _drops(record) | diffserv.measure(record)
     info = _core.spec_info(str(record.queues[0]["spec"]))
@@ -43,10 +43,10 @@ def measure(record: Record) -> Values:
 
 
 def _drops(record: Record) -> Values:
-    """Return what dropped packets: the full buffer, or the algorithm.
+    """Return the drops by cause: overflow or the algorithm.
 
-    The paper calls drops by overflow *forced* and those of the algorithm *unforced*. In ns-2 those of RED's
-    certain region are forced too: the second pair.
+    The paper calls drops by overflow *forced* and those of the algorithm *unforced*. In ns-2, drops of RED
+    with the average above ``max_th`` are also forced: the second pair.
     """
     queue = record.queues[0]
     drops = dict(zip(CAUSES, queue["drops"], strict=True))
@@ -61,7 +61,9 @@ def _drops(record: Record) -> Values:
 
 
 def _level(table: pl.DataFrame, limit: float) -> Values:
-    """Return where the queue stands: "oscillates between the limits", "behaves like a drop-tail queue"."""
+    """Return the distribution of the queue length: "oscillates between the limits", "behaves like a drop-tail
+    queue".
+    """
     queue = _within(table, *WINDOW)["queue_packets"]
     return {
         "queue_empty": _share(queue <= NEAR),
@@ -73,7 +75,7 @@ def _level(table: pl.DataFrame, limit: float) -> Values:
 
 
 def _red(table: pl.DataFrame, settings: dict[str, object]) -> Values:
-    """Return the swing of RED's average, and how much of the time it signals all that it can."""
+    """Return the range of RED's average, and the fraction of time with the average at ``max_th`` or above."""
     part = _within(table, *WINDOW)
     average, max_th = part["avg"], float(str(settings["max_th"]).removesuffix("p"))
     swing = [average.max(), average.min()]
@@ -97,7 +99,7 @@ def _float(value: object) -> float:
 
 
 def version(files: Sequence[str] = ("measures.py", "diffserv.py")) -> str:
-    """Return a hash of the formulas: values that were stored under others are computed again."""
+    """Return a hash of the formulas: values stored under another hash are computed again."""
     here, library = resources.files(__package__), resources.files("sojourn")
     texts = [(here / name).read_bytes() for name in files] + [
         (library / "metrics/timeseries.py").read_bytes()

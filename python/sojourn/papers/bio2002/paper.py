@@ -36,7 +36,7 @@ COLUMNS = {
 }
 
 
-#: Where ``published.csv`` has the number of a claim: its algorithm and metric there.
+#: Algorithm and metric of a claim's number in ``published.csv``.
 PUBLISHED = {
     "BIO-35": ("RIO", "loss_rate"),
     "BIO-36": ("BIO", "loss_rate"),
@@ -73,14 +73,14 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
 
 
 def cell(row: Mapping[str, str]) -> Counterpart:
-    """Return what of ours stands beside a row of ``published.csv``."""
+    """Return our counterpart of a row of ``published.csv``."""
     if row["metric"] == "in_profile_share_of_capacity":
         return profile_share()
     found = BESIDE[row["experiment_id"], row["algorithm"], row["metric"]]
     return Cell(Quantity(*found, row["experiment_id"]))
 
 
-#: Of a published number: our metric and arm.
+#: Our metric and arm for a published number.
 BESIDE = {
     (diffserv.ID, "RIO", "loss_rate"): ("drop_ratio", "RIO"),
     (diffserv.ID, "BIO", "loss_rate"): ("drop_ratio", "BIO"),

@@ -1,7 +1,7 @@
 """The other readings of the paper: what its text leaves open, each tried in place of the assumption.
 
-What decides most is how often RED may mark: with max_p = 1 it marks everything above the middle of its
-thresholds, unless it waits after each mark, as ns-2 did.
+The interval between RED's marks has most influence: with max_p = 1 RED marks every packet once the average is
+above the middle of its thresholds, unless it waits after each mark, as in ns-2.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def readings() -> list[Reading]:
 
 
 def waiting(word: str) -> Change:
-    """Return a change of whether RED and RIO wait after a mark."""
+    """Return a change of the option ``wait`` of RED and RIO."""
     return lambda arm: arm.having(wait=word) if arm.algorithm in ("red", "rio") else None
 
 
@@ -40,7 +40,7 @@ def _red() -> list[Reading]:
     return [
         Reading(
             "wait off",
-            "RED and RIO may mark again at once, as in their own papers",
+            "RED and RIO may mark consecutive packets, as in their papers",
             waiting("off"),
             assumption="A-BIO-20",
         ),
@@ -65,13 +65,13 @@ def _tcp() -> list[Reading]:
         Reading("ns2", "TCP, RED and RIO as in ns-2 2.35", conventions("ns2"), assumption="A-BIO-19 A-BIO-5"),
         Reading(
             "library",
-            "TCP, RED and RIO as the RFCs and their papers have them (the library's defaults)",
+            "TCP, RED and RIO as in the RFCs and their papers (the library's defaults)",
             conventions("default"),
             assumption="A-BIO-19 A-BIO-20",
         ),
         Reading(
             "marks as RFC 3168",
-            "TCP answers marks as RFC 3168 has it: not again after a time-out, as ns-2 does",
+            "TCP responds to marks as in RFC 3168: not again after a time-out, unlike ns-2",
             option("marks", "rfc3168"),
             experiments=_ECN,
             assumption="A-BIO-19",
@@ -129,14 +129,14 @@ def _profiles() -> list[Reading]:
         ),
         Reading(
             "BIO overflows only",
-            "BIO drops only where the buffer is full, as its listing has it",
+            "BIO drops only when the buffer is full, as in its listing",
             only("bio", drop_at_max="off"),
             experiments=here,
             assumption="A-BIO-15",
         ),
         Reading(
             "RIO marks",
-            "RIO marks above its upper thresholds, drops only where the buffer is full",
+            "RIO marks above its upper thresholds and drops only when the buffer is full",
             only("rio", ecn_forced="mark"),
             experiments=here,
             assumption="A-BIO-16",
@@ -152,7 +152,7 @@ def _metrics() -> list[Reading]:
     return [
         Reading(
             "forced as ns-2",
-            "drops in RED's certain region are forced too",
+            "drops of RED with the average above max_th count as forced",
             metrics=names,
             experiments=_CASES,
             quick=_CASES,

@@ -1,6 +1,6 @@
-"""The BIO paper's part of the report: case after case, then DiffServ.
+"""The BIO paper's part of the report: the three cases, then DiffServ.
 
-The paper's own curves are lost; each caption says what its text says of them.
+The paper's curves are not available as data; each caption quotes its text on them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sojourn.papers.bio2002.experiments import CASES, TRACED
 from sojourn.papers.result import Reproduction
 from sojourn.report import Block, Figure, Section, Text
 
-#: Of each case: figure of the throughput, of the drop rate and of the queue, each with what the text says.
+#: For each case: the figures of throughput, drop rate and queue, each with the statement of the text.
 SAID = {
     "bio-case1": (
         ("Fig. 5", "BLUE has more throughput at every queue size and fills the link with small queues"),
@@ -38,7 +38,7 @@ SAID = {
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose runs were made."""
+    """Return the paper's own sections for the runs that were made."""
     found = [Section(CASES[name][0], list(_case(result, name))) for name in CASES]
     found.append(Section("RIO against BIO", list(_profiles(result)), PROFILES))
     found.append(Section("Figures 2 and 16: drop curves", list(_curves(result))))
@@ -104,4 +104,4 @@ def _curves(result: Reproduction) -> Iterator[Block]:
         yield Figure(
             figures.drop_curve("RIO"), "Fig. 16: RIO, out packets on the left, in packets on the right"
         )
-        yield Text("The dots are values that were tabulated apart from this code.")
+        yield Text("The dots are values that were tabulated independently of this code.")

@@ -1,4 +1,4 @@
-"""What the paper computes: Eq. 2 and Eq. 3, and the shape of the drop probability (Figs. 5 and 6).
+"""The paper's computations: Eq. 2 and Eq. 3, and the shape of the drop probability (Figs. 5 and 6).
 
 Eq. 3 is implemented here independently of the core's algorithm: the tabulated values check this
 implementation, which draws Fig. 6.
@@ -17,7 +17,7 @@ import numpy as np
 from sojourn import _core
 from sojourn.papers.claims import Finding, Verdict
 
-#: Points of the grids on which properties are checked.
+#: Number of points of the grids on which properties are checked.
 GRID = np.linspace(0, 2, 81)
 
 
@@ -92,7 +92,7 @@ def without_threshold() -> Finding:
     positive = all(sum(probability(q, 0)) > 0 for q in GRID[1:])
     fine = np.linspace(0, 2, 20001)
     steps = [abs(sum(probability(b, 0)) - sum(probability(a, 0))) for a, b in pairwise(fine)]
-    # the slope is at most 3 * 3/4 at the target: no step may be larger than that times the grid's
+    # the slope is at most 3 * 3/4 at the target: no step may exceed the slope times the grid's
     steepest = 3 * 0.75 * (fine[1] - fine[0])
     reason = "P(q, 0) > 0 for every q > 0 of the grid" if positive else "P(q, 0) = 0 for some q > 0"
     holds = positive and max(steps) <= steepest

@@ -1,4 +1,4 @@
-"""Tables 3, 4 and 5, cell by cell: which number of ours stands beside which printed one, and how near it."""
+"""Tables 3, 4 and 5, cell by cell: the counterpart of each printed number, and their agreement."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PUBLISHED_RUNS = 5
 
 
 def cell(row: Mapping[str, str]) -> Counterpart:
-    """Return what of ours stands beside a row of ``published.csv``."""
+    """Return our counterpart of a row of ``published.csv``."""
     match row["table_or_figure"], row["metric"]:
         case (("Table 3" | "Table 4"), metric):
             term = Quantity(metric, row["algorithm"], row["experiment_id"])
@@ -41,7 +41,7 @@ def cell(row: Mapping[str, str]) -> Counterpart:
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed number, its standard error (None: not printed), and what of ours stands beside it."""
+    """A printed number, its standard error (None: not printed), and our counterpart."""
 
     name: str
     value: float
@@ -53,8 +53,8 @@ class Printed:
 class NearCells:
     """Every printed number but 0 is met within a tolerance, or within two combined standard errors.
 
-    A cell is met if its estimate is; missed if, besides, its 95 % interval lies outside the tolerance. All
-    cells met: reproduced; one missed: not reproduced.
+    A cell is met if its estimate is within one of these, and missed if its 95 % interval also lies outside
+    the tolerance. All cells met: reproduced; one missed: not reproduced.
     """
 
     cells: tuple[Printed, ...]
@@ -69,7 +69,7 @@ class NearCells:
         return union(one.ours.term.sources for one in self.cells)
 
     def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
-        """Return nothing: the rule adds seeds to no equality."""
+        """Return nothing: no seeds are added for an equality."""
         return frozenset()
 
     def judge(self, samples: Samples, /) -> Finding:

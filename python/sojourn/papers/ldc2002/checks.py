@@ -1,8 +1,8 @@
-"""The check of every claim of the paper, beside its number: read with ``data/claims.csv`` at hand.
+"""The check of every claim of the paper, by its id; the claims are in ``data/claims.csv``.
 
-Margins and shares are those of the catalogue's column ``check``; nothing here was chosen after seeing a
-result. Times and ratios are compared by logarithms where they are not 0, throughputs by differences. "The
-lowest of all" means lower than each of the others.
+Margins and fractions are those of the column ``check``; none was chosen after seeing a result. Times and
+ratios are compared by logarithms where they are not 0, throughputs by differences. "The lowest of all" means
+lower than each of the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import RankCorrelation
 
 GFC2, WEB, FTP, SWEEP = "ldc-tab3-4-gfc2", "ldc-simple-web-900", "ldc-tab5-ftp-weights", "ldc-sensitivity"
-#: Metrics in words, and their units.
+#: Titles and units of metrics.
 TITLES = {
     "http_response_time_mean": ("mean response time", "s"),
     "http_response_time_max": ("longest response time", "s"),
@@ -45,7 +45,7 @@ TITLES = {
 }
 #: The eleven columns of Tables 3 and 4.
 COLUMNS = tuple(TITLES)[:11]
-#: How many seeds the catalogue asks for where the published spread is as large as the difference.
+#: Number of seeds in ``claims.csv`` where the published spread is as large as the difference.
 MANY = 20
 
 
@@ -56,7 +56,7 @@ def of(metric: str, arm: str, experiment: str = GFC2) -> Quantity:
 
 
 def without(*names: str) -> tuple[str, ...]:
-    """Return the algorithms but for some."""
+    """Return the algorithms except `names`."""
     return tuple(name for name in ALGORITHMS if name not in names)
 
 
@@ -186,7 +186,7 @@ def _pictures() -> dict[str, Check]:
 
 
 def moves(way: str, wrong: str, queue: str, otherwise: str) -> Check:
-    """Return the check that BLUE's p_m goes one way with one kind of queue only; unknown if it never does."""
+    """Return the check that BLUE's p_m rises (or falls) only with one state of the queue."""
     where = "ldc-fig1-blue-trace"
     counted = Derived(
         f"{way} {otherwise}",

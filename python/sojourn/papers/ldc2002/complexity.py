@@ -1,7 +1,7 @@
-"""What each algorithm keeps and how often its control law runs (Table 6), counted by the core.
+"""State of each algorithm and number of updates of its control law (Table 6), counted by the core.
 
-The core shows an instance packets of few and of many flows and counts random numbers, timers, and the
-packets at which its state moved.
+The core runs an instance with packets of few and of many flows and counts random numbers, timers, and the
+packets that changed its state.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from sojourn import _core
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.ldc2002.experiments import ALGORITHMS, TABLE2
 
-#: Packets counted, and the link that they are offered to: fast, so that every interval has packets.
+#: Number of packets, and the link to which they are offered: fast, so that every interval has packets.
 PACKETS, RATE = 100_000, 100_000_000
 FEW, MANY = 10, 1000
-#: Of REM and LDC.
+#: Update interval of REM and LDC.
 INTERVAL_NS = 2_000_000
 
 
 @cache
 def cost(name: str, flows: int = FEW) -> dict[str, int]:
-    """Return what an algorithm of Table 2 costs over about `PACKETS` packets."""
+    """Return the costs of an algorithm of Table 2 over about `PACKETS` packets."""
     algorithm, words = TABLE2[name]
     spec = " ".join([algorithm, *(word for pair in words.items() for word in pair)])
     return _core.inspect(spec, RATE, flows, PACKETS)
 
 
 def updates() -> Finding:
-    """LDC-48: the laws of LDC and REM run once an interval, RED's with every packet."""
+    """LDC-48: the control laws of LDC and REM run once per interval, RED's at every packet."""
     red, per_packet = cost("RED"), cost("RED")["moves"] / cost("RED")["packets"]
     words, holds = (
         [f"RED: {red['moves']} updates at {red['packets']} arrivals"],
@@ -49,7 +49,7 @@ def updates() -> Finding:
 
 
 def constant_state() -> Finding:
-    """LDC-49, its last part: what RED, BLUE, REM and LDC keep does not depend on the number of flows."""
+    """LDC-49, its last part: the state of RED, BLUE, REM and LDC does not depend on the number of flows."""
     names = [name for name in ALGORITHMS if name not in ("SRED", "FRED")]
     few, many = ([cost(name, flows) for name in names] for flows in (FEW, MANY))
     most = max(abs(a["state_bytes"] - b["state_bytes"]) for a, b in zip(few, many, strict=True))
@@ -61,7 +61,7 @@ def constant_state() -> Finding:
 
 
 def frame() -> pl.DataFrame:
-    """Return Table 6 in numbers: what each algorithm does per packet."""
+    """Return Table 6 in numbers: the work of each algorithm per packet."""
     rows = []
     for name in ALGORITHMS:
         found = cost(name)

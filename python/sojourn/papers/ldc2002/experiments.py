@@ -1,7 +1,7 @@
 """The experiments of the paper: which algorithms run in which scenario, with which parameters.
 
-Table 2 of the paper and the assumptions are written out in full, so that no default of the library takes
-part. Thresholds are in packets of 1000 B: "packet mode", as ns-2 had it.
+Table 2 of the paper and the assumptions are explicit, so that no result depends on a default of the library.
+Thresholds are in packets of 1000 B: "packet mode", as in ns-2.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ WEIGHTS = {
     "(1,0)": ("1", "0"),
     "(0,1)": ("0", "1"),
 }
-#: The grids of section 5.3 (assumed): the parameter's name there, its values, the first being the usual one.
+#: The grids of section 5.3 (assumed): the parameter's name there and its values, the default first.
 EXPONENTS = ("3", "1", "2", "4", "6")
 INTERVALS = ("2ms", "5ms", "10ms", "20ms", "50ms")
 AVERAGES = tuple((w_q, w_r) for w_q in ("0.002", "0.02", "0.2") for w_r in ("0.998", "0.9", "0.8"))
@@ -80,12 +80,12 @@ def scenario(name: str) -> Scenario:
 
 @cache
 def web(duration: str, interval: str = "off") -> Scenario:
-    """Return the simple web configuration over another time, sampled every `interval`."""
+    """Return the simple web configuration with another duration, sampled every `interval`."""
     return scenario("ldc-simple-web").with_(duration=duration, trace={"interval": interval})
 
 
 def arm(title: str, where: Scenario, algorithm: str, /, **parameters: str) -> Arm:
-    """Return an algorithm of Table 2, some of its parameters changed."""
+    """Return an algorithm of Table 2 with some parameters changed."""
     name, words = TABLE2[algorithm]
     return Arm(title, where, name, {**words, **parameters})
 
@@ -117,7 +117,7 @@ def _complexity() -> Experiment:
 
 
 def _traces() -> list[Experiment]:
-    """Single runs that the paper shows as pictures; the sampling is fine enough for their claims."""
+    """Single runs that the paper plots over time; the sampling resolves their claims."""
     assumed = (*_COMMON, *_WEB)
     found = [
         Experiment(
@@ -171,7 +171,7 @@ def gfc2_arm(name: str, /, where: Scenario | None = None, **parameters: str) -> 
 
 
 def everywhere(found: Arm) -> Arm:
-    """Return an arm with its algorithm in every queue of its scenario, where a run replaces one only."""
+    """Return an arm with its algorithm in every queue of its scenario, not only in the measured one."""
     links = found.scenario.model_dump(by_alias=True, exclude_none=True).get("link")
     if not links:
         return found

@@ -1,6 +1,6 @@
-"""The figures of the paper, redrawn, and its tables against ours.
+"""The figures of the paper, redrawn, and its tables beside our results.
 
-Every function takes the re-run and returns SVG, or None where the runs that it needs were not made.
+Every function takes the re-run and returns SVG, or None if the runs that it needs were not made.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def cells(result: Reproduction, table: str, margin: float) -> str | None:
 
 
 def sweep(result: Reproduction, prefix: str, label: str, metric: str, y_label: str) -> str | None:
-    """Draw a metric along one parameter of section 5.3."""
+    """Draw a metric against one parameter of section 5.3."""
     table = estimates(select(result.metrics, "ldc-sensitivity"), [metric])
     rows = [row for row in table.iter_rows(named=True) if row["arm"].startswith(f"{prefix}=")]
     if len(rows) < 2:

@@ -1,8 +1,8 @@
-"""What is measured in each run: the paper's metrics (its Table 1), and what its pictures show.
+"""Measures of each run: the paper's metrics (its Table 1), and the properties of its figures.
 
-Metrics have the names of ``published.csv``, and its units. The whole run counts. Response times are of the
-pages that came; a page on the way when the run ends has none. How a formula stands for a picture ("the queue
-is nearly empty while the probability stays high") is written beside it.
+Metrics have the names and units of ``published.csv`` and cover the whole run. Response times are those of
+completed pages; a page that is incomplete at the end of the run has none. A comment beside each formula
+states the wording that it quantifies ("the queue is nearly empty while the probability stays high").
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Floats = NDArray[np.float64]
 
 #: Buffer of every queue, packets.
 BUFFER = 120
-#: The window of Fig. 4, and the time over which its load is averaged: that of Q_avg, tau / w_q.
+#: The window of Fig. 4, and the averaging time of its load: that of Q_avg, tau / w_q.
 FIG4, SMOOTHING = (80.0, 100.0), 1.0
 #: Fig. 8's target.
 TARGET = 1.6
 
 
 def measure(record: Record) -> Values:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     values = _table1(record)
     series = record.series()
     if series.height:
@@ -80,10 +80,10 @@ def _pages(record: Record) -> Values:
 
 
 def _blue(series: pl.DataFrame, _record: Record) -> Values:
-    """When p_m moves: up with a full queue, down with an empty one.
+    """Count the changes of p_m: up with a full queue, down with an empty one.
 
-    A packet takes 80 ms, a sample comes every 5 ms: a queue that was full when p_m moved has lost at most one
-    packet at the sample. A link that was idle is empty at the sample, or was at the one before.
+    A transmission takes 80 ms and samples are 5 ms apart: a queue that was full when p_m changed has lost at
+    most one packet at the next sample. The queue of an idle link is empty at the next or the previous sample.
     """
     p, queue = _column(series, "p"), _column(series, "queue_packets")
     step, before = np.diff(p), queue[:-1]
@@ -97,7 +97,7 @@ def _blue(series: pl.DataFrame, _record: Record) -> Values:
 
 
 def _red(series: pl.DataFrame, _record: Record) -> Values:
-    """Share of time with less than a twentieth of the buffer waiting and p above half of its largest."""
+    """Fraction of time with a queue below 5 % of the buffer and p above half of its maximum."""
     p, queue = _column(series, "p"), _column(series, "queue_packets")
     odd = (queue < 0.05 * BUFFER) & (p > 0.5 * p.max())
     return {"empty_while_p_high": float(odd.mean()), "p_max": float(p.max())}
@@ -142,7 +142,7 @@ def _active(series: pl.DataFrame, _record: Record) -> Values:
     return {"n_active_max": float(_column(series, "n_active").max())}
 
 
-#: What is read from the samples of a run, by its algorithm.
+#: Functions of the samples of a run, by algorithm.
 PICTURES = {"blue": _blue, "red": _red, "ldc": _ldc, "sred": _zombies, "fred": _active}
 
 
@@ -155,7 +155,7 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def version() -> str:
-    """Return a hash of the formulas: values that were stored under others are computed again."""
+    """Return a hash of the formulas: values stored under another hash are computed again."""
     content = (resources.files(__package__) / "measures.py").read_bytes()
     return hashlib.sha256(content).hexdigest()[:12]
 

@@ -27,7 +27,7 @@ QUESTIONS = (
         "Is the price throughput?",
         ("LDC-06", "LDC-07", "LDC-08"),
         "Yes: REM and LDC carry less web traffic.",
-        "No: sessions ask for the same pages under every algorithm, and most of them come.",
+        "No: sessions request the same pages under every algorithm, and most of them complete.",
     ),
     Question(
         "Does LDC give UDP the shortest delays?",
@@ -52,7 +52,7 @@ QUESTIONS = (
     Question(
         "Do the exponent and the interval hardly matter, as the paper says without showing it?",
         ("LDC-40", "LDC-41"),
-        "So it is.",
+        "Yes.",
         "They do matter: in balance the queue is the target times the n-th root of the loss ratio, and a "
         "longer interval turns the load part from an alarm about close packets into a measure of load.",
     ),

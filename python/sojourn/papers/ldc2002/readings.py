@@ -1,7 +1,7 @@
 """The other readings of the paper: what its text leaves open, each tried in place of the assumption.
 
 Readings of TCP, of the traffic and of the links change every arm; readings of an algorithm change its own.
-In GFC-2 a changed algorithm stands in every queue again.
+In GFC-2 a changed algorithm is again in every queue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def readings() -> list[Reading]:
 
 
 def parameters(algorithm: str, changes: Callable[[Scenario], Mapping[str, str]]) -> Change:
-    """Return a change of an algorithm's parameters, in every queue that it stands in."""
+    """Return a change of an algorithm's parameters in every queue that uses it."""
 
     def apply(arm: Arm) -> Arm | None:
         if arm.algorithm != algorithm:
@@ -51,7 +51,7 @@ def _tcp() -> list[Reading]:
         ),
         Reading(
             "library TCP",
-            "TCP and RED as the RFCs and papers have them (the library's defaults)",
+            "TCP and RED as in the RFCs and papers (the library's defaults)",
             conventions("default"),
             experiments=_SIMULATED,
             assumption="A-LDC-26",
@@ -79,7 +79,7 @@ def _traffic() -> list[Reading]:
     return [
         Reading(
             "+ 40 bytes",
-            "40 bytes of header on top of 1000",
+            "40 bytes of header in addition to 1000",
             rewritten(header),
             experiments=_SIMULATED,
             assumption="A-LDC-1",
@@ -93,7 +93,7 @@ def _traffic() -> list[Reading]:
         ),
         Reading(
             "gap from the end",
-            "the time between pages counts from the end of the page before",
+            "the time between pages counts from the end of the previous page",
             rewritten(each("web", page_gap_from="end")),
             experiments=_WITH_WEB,
             assumption="A-LDC-3",
@@ -173,14 +173,14 @@ def _algorithms() -> list[Reading]:
         ),
         Reading(
             "FRED many-flow",
-            "FRED lets every flow have two packets above max_th",
+            "FRED accepts two packets of every flow above max_th",
             parameters("fred", lambda _scenario: {"many_flow": "on"}),
             experiments=frozenset({GFC2, WEB}),
             assumption="A-LDC-10",
         ),
         Reading(
             "gentle to buffer",
-            "RED's gentle line reaches 1 at the buffer's end",
+            "RED's gentle slope reaches 1 at the buffer limit",
             parameters("red", lambda _scenario: {"gentle_end": "limit"}),
             experiments=frozenset({GFC2, WEB, "ldc-fig2-red-trace"}),
             assumption="A-LDC-28",

@@ -1,6 +1,6 @@
-"""The LDC paper's part of the report: its function, its pictures, its tables, its sensitivity.
+"""The LDC paper's part of the report: drop function, traces, tables, sensitivity.
 
-The paper's own curves are lost; each caption says what its text says of them.
+The paper's curves are not available as data; each caption quotes its text on them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FTP = {
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose runs were made."""
+    """Return the paper's own sections for the runs that were made."""
     found = [
         Section("Figures 3, 5 and 6: the function", list(_function(result))),
         Section("Figures 1, 2, 4 and 8: over time", list(_pictures(result))),
@@ -145,8 +145,8 @@ def _complexity(result: Reproduction) -> Iterator[Block]:
             for name in complexity.frame().columns
         }
         caption = (
-            "What each algorithm does, counted. The paper: RED, SRED, FRED and BLUE sample the queue often, "
+            "Operations of each algorithm, counted. The paper: RED, SRED, FRED and BLUE sample often, "
             "REM and LDC once an interval. State is that of the instance; SRED keeps a list of M = 1000 "
-            "flows besides, FRED one of the active flows."
+            "flows in addition, FRED one of the active flows."
         )
         yield Table(complexity.frame(), caption, columns, "counted by the core on one instance")

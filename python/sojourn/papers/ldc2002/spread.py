@@ -1,7 +1,7 @@
-"""Claims about Table 4: how much a metric varies over seeds, compared between algorithms.
+"""Claims about Table 4: the spread of a metric over seeds, compared between algorithms.
 
-Ratios of standard deviations have F intervals. The runs of two algorithms share their demand, which the F
-distribution does not know, so these intervals are too wide rather than too narrow.
+Ratios of standard deviations have F intervals. The F distribution assumes independent samples, but the runs
+of two algorithms share their demand, so these intervals are conservative (too wide).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def ratio_of_spreads(a: Sequence[float], b: Sequence[float], level: float = 0.95
     a, b : sequence of float
         Values under the same number of seeds, at least two; `b` varies.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -86,8 +86,8 @@ WHERE = {R: "below", N: "above", U: "across"}
 class RatioOfSpreads:
     """The largest standard deviation of several is at most `most` times the smallest.
 
-    The interval is the F interval of those two; that they are the extremes of several makes it too narrow on
-    the side of "not".
+    The interval is the F interval of those two. Because they are the extremes of several, it is too narrow
+    towards "not reproduced".
     """
 
     terms: tuple[Term, ...]
@@ -100,7 +100,7 @@ class RatioOfSpreads:
         return union(term.sources for term in self.terms)
 
     def undecided_sources(self, _samples: Samples, /) -> frozenset[Source]:
-        """Return nothing: the rule adds seeds to no equality."""
+        """Return nothing: no seeds are added for an equality."""
         return frozenset()
 
     def judge(self, samples: Samples, /) -> Finding:

@@ -1,8 +1,8 @@
-"""The check of every claim of the paper, beside its number: read with ``data/claims.csv`` at hand.
+"""The check of every claim of the paper, by its id; the claims are in ``data/claims.csv``.
 
-Windows, margins and shares are those of the catalogue's column ``check``; nothing here was chosen after
-seeing a result. Times and ratios are compared by logarithms, queues and goodputs by differences. "Faster"
-and "more stable than PI and REM" means than each of them.
+Windows, margins and fractions are those of the column ``check``; none was chosen after seeing a result. Times
+and ratios are compared by logarithms, queues and goodputs by differences. "Faster" and "more stable than PI
+and REM" means than each of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import RankCorrelation
 
 OTHERS = ("PI", "REM")
-#: Metrics in words; a window is 50 s to 200 s unless it is named.
+#: Titles of metrics; the window is 50 s to 200 s if none is named.
 TITLES = {
     "queue_mean[0,20]": "mean queue from 0 s to 20 s",
     "queue_mean[50,200]": "mean queue",
@@ -100,7 +100,7 @@ def below_others(metric: str, experiment: str, log: bool = False) -> Check:
 
 
 def steadier(experiment: str) -> Check:
-    """RAQM is more stable than PI and REM; the distance from q_0 is shown beside the deviation."""
+    """RAQM is more stable than PI and REM; the rms distance from q_0 is reported as well."""
     return WithSecondary(
         below_others("queue_std[50,200]", experiment), also=below_others("queue_rms[50,200]", experiment)
     )

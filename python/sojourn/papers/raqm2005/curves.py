@@ -1,4 +1,4 @@
-"""Fig. 8 read as curves: a metric against the mean queue, one curve an algorithm and seed.
+"""Fig. 8 as curves: a metric against the mean queue, one curve per algorithm and seed.
 
 Each curve has a point for each target q_0, in order of mean queue, joined by straight lines. Two curves are
 compared only over the range of mean queues that both reach.
@@ -20,7 +20,7 @@ One = TypeVar("One")
 QUEUE = "queue_mean[0,200]"
 #: Points at which two curves are compared.
 POINTS = 101
-#: How near a curve must come to a mean queue that it does not reach ("about 20").
+#: Tolerance for a mean queue that a curve does not reach ("about 20").
 NEAR = 0.2
 
 
@@ -37,7 +37,7 @@ def halves(row: Sequence[One]) -> tuple[tuple[One, ...], tuple[One, ...]]:
 
 
 def curve(row: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return mean queues in increasing order, and the metric that goes with each."""
+    """Return mean queues in increasing order, and the metric at each."""
     pairs = sorted(zip(*halves(row), strict=True))
     return [queue for queue, _ in pairs], [value for _, value in pairs]
 
@@ -84,7 +84,7 @@ def at_queue(metric: str, arm: str, queue: float, experiment: str) -> Derived:
 
 
 def nearest_queue(arm: str, queue: float, experiment: str) -> Derived:
-    """Return the mean queue that comes nearest to `queue` over all targets."""
+    """Return the mean queue nearest to `queue` over all targets."""
     of = cells("goodput", arm, experiment)[: len(TARGETS)]
 
     def nearest(*queues: float) -> float:
@@ -94,7 +94,7 @@ def nearest_queue(arm: str, queue: float, experiment: str) -> Derived:
 
 
 def best_target(metric: str, arms: Sequence[str], experiment: str) -> Derived:
-    """Return the target after which a metric falls: where it is largest, on average over some algorithms."""
+    """Return the target with the largest metric, averaged over some algorithms."""
     of = tuple(Quantity(metric, f"{arm} q_0={target}", experiment) for arm in arms for target in TARGETS)
 
     def best(*values: float) -> float:

@@ -1,7 +1,7 @@
 """The experiments of the paper: which algorithms run in which scenario, with which parameters.
 
 PI and REM have ns-2's parameters as the paper prints them, RAQM its own; all three have the same target.
-Everything that the paper says is set here in full, so that no default of the library takes part.
+Every value stated in the paper is explicit here, so that no result depends on a default of the library.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RAQM = {
     "x_min": "0.05",
     "x_max": "1.95",
 }
-#: The parameter that holds each algorithm's target.
+#: The parameter of each algorithm that sets its target.
 TARGET = {"pi": "q_ref", "rem": "b_star", "raqm": "q_0"}
 #: The targets of Fig. 8.
 TARGETS = (20, 30, 40, 50, 60, 70, 80, 90)
@@ -73,7 +73,7 @@ def scenario(name: str) -> Scenario:
 
 
 def arm(title: str, where: Scenario, algorithm: str, target: int = 50, /, **parameters: str) -> Arm:
-    """Return an algorithm with the paper's parameters, some of them changed."""
+    """Return an algorithm with the paper's parameters, with some changed."""
     base = {"pi": PI, "rem": REM, "raqm": RAQM}[algorithm]
     words = {TARGET[algorithm]: f"{target}p", **base, **parameters}
     return Arm(title, where, algorithm, words, float(target))

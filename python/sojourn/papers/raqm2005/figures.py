@@ -1,6 +1,6 @@
-"""The figures of the paper, redrawn, and those that its text announces without showing.
+"""The figures of the paper, redrawn, and those that its text mentions but does not show.
 
-Every function takes the re-run and returns SVG, or None where the runs that it needs were not made.
+Every function takes the re-run and returns SVG, or None if the runs that it needs were not made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, long, select
 from sojourn.worlds.fluid import raqm as theory
 
-#: Names of RAQM's readings in figures; "" is the paper's own words.
+#: Names of RAQM's readings in figures; "" is the paper as printed.
 READINGS = {
     "": "raqm as printed",
     "r_0=0.98C": "raqm r₀=0.98C",
@@ -84,14 +84,14 @@ def convergence() -> str:
 
 
 def stability() -> str:
-    """Draw where the map ends for every static gain."""
+    """Draw the limit set of the map for every static gain."""
     gains = np.linspace(0.5, 6, 480)
     ends = theory.attractors(gains)
     return plots.bifurcation(gains, ends, vertical=[plots.Rule(4, "bound m = 4 ")])
 
 
 def speed() -> str:
-    """Draw the periods to within 1 % against the share of the bound: Theorem 2's counter-example."""
+    """Draw the periods to within 1 % against the fraction of the bound: counterexample to Theorem 2."""
     shares = np.linspace(0.05, 0.99, 189)
     most = 200
 
@@ -134,7 +134,7 @@ def queues(result: Reproduction, experiment: str) -> str | None:
 
 
 def readings(result: Reproduction, experiment: str) -> str | None:
-    """Draw RAQM's queue under each reading of what it steers to."""
+    """Draw RAQM's queue under each reading of its rate target r_0."""
     arm = next(arm for arm in result.paper.experiment(experiment).arms if arm.name == "RAQM")
     frames = [(READINGS[""], _trace(result, arm))]
     for reading in result.paper.readings:
@@ -153,7 +153,7 @@ def tradeoff(result: Reproduction, metric: str, label: str, extra: tuple[str, ..
     result : Reproduction
         The re-run.
     metric, label : str
-        What stands upright.
+        The ordinate.
     extra : tuple of str
         Readings whose RAQM is drawn too.
     """
@@ -214,7 +214,7 @@ def gains(result: Reproduction) -> str | None:
 
 
 def _trace(result: Reproduction, arm: Arm) -> pl.DataFrame | None:
-    """Return the queue over time of an arm's first seed, if it was kept."""
+    """Return the queue over time of an arm's first seed, if it was stored."""
     frame = result.campaign.trace(arm)
     return None if frame is None else frame.select("time_s", pl.col("queue_packets").cast(pl.Float64))
 

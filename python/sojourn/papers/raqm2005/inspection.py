@@ -1,4 +1,4 @@
-"""RAQM's work per packet: what counting shows (claim RAQM-48).
+"""RAQM's work per packet, counted (claim RAQM-48).
 
 The core gives an instance the same number of packets from few and from many flows and counts its
 operations (random numbers, reads of the queue's contents, timers) and the size of its state.

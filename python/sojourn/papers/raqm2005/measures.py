@@ -1,9 +1,9 @@
-"""What is measured in each run: the library's metrics, and those of windows that the claims name.
+"""Measures of each run: the library's metrics, and those over the time windows of the claims.
 
-A window is part of the name: ``queue_mean[50,200]`` is the mean over 50 s to 200 s. Times come with a
-companion that says whether they were never reached (``response_time_censored``). How a formula stands for
-a picture of the paper ("holds the queue", "is more stable") is written beside it. The target q_0 of a run
-is read from its own algorithm spec.
+A window is part of the name: ``queue_mean[50,200]`` is the mean over 50 s to 200 s. A time has a companion
+metric that is 1 if it was never reached (``response_time_censored``). A comment beside each formula states
+the wording of the paper that it quantifies ("holds the queue", "is more stable"). The target q_0 of a run is
+read from its own algorithm spec.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from sojourn.record import Record
 Values = dict[str, float | None]
 
 USUAL_TARGET = 50.0
-#: When the extra traffic of Fig. 9 comes and goes.
+#: Start and end of the extra traffic of Fig. 9.
 ARRIVAL, DEPARTURE = 50.0, 150.0
-#: Windows of the mean queue, and of its deviation.
+#: Windows of the mean queue, and of its standard deviation.
 MEANS = ((0, 20), (0, 200), (20, 200), (50, 200), (100, 200))
 DEVIATIONS = ((20, 200), (50, 200))
 
 
 def measure(record: Record) -> Values:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     info, table = _core.spec_info(str(record.queues[0]["spec"])), record.series()
-    own = TARGET.get(info["name"])  # another's algorithm beside the paper's has none: the usual q_0
+    own = TARGET.get(info["name"])  # an added algorithm has none: the default q_0
     target = float(str(info["values"][own]).removesuffix("p")) if own else USUAL_TARGET
     values = _goodput(record)
     values |= _windows(table, target)
@@ -49,7 +49,7 @@ def _goodput(record: Record) -> Values:
 
 
 def _windows(table: pl.DataFrame, target: float) -> Values:
-    """Level and unsteadiness of the queue: "holds the queue at q_0", "is more stable"."""
+    """Mean and spread of the queue: "holds the queue at q_0", "is more stable"."""
     values: Values = {}
     for start, end in MEANS:
         values[f"queue_mean[{start},{end}]"] = timeseries.queue_mean(table, start, end)
@@ -64,7 +64,7 @@ def _windows(table: pl.DataFrame, target: float) -> Values:
 def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:
     """Rise time and overshoot of the queue relative to q_0: from the start, and from each change.
 
-    A recovery from the arrival of traffic that lasts beyond its departure was never reached.
+    A recovery from the start of the extra traffic counts as never reached if it lasts beyond its end.
     """
     times = {
         "response_time": timeseries.response_time(table, target),
@@ -81,7 +81,7 @@ def _transient(table: pl.DataFrame, target: float, disturbed: bool) -> Values:
 
 
 def _probability(table: pl.DataFrame) -> Values:
-    """Where RAQM's own probability p_k stands in the second half of the run."""
+    """RAQM's probability p_k in the second half of the run."""
     late = table.filter(pl.col("time_s") > 100)["p_k"].to_numpy()
     return {
         "p_k_min[100,200]": float(late.min()),
@@ -97,7 +97,7 @@ def _drop_ratio(table: pl.DataFrame, start: float, end: float) -> float | None:
 
 
 def version() -> str:
-    """Return a hash of the formulas: values that were stored under others are computed again."""
+    """Return a hash of the formulas: values stored under another hash are computed again."""
     here, library = resources.files(__package__), resources.files("sojourn")
     files = (here / "measures.py", library / "metrics/timeseries.py")
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]

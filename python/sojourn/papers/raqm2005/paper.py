@@ -24,7 +24,7 @@ CLAIMS = DATA / "claims.csv"
 TITLE = "A stable rate-based algorithm for active queue management (RAQM)"
 CITATION = "C. Wang, B. Li, Y. T. Hou, K. Sohraby, K. Long. Computer Communications 28, 2005"
 
-#: Where ``published.csv`` has the number of a claim: its experiment and metric there.
+#: Experiment and metric of a claim's number in ``published.csv``.
 PUBLISHED = {
     "RAQM-01": ("raqm-theorems", "alpha_hat_times_r0"),
     "RAQM-09": ("raqm-theorems", "alpha_hat_times_r0"),
@@ -101,7 +101,7 @@ def paper() -> Paper:
 
 
 def cell(row: Mapping[str, str]) -> Counterpart:
-    """Return what of ours stands beside a row of ``published.csv``."""
+    """Return our counterpart of a row of ``published.csv``."""
     match row["metric"]:
         case "goodput_normalised":
             return Cell(at_queue("goodput", "RAQM", 20, row["experiment_id"]))

@@ -1,8 +1,8 @@
 """The other readings of the paper: what its text leaves open, each tried in place of the assumption.
 
 Readings of TCP and of the topology change every arm; readings of an algorithm change only its own arms.
-The first group, what RAQM steers its input rate to, decides whether RAQM can hold a queue at all, so it is
-run by ``--quick`` too.
+The first group, the target r_0 of RAQM's input rate, decides whether RAQM can hold a queue at all, so
+``--quick`` includes it.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def _rates() -> list[Reading]:
         ),
         Reading(
             "admitted-bytes",
-            "RAQM counts the bytes that its own test lets pass, those that then overflow too",
+            "RAQM counts the bytes that its own test accepts, including those dropped by overflow",
             raqm(count="admitted"),
             quick=quick,
         ),
         Reading(
             "queue-independent",
-            "RAQM without the queue's part (Eq. 3 alone)",
+            "RAQM without the queue term (Eq. 3 alone)",
             raqm(mode="independent"),
             experiments=_FIGURES,
             quick=_FIGURES,
@@ -89,7 +89,7 @@ def _rem() -> list[Reading]:
     def change(arm: Arm) -> Arm | None:
         return arm.having(mean_packet="1000B") if arm.algorithm == "rem" else None
 
-    return [Reading("REM 1000 B", "REM takes packets for 1000 B, the default of ns-2", change)]
+    return [Reading("REM 1000 B", "REM assumes packets of 1000 B, the default of ns-2", change)]
 
 
 def _tcp() -> list[Reading]:
@@ -111,7 +111,7 @@ def _tcp() -> list[Reading]:
         Reading("sack", "TCP SACK", variant("sack")),
         Reading("window 20", "receiver window of 20 packets", options(receiver_window=20)),
         Reading("ns2", "retransmission timer of at least 0.2 s (later ns-2)", conventions("ns2")),
-        Reading("library TCP", "TCP as the RFCs have it (the library's defaults)", conventions("default")),
+        Reading("library TCP", "TCP as in the RFCs (the library's defaults)", conventions("default")),
     ]
 
 

@@ -13,7 +13,7 @@ from sojourn.papers.result import Reproduction
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Column, Figure, Section, Table, Text
 
-#: What the readings of r_0 do to RAQM, in the order of the table.
+#: The readings of r_0, in the order of the table.
 RATES = (
     "",
     "r_0=0.98C",
@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose runs were made."""
+    """Return the paper's own sections for the runs that were made."""
     found = [
         Section("Which reading of the paper holds the queue", list(_readings(result))),
         Section("Figures 1 and 3, and the theorems", list(_theory(result))),
@@ -46,9 +46,9 @@ def sections(result: Reproduction) -> list[Section]:
 
 
 QUEUES = (
-    "Each panel is one run (seed 1): pale the samples, strong the mean over 1 s, dashed the target of 50 "
+    "Each panel is one run (seed 1): pale: samples; strong: mean over 1 s; dashed: the target of 50 "
     "packets. The paper's own curves are lost; its text says that RAQM settles quickly around the target and "
-    "that PI and REM overshoot and take long."
+    "that PI and REM overshoot and settle slowly."
 )
 
 
@@ -64,7 +64,7 @@ def _readings(result: Reproduction) -> Iterator[Block]:
     }
     for name, (title, unit) in COLUMNS.items():
         columns[name] = Column(title, unit, f"{name}_ci95")
-    yield Table(table, "RAQM on the single figures under each reading of what it steers to", columns)
+    yield Table(table, "RAQM on the single figures under each reading of its rate target", columns)
     for experiment in ("raqm-fig5a", "raqm-fig5b", "raqm-fig6b"):
         svg = figures.readings(result, experiment)
         if svg is not None:
@@ -75,7 +75,7 @@ def _readings(result: Reproduction) -> Iterator[Block]:
 
 
 def steered(result: Reproduction) -> pl.DataFrame:
-    """Return RAQM's level, unsteadiness and probability on the single figures under each reading of r_0."""
+    """Return mean queue, spread and probability of RAQM on the single figures under each reading of r_0."""
     parts = []
     for experiment in FIGURES:
         for reading in RATES:
@@ -90,7 +90,7 @@ def steered(result: Reproduction) -> pl.DataFrame:
 
 
 def _words(result: Reproduction, table: pl.DataFrame) -> Iterator[str]:
-    """Say in words, with numbers, what each reading does."""
+    """Describe the effect of each reading, with numbers."""
     titles = _titles(result)
     yield WHY
     lines = []
@@ -109,7 +109,7 @@ def _words(result: Reproduction, table: pl.DataFrame) -> Iterator[str]:
         )
     moves = _moves(result)
     if moves:
-        yield f"Does q_0 set the queue? In Fig. 8 it goes from 20 to 90 packets. The mean queue goes {moves}."
+        yield f"Does q_0 set the queue? In Fig. 8 q_0 ranges from 20 to 90 p and the mean queue {moves}."
 
 
 WHY = (
@@ -133,7 +133,7 @@ def _others(result: Reproduction) -> str:
 
 
 def _moves(result: Reproduction) -> str:
-    """Return how far the mean queue follows q_0 in Fig. 8, by algorithm and reading."""
+    """Return the range of the mean queue over q_0 in Fig. 8, by algorithm and reading."""
     words = []
     for reading, name in (("", "PI"), ("", "REM"), *((reading, "RAQM") for reading in RATES)):
         table = estimates(select(result.metrics, "raqm-fig8", reading), ["queue_mean[50,200]"])
@@ -186,9 +186,9 @@ def _theory(result: Reproduction) -> Iterator[Block]:
         figures.convergence(), "The scaled rate from x = 0.5, for static and adaptive gains", "Eq. 10"
     )
     yield Figure(
-        figures.speed(), "Theorem 2's counter-example: the fastest gain is near half of the bound", "Eq. 12"
+        figures.speed(), "Counterexample to Theorem 2: the fastest gain is near half of the bound", "Eq. 12"
     )
-    yield Figure(figures.stability(), "Where the map ends for a static gain m", "Theorem 1")
+    yield Figure(figures.stability(), "Limit set of the map for a static gain m", "Theorem 1")
 
 
 def _queues(result: Reproduction) -> Iterator[Block]:
@@ -240,4 +240,6 @@ def _gains(result: Reproduction) -> Iterator[Block]:
     svg = figures.gains(result)
     if svg is not None:
         caption = "Static gain α = m/r₀ against adaptive α = ε α̂, with and without a fifth of UDP"
-        yield Figure(svg, caption, "raqm-static-vs-adaptive; a response that never came counts as 200 s")
+        yield Figure(
+            svg, caption, "raqm-static-vs-adaptive; a response that was never reached counts as 200 s"
+        )

@@ -1,7 +1,7 @@
 """The computed claims: theory against the tabulated values, without any seed.
 
-Each function is one claim: it looks for the worst case over the points of ``data/raqm-*.toml`` or over a
-grid, and says what it found. The tables were computed for the catalogue of claims by other code.
+Each function checks one claim: it searches for the worst case over the points of ``data/raqm-*.toml`` or over
+a grid. The tables were computed independently of this code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sojourn.worlds.fluid.raqm import c, g, lyapunov_difference, orbit, step, st
 TABLE = 1e-6
 #: Shares of the link that unresponsive traffic takes.
 SHARES = tuple(i / 10 for i in range(10))
-#: Starts of orbits: on both sides of 1, and beyond 2, which the theorem leaves out.
+#: Starts of orbits: on both sides of 1, and beyond 2, which the theorem excludes.
 STARTS = (0.01, 0.5, 1.3, 1.9, 2.5)
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from sojourn import _core
-from sojourn.errors import disk
+from sojourn import _core, files
 from sojourn.papers.claims import Verdict
 from sojourn.papers.search.effects import Effect
 from sojourn.papers.search.halves import Half
@@ -21,7 +20,7 @@ from sojourn.papers.search.score import within
 from sojourn.papers.search.space import Space, Value
 from sojourn.papers.search.standing import Kind, Standing, count, standings
 from sojourn.report import Code, Column, Document, Facts, Section, Table, Text, render
-from sojourn.runner.store import write_whole
+from sojourn.runner.ownership import MANIFEST, REPORT
 
 #: Effects of a claim that a table shows.
 SHOWN = 3
@@ -39,16 +38,10 @@ def write(search: Search) -> None:
     data = as_data(search)
     manifest = {name: data[name] for name in ("paper", "command", "sojourn", "core", "readings", "runs")}
     manifest["times"] = {"wall_s": round(search.seconds, 1), "cpu_s": round(search.cpu_seconds, 1)}
-    try:
-        for name, text in (
-            (FILE, json.dumps(data, indent=1, ensure_ascii=False) + "\n"),
-            ("search.md", summary(search)),
-            ("report.html", render(document(search))),
-            ("manifest.json", json.dumps({**manifest, "status": "complete"}, indent=1) + "\n"),
-        ):
-            write_whole(search.directory / name, text.encode())
-    except OSError as error:
-        raise disk(error, search.directory) from None
+    files.write(search.directory / FILE, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    files.write(search.directory / "search.md", summary(search))
+    files.write(search.directory / REPORT, render(document(search)))
+    files.write(search.directory / MANIFEST, json.dumps({**manifest, "status": "complete"}, indent=1) + "\n")
 
 
 def as_data(search: Search) -> dict[str, Any]:

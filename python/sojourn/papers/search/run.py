@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 
-from sojourn import _core
-from sojourn.errors import InputError, disk, place, unknown
+from sojourn import _core, files
+from sojourn.errors import InputError, place, unknown
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Finding, Verdict
 from sojourn.papers.judge import judge_claim
@@ -33,10 +33,10 @@ from sojourn.papers.search.halves import Half
 from sojourn.papers.search.score import Scored, Target
 from sojourn.papers.search.space import Choice, Space
 from sojourn.papers.terms import Source
-from sojourn.runner.execute import Progress, check
+from sojourn.runner.check import check
+from sojourn.runner.execute import Progress
 from sojourn.runner.ownership import MANIFEST, require_owner
 from sojourn.runner.point import Point, digest
-from sojourn.runner.store import write_whole
 from sojourn.worlds import Executor
 
 #: Designed readings and their seeds; seeds of a confirmation, which follow those of the screening.
@@ -315,11 +315,8 @@ def search(
 def begin(directory: Path, paper: Paper, readings: int) -> None:
     """Write whose folder it is, before the first run."""
     facts = {"paper": paper.id, "readings": readings, "core": _core.CORE_VERSION, "status": "running"}
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        write_whole(directory / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
-    except OSError as error:
-        raise disk(error, directory) from None
+    files.make_folder(directory)
+    files.write(directory / MANIFEST, json.dumps(facts, indent=1) + "\n")
 
 
 def default_directory(paper: Paper, experiment: str | None = None) -> Path:

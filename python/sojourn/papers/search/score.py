@@ -28,7 +28,7 @@ FAR = 4.0
 
 @dataclass(frozen=True)
 class Number:
-    """A printed number with what of ours stands beside it.
+    """A printed number and our counterpart.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
 """The experiments of the paper: four mechanisms at ten loads, and three variations.
 
 Every load has its own buffer and thresholds (Figs. 3a and 4a), read from the table of printed parameters.
-The testbed is judged on its simulated twin, which has the packets and the TCP of the testbed's hosts; the
-paper's own simulation of it has those of ns-2.
+Claims about the testbed are judged on its simulated twin, with the packet sizes and the TCP of the testbed's
+hosts; the paper's own simulation has those of ns-2.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ RED = MECHANISMS[1:]
 FLOWS = (16, 32, 64, 128, 256)
 SESSIONS = (800, 1000, 1200, 1300, 1400)
 WEIGHED = (1200, 1400)
-#: Sessions beyond the paper's range and one load within, for the same length of runs; each with the load
-#: whose thresholds it has and its mechanisms.
+#: Sessions beyond the paper's range and one load within it, with runs of the same length; each with its
+#: mechanisms and the load whose thresholds it uses.
 BEYOND = {
     600: (800, ("TD",)),
     700: (800, MECHANISMS),
@@ -34,7 +34,7 @@ BEYOND = {
     1600: (1400, MECHANISMS),
     1800: (1400, ("TD",)),
 }
-#: The grids that the paper does not give: buffers of tail drop (packets), weights of REDopt.
+#: Grids not given in the paper: buffers of tail drop (packets), weights of REDopt.
 BUFFERS = (90, 110, 130, 150, 170, 190, 210)
 WEIGHTS = ("printed", "0.0005", "0.002", "0.01")
 
@@ -57,18 +57,18 @@ class Setting:
 
     @property
     def middle(self) -> float:
-        """Midway between the thresholds."""
+        """The midpoint of the thresholds, in packets."""
         return (self.min_th + self.max_th) / 2
 
     @property
     def width(self) -> int:
-        """From one threshold to the other."""
+        """The distance of the thresholds, in packets."""
         return self.max_th - self.min_th
 
 
 @cache
 def printed() -> dict[tuple[str, int], Setting]:
-    """Return the settings of Figs. 3(a) and 4(a) by mechanism and load; the loads are all different."""
+    """Return the settings of Figs. 3(a) and 4(a) by mechanism and load; all loads are distinct."""
     words: dict[tuple[str, int], dict[str, str]] = {}
     for row in rows(resources.files(__package__) / "data" / "parameters.csv"):
         if row["load_value"]:
@@ -97,7 +97,7 @@ def _counted(found: Scenario, count: int) -> list[dict[str, Any]]:
 
 
 def lasting(found: Scenario, duration: str) -> Scenario:
-    """Return a scenario over another time."""
+    """Return a scenario with another duration."""
     return found.with_(duration=duration)
 
 
@@ -113,7 +113,7 @@ def arm(mechanism: str, load: int, where: Scenario, name: str = "", setting: int
 
 
 def shorter(duration: str) -> Any:
-    """Return what a quick run makes of an arm."""
+    """Return the function that shortens an arm for a quick run."""
     return lambda one: one.within(lasting(one.scenario, duration))
 
 

@@ -1,6 +1,6 @@
-"""The figures of the paper, redrawn, and those that its text announces without showing.
+"""The figures of the paper, redrawn, and those that its text mentions but does not show.
 
-Every function takes the re-run and returns SVG, or None where the runs that it needs were not made.
+Every function takes the re-run and returns SVG, or None if the runs that it needs were not made.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from sojourn.papers.taildrop2001.experiments import printed as settings
 from sojourn.papers.taildrop2001.measures import RUNS, over
 from sojourn.plots.canvas import plain_ticks, y_title
 
-#: Mechanisms as specs, by which figures know their looks.
+#: Mechanisms as specs, which determine their line styles in figures.
 SPECS = {"TD": "droptail", "REDstd": "red", "GREDstd": "gred", "REDopt": "REDopt"}
 
 
 def function() -> str:
-    """Draw Fig. 1: RED and gentle RED as the algorithm answers, with the tabulated points."""
+    """Draw Fig. 1: RED and gentle RED as computed by the algorithm, with the tabulated points."""
     one = settings()["REDstd", 256]
     averages = list(range(2 * one.buffer + 1))
     lines = [printed.probabilities(gentle, averages) for gentle in ("", printed.GENTLE)]
@@ -56,7 +56,7 @@ def along(
     mechanisms: Sequence[str] = MECHANISMS,
     published: Mapping[int, float] | None = None,
 ) -> str | None:
-    """Draw a metric of the mechanisms against the load, with 95 % intervals, and what is published."""
+    """Draw a metric of the mechanisms against the load, with 95 % intervals, and the published values."""
     table = estimates(select(result.metrics, experiment), [metric])
     name, load = (pl.col("arm").str.split(" ").list.get(i) for i in (0, 1))
     frame = table.with_columns(

@@ -1,6 +1,6 @@
-"""The check of every claim about FTP traffic: sections 4 and 6. Read with ``data/claims.csv`` at hand.
+"""The check of every claim about FTP traffic: sections 4 and 6. The claims are in ``data/claims.csv``.
 
-Margins are those of the catalogue's column ``check``; nothing here was chosen after seeing a result.
+Margins are those of the column ``check``; none was chosen after seeing a result.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _resized(load: int) -> Check:
 
 
 def at_delay(wanted: float, *both: float) -> float | None:
-    """Return the goodput at a wanted delay, from delays and then goodputs of all buffers; None outside.
+    """Return the goodput interpolated at a delay, from delays and then goodputs of all buffers; None outside.
 
     Examples
     --------

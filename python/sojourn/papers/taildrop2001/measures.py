@@ -1,7 +1,7 @@
-"""What is measured in each run beside the library's metrics: the paper's own (its section 3.1).
+"""Measures of each run beside the library's metrics: the paper's own (its section 3.1).
 
-Goodput is TCP payload that came for the first time, in Mbit/s. N is the number of packets of any flow that
-the port drops in a row; P(N > n) is the share of such runs that are longer than n.
+Goodput is TCP payload received for the first time, in Mbit/s. N is the number of consecutive drops at the
+port, of any flow; P(N > n) is the fraction of such runs that are longer than n.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from sojourn.record import TYPES, Record, numbers
 
 Values = dict[str, float | None]
 
-#: The n of P(N > n): all that claims speak of, and further ones for figures.
+#: The n of P(N > n): those of the claims, and further ones for figures.
 RUNS = (*range(1, 21), 25, 30, 40, 50, 75, 100, 150, 200)
 #: Mean packet of TCP on the wire, and the bottleneck.
 PACKET, RATE = 1514, 10_000_000
-#: What another reading adds to every round trip.
+#: Addition to every round trip under another reading.
 FURTHER = 0.1
 
 
 def measure(record: Record) -> Values:
-    """Return what the claims need of one run, beyond the library's metrics."""
+    """Return the measures of one run that the claims use beyond the library's metrics."""
     return {**_goodput(record), **_udp(record), **_runs(record), **_average(record), **_lifetime(record)}
 
 
@@ -58,8 +58,8 @@ def _goodput(record: Record) -> Values:
 def _back(record: Record, index: int) -> int:
     """Return the propagation delay of a flow's acknowledgements, in ns.
 
-    There is none in the paper's testbed, where all delay is on the forward path, nor in its simulated twin.
-    Real hosts have a dumbbell, whose links delay both ways alike.
+    It is 0 in the paper's testbed, where all delay is on the forward path, and in its simulated twin. Real
+    hosts form a dumbbell, whose links have the same delay in both directions.
     """
     bell = record.plan["topology"].get("dumbbell")
     if bell is None:
@@ -71,7 +71,7 @@ def _back(record: Record, index: int) -> int:
 
 
 def _udp(record: Record) -> Values:
-    """Return UDP's share of the link, and its sources' round trips without the queue: those of all flows."""
+    """Return UDP's share of the link, and its sources' round-trip times without queueing."""
     flows = record.flows.filter(pl.col("transport") == "udp")
     size = record.plan["traffic"][1]["kind"]["udp_cbr"]["size"]
     queue = record.queues[0]
@@ -102,7 +102,7 @@ def _runs(record: Record) -> Values:
 
 
 def _average(record: Record) -> Values:
-    """Return the share of the window in which RED's average is at max_th or above."""
+    """Return the fraction of the window with RED's average at max_th or above."""
     found = re.search(r"max_th (\d+)p", str(record.queues[0]["spec"]))
     series = record.series()
     if not found or "avg" not in series.columns:
@@ -113,7 +113,7 @@ def _average(record: Record) -> Values:
 
 
 def _lifetime(record: Record) -> Values:
-    """Return how long web transfers last by Little's law, which counts those that do not end in time too."""
+    """Return the duration of web transfers by Little's law, which includes those incomplete at the end."""
     if record.plan["traffic"][0]["name"] != "web":
         return {}
     start, end = record.window
@@ -125,7 +125,7 @@ def _lifetime(record: Record) -> Values:
 
 
 def version() -> str:
-    """Return a hash of the formulas: values that were stored under others are computed again."""
+    """Return a hash of the formulas: values stored under another hash are computed again."""
     content = (resources.files(__package__) / "measures.py").read_bytes()
     return hashlib.sha256(content).hexdigest()[:12]
 

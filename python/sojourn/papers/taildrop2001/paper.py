@@ -62,7 +62,7 @@ def traced(reading: str, experiment: str, arm: Arm) -> bool:
 
 
 def cell(row: Mapping[str, str]) -> Counterpart:
-    """Return what of ours stands beside a row of ``published.csv``."""
+    """Return our counterpart of a row of ``published.csv``."""
     goodput = [of(GOODPUT, name, load) for load in FLOWS for name in MECHANISMS]
     most = [of(GOODPUT, name, SESSIONS[-1]) for name in MECHANISMS]
     loss = (of(LOSS, "REDstd", FLOWS[0]), of(LOSS, "REDopt", FLOWS[0]))

@@ -19,9 +19,9 @@ R, N = Verdict.REPRODUCED, Verdict.NOT_REPRODUCED
 SHARES = {"REDstd": (3 / 20, 13 / 20), "REDopt": (1 / 6, 2 / 3)}
 #: "increases by a factor 2.6 ... 1000, while max_p increases by a factor 16.7": loads, factor.
 FACTORS = {(800, 1000): 2.6, (1200, 1400): 16.7}
-#: Where gentle RED's line ends (A-TD-3), in RED's words.
+#: End of gentle RED's slope (A-TD-3), as RED's parameter.
 GENTLE = "2max_th"
-#: Half packets have a place in the algorithm's average, but not in a queue: all lengths are doubled.
+#: The average may be half a packet, a queue may not: all lengths are doubled.
 TWICE = 2
 
 
@@ -79,7 +79,7 @@ def points() -> list[Mapping[str, Any]]:
 def probabilities(gentle: str, averages: list[int]) -> list[float]:
     """Return the drop probability of RED, set as REDstd at 256 flows, at averages in half packets.
 
-    `gentle` says where the gentle line ends (RED's `gentle_end`); empty: there is none.
+    `gentle` is the end of the gentle slope (RED's `gentle_end`); empty: not gentle.
     """
     one = printed()["REDstd", FLOWS[-1]]
     spec = f"red limit {TWICE * one.buffer}p min_th {TWICE * one.min_th}p max_th {TWICE * one.max_th}p"
@@ -92,12 +92,12 @@ def at(average: str, gentle: str = "") -> float:
     place = round(TWICE * float(average.rstrip("p+-")))
     if average.endswith("-"):
         before, nearer = probabilities(gentle, [place - 2, place - 1])
-        return 2 * nearer - before  # a line up to the place
+        return 2 * nearer - before  # linear up to that point
     return probabilities(gentle, [place])[0]
 
 
 def drop_functions(gentle: str = GENTLE) -> Finding:
-    """TD-56: the library's RED and gentle RED, whose line ends at `gentle`, meet the tabulated points."""
+    """TD-56: the library's RED and gentle RED, whose slope ends at `gentle`, match the tabulated points."""
     away = [
         abs(at(point["avg"], end) - point[name])
         for point in points()

@@ -1,6 +1,6 @@
-"""The numbers that the claims of the paper speak of, and the forms of check that several of them share.
+"""The quantities in the claims of the paper, and the forms of check that several claims share.
 
-A load is known by its number: flows and sessions never coincide.
+A load is identified by its number: numbers of flows and of sessions never coincide.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sojourn.papers.trend import Trend
 GOODPUT, LOSS, DELAY, DEVIATION = "tcp_goodput", "udp.drop_ratio", "mean_delay_s", "std_delay_s"
 QUEUE, RUN, IDLE = "mean_queue_packets", "mean_drop_run", "idle_share"
 
-#: Metrics in words, and their units.
+#: Titles and units of metrics.
 TITLES = {
     GOODPUT: ("TCP goodput", "Mbit/s"),
     LOSS: ("UDP loss", ""),
@@ -45,7 +45,7 @@ def of(metric: str, mechanism: str, load: int, experiment: str = "") -> Quantity
 
 
 def less(metric: str, a: str, b: str, load: int, factor: float = 1.0, strict: bool = True) -> Below:
-    """Return the check that a metric of `a` is below that of `b` at a load, by logarithms where it can be."""
+    """Return the check that a metric of `a` is below that of `b` at a load, by logarithms if possible."""
     log = metric in (LOSS, DELAY, DEVIATION, RUN)
     return Below(of(metric, a, load), of(metric, b, load), log=log, factor=factor, strict=strict)
 
@@ -89,7 +89,7 @@ def span(metric: str, who: str, loads: Sequence[int] = FLOWS) -> Derived:
 
 
 def joined(*parts: Sequence[Check] | Check) -> All:
-    """Return the check that everything holds."""
+    """Return the check that all parts hold."""
     flat: list[Check] = []
     for part in parts:
         flat += part if isinstance(part, Sequence) else [part]

@@ -3,7 +3,7 @@
 Web runs are expensive: other readings run them over 500 s. The reading "500 s" changes nothing else, so that
 an effect of the length can be distinguished from an effect of the reading. The paper's own length
 is tried where it matters most, at 1400 sessions. Loads beyond the paper's and other weights of the queue
-average have readings of their own besides.
+average have further readings.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from sojourn.papers.taildrop2001.experiments import (
 )
 from sojourn.papers.taildrop2001.experiments import printed as settings
 
-#: How long web runs last under another reading.
+#: Duration of web runs under another reading.
 SHORT = "500s"
 BEDS = frozenset({TESTBED})
 WEBS = frozenset({WEB, LIMITS, WEIGHT})
 BOTH = BEDS | WEBS
-#: The load whose settings all others have under a reading.
+#: The load whose settings a reading gives to all others.
 LIKE = 1200
 
 
@@ -67,7 +67,7 @@ def edited(change: Callable[[Data], None]) -> Change:
 
 
 def having(only: Callable[[Arm], bool] = lambda _arm: True, **parameters: str) -> Change:
-    """Return a change of RED's parameters in the arms that `only` admits; other web arms run beside them."""
+    """Return a change of RED's parameters in the arms that `only` accepts; other web arms get shorter."""
 
     def apply(arm: Arm) -> Arm | None:
         if arm.algorithm == "red" and only(arm):
@@ -88,14 +88,14 @@ def _senders() -> list[Reading]:
         ),
         Reading(
             "ns-2 of 2001",
-            "the testbed with TCP and RED of the ns-2 of the time, as in the paper's simulation",
+            "the testbed with TCP and RED of ns-2 in 2001, as in the paper's simulation",
             under("ns2-2001", **wide),
             experiments=BEDS,
             assumption="A-TD-20",
         ),
         Reading(
             "library TCP",
-            "TCP and RED as the RFCs and papers have them (the library's defaults)",
+            "TCP and RED as in the RFCs and papers (the library's defaults)",
             under("default", **wide),
             experiments=WEBS,
             assumption="A-TD-19",
@@ -141,7 +141,7 @@ def _algorithms() -> list[Reading]:
     return [
         Reading(
             "gentle to buffer",
-            "gentle RED's line reaches 1 at the buffer's end",
+            "gentle RED's slope reaches 1 at the buffer limit",
             having(lambda arm: arm.parameters["gentle"] == "on", gentle_end="limit"),
             experiments=BOTH,
             assumption="A-TD-3",
@@ -194,7 +194,7 @@ def _traffic() -> list[Reading]:
         ),
         Reading(
             "gap from the end",
-            "the time between pages counts from the end of the page before",
+            "the time between pages counts from the end of the previous page",
             edited(each(page_gap_from="end")),
             experiments=WEBS,
             assumption="A-TD-14",

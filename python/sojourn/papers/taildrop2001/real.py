@@ -1,4 +1,4 @@
-"""The testbed with real hosts: Linux's TCP of today, dummynet replaced by the gateway, runs of a minute."""
+"""The testbed with real hosts: current Linux TCP, the gateway in place of dummynet, runs of one minute."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sojourn.papers.real import Testbed
 from sojourn.papers.taildrop2001.experiments import FLOWS, MECHANISMS, TESTBED, arm, scenario
 
 SCENARIO = "td-fig3-ftp-real"
-#: Loads that are run unless others are asked for: light and medium.
+#: Loads of the default arms: light and medium.
 USUAL = (16, 64)
 
 
 def testbeds() -> dict[str, Testbed]:
-    """Return what is run in the real world: by default all mechanisms at two loads."""
+    """Return the testbeds of the real world: by default all mechanisms at two loads."""
     names = {load: tuple(f"{mechanism} {load}" for mechanism in MECHANISMS) for load in FLOWS}
     usual = tuple(name for load in USUAL for name in names[load])
     return {TESTBED: Testbed(arms, usual, names[16])}

@@ -1,6 +1,6 @@
-"""The taildrop paper's part of the report: its figures, what its text announces, its settings.
+"""The taildrop paper's part of the report: its figures, those that its text mentions, its settings.
 
-The paper's own curves are lost; each caption says what its text says of them.
+The paper's curves are not available as data; each caption quotes its text on them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sojourn.papers.taildrop2001.experiments import FLOWS, FTP, LIMITS, SESSIONS
 from sojourn.papers.taildrop2001.measures import over
 from sojourn.report import Block, Columns, Figure, Section, Table, Text
 
-#: What is drawn against the load: label, factor.
+#: Metrics drawn against the load: label, factor.
 PANELS = {
     "tcp_goodput": ("TCP goodput (Mbit/s)", 1),
     "udp.drop_ratio": ("UDP loss (%)", 100),
@@ -24,7 +24,7 @@ PANELS = {
     "std_delay_s": ("Std. dev. of delay (ms)", 1000),
     "mean_drop_run": ("Mean consecutive loss (packets)", 1),
 }
-#: Where it stands in the paper, and what the text says of it: of FTP and of web traffic.
+#: Its figure in the paper, and the statement of the text: for FTP and for web traffic.
 CAPTIONS = {
     "FTP flows": (
         "Goodput. The text says: about 8.4 Mbit/s everywhere, marginally less for (G)REDstd at 16 flows.",
@@ -54,7 +54,7 @@ GOODPUT: dict[str, dict[int, float]] = {
 
 
 def sections(result: Reproduction) -> list[Section]:
-    """Return the paper's own sections, those whose runs were made."""
+    """Return the paper's own sections for the runs that were made."""
     found = [
         Section("Figure 1: the drop functions", list(_function(result))),
         Section("Figure 3: FTP traffic on the testbed, simulated", list(_testbed(result)), NAMES),
@@ -75,7 +75,7 @@ def _asked(result: Reproduction, experiment: str) -> bool:
 def _function(result: Reproduction) -> Iterator[Block]:
     if _asked(result, "td-fig1-dropfunc"):
         caption = "Fig. 1, (G)REDstd at 256 flows: RED jumps to 1 at max_th, gentle RED continues linearly."
-        yield Figure(figures.function(), caption, "the library's algorithm, w_q = 1, asked at each average")
+        yield Figure(figures.function(), caption, "the library's algorithm, w_q = 1, at each average")
 
 
 def _curves(result: Reproduction, experiment: str, label: str, source: str) -> Iterator[Block]:

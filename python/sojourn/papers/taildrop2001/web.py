@@ -1,6 +1,6 @@
-"""The check of every claim about web traffic: section 5. Read with ``data/claims.csv`` at hand.
+"""The check of every claim about web traffic: section 5. The claims are in ``data/claims.csv``.
 
-Margins are those of the catalogue's column ``check``; nothing here was chosen after seeing a result.
+Margins are those of the column ``check``; none was chosen after seeing a result.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _consecutive() -> dict[str, Check]:
 
 
 def _limits() -> dict[str, Check]:
-    """Below and above the paper's loads; lifetimes count transfers that do not end within the run too."""
+    """Below and above the paper's loads; lifetimes include transfers that do not end within the run."""
 
     def longer(metric: str, mechanism: str) -> Below:
         few, many = (of(metric, mechanism, load, LIMITS) for load in (1200, 1600))

@@ -12,17 +12,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
-from sojourn.errors import InputError, disk
+from sojourn import _core, files
+from sojourn.algorithms import remember
+from sojourn.errors import InputError
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import require_owner
 from sojourn.runner.point import digest
 from sojourn.runner.run_index import RunIndex
-from sojourn.runner.store import Store, parquet, write_whole
+from sojourn.runner.store import Store, parquet
 from sojourn.study.sweep.model import Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 
 PLAN = "sweep.toml"
+MANIFEST = "manifest.json"
 RUNS = "runs.parquet"
 SUMMARY = "summary.parquet"
 REPORT = "report.html"
@@ -55,31 +58,32 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
     require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    code = code_of(plan.points)
+    require_same(directory, code)
     store = Store(directory, traces=False)
     words = command_line(command) if command else ""
     text = plan.to_toml()
-    try:
-        (directory / "cells").mkdir(exist_ok=True)
-        if (directory / PLAN).exists() and (directory / PLAN).read_text() != text:
-            for name in (RUNS, SUMMARY, REPORT):  # of another plan; its finished runs stay in runs/
-                (directory / name).unlink(missing_ok=True)
-        write_whole(directory / PLAN, text.encode())
-        for cell in plan.cells:
-            text = cell.scenario.to_toml()
-            name = f"cells/{digest(text, length=8)}.toml"
-            store.scenarios |= {cell.scenario.plan_json(spec): name for spec in cell.specs}
-            if not (directory / name).exists():
-                write_whole(directory / name, text.encode())
-    except OSError as error:
-        raise disk(error, directory) from None
+    files.make_folder(directory / "cells")
+    if files.exists(directory / PLAN) and files.read_text(directory / PLAN) != text:
+        for name in (RUNS, SUMMARY, REPORT):  # of another plan; its finished runs stay in runs/
+            files.remove(directory / name)
+    files.write(directory / PLAN, text)
+    written = set(files.names(directory / "cells"))
+    for cell in plan.cells:
+        text = cell.scenario.to_toml()
+        name = f"{digest(text, length=8)}.toml"
+        store.scenarios |= {cell.scenario.plan_json(spec): f"cells/{name}" for spec in cell.specs}
+        if name not in written:
+            files.write(directory / "cells" / name, text)
     facts: dict[str, Any] = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "status": "running",
         "runs": len(plan.points),
         "command": words,
+        "code": code,
     }
-    _write(directory / "manifest.json", json.dumps(facts, indent=1))
+    _write_facts(directory, facts)
     page = README.format(
         name=plan.scenario.name,
         version=_core.VERSION,
@@ -88,26 +92,20 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         seeds=plan.seeds,
         command=words or f"sojourn sweep {PLAN} --out .",
     )
-    _write(directory / "README.md", page.rstrip())
+    files.write(directory / "README.md", page)
     return store
 
 
 def finish(swept: Swept, directory: Path) -> None:
     """Write the tables of a complete sweep."""
-    try:
-        write_whole(directory / RUNS, parquet(swept.runs()))
-        write_whole(directory / SUMMARY, parquet(swept.summary()))
-    except OSError as error:
-        raise disk(error, directory) from None
-    facts = json.loads((directory / "manifest.json").read_text())
-    _write(directory / "manifest.json", json.dumps({**facts, "status": "complete"}, indent=1))
+    files.write(directory / RUNS, parquet(swept.runs()))
+    files.write(directory / SUMMARY, parquet(swept.summary()))
+    facts = json.loads(files.read_text(directory / MANIFEST) or "{}")
+    _write_facts(directory, {**facts, "status": "complete"})
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        write_whole(path, (text + "\n").encode())
-    except OSError as error:
-        raise disk(error, path) from None
+def _write_facts(directory: Path, facts: dict[str, Any]) -> None:
+    files.write(directory / MANIFEST, json.dumps(facts, indent=1) + "\n")
 
 
 def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
@@ -118,6 +116,7 @@ def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
 
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
+    remember(stored(directory))
     plan = read(Path(directory) / PLAN)
     store = Store(directory, traces=False)
     found = {point: store.read(point.run_id) for point in plan.points}
@@ -133,14 +132,14 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
         If it is not the directory of a sweep.
     """
     folder = Path(directory)
-    if not (folder / PLAN).exists():
+    if not files.exists(folder / PLAN):
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
+    remember(stored(folder))
     plan = read(folder / PLAN)
     try:
-        manifest = json.loads((folder / "manifest.json").read_text())
-        failures = folder / "failures.jsonl"
-        lines = failures.read_text().splitlines() if failures.exists() else []
-    except (OSError, ValueError) as error:
+        manifest = json.loads(files.read_text(folder / MANIFEST) or "{}")
+        lines = (files.read_text(folder / "failures.jsonl") or "").splitlines()
+    except ValueError as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
     failed = {one["run_id"]: one for one in map(json.loads, lines)}
     index = RunIndex(folder / "runs")

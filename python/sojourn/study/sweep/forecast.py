@@ -7,8 +7,11 @@ import tempfile
 import time
 from typing import NamedTuple
 
+from sojourn import files
 from sojourn.errors import InputError
-from sojourn.runner.execute import check, execute
+from sojourn.runner.check import check
+from sojourn.runner.code import missing_permission
+from sojourn.runner.execute import execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import done
@@ -16,19 +19,24 @@ from sojourn.study.sweep.model import Sweep
 
 
 class Estimate(NamedTuple):
-    """Runs, finished runs, and the estimated time and disk space of the rest."""
+    """Runs, finished runs, and the estimated time and disk space of the rest.
+
+    Time and space are None if the plan names code that may not be executed: no trial run was made.
+    """
 
     runs: int
     done: int
-    seconds: float
-    bytes: int
+    seconds: float | None
+    bytes: int | None
 
 
 def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Estimate:
     """Estimate the remaining work from short trial runs of the first, middle and last combination."""
     points = plan.points
-    check(points)
     finished = done(plan, directory)
+    if missing_permission(points) is not None:
+        return Estimate(len(points), finished, None, None)
+    check(points)
     first = points[: max(1, len(points) // plan.seeds)]
     seconds, size = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +46,7 @@ def estimate(plan: Sweep, directory: str | os.PathLike[str], workers: int) -> Es
             short = _shortened(point, share)
             begun = time.perf_counter()
             list(execute([short], store, 1))
-            size.append(store.path(short.run_id).stat().st_size)
+            size.append(files.size(store.path(short.run_id)) or 0)
             return time.perf_counter() - begun
 
         timed(first[0], 0.01)  # imports and caches

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from sojourn import _core
+from sojourn.algorithms import digests
 from sojourn.errors import InputError
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import ALIKE, are_alike
@@ -43,6 +44,8 @@ class Sweep:
         Number of seeds per combination.
     seed_from : int
         The first seed.
+    where : str
+        The source file of the plan, for messages.
     """
 
     scenario: Scenario
@@ -50,6 +53,7 @@ class Sweep:
     axes: Sequence[Axis]
     seeds: int = 5
     seed_from: int = 1
+    where: str = field(default="", compare=False)
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -84,11 +88,14 @@ class Sweep:
 
     @property
     def default_directory(self) -> Path:
-        """``results/NAME-sweep-ID``: the same sweep with the same version continues in the same directory."""
-        return (
-            Path("results")
-            / f"{self.scenario.name}-sweep-{digest(self.to_toml(), _core.CORE_VERSION, length=8)}"
+        """``results/NAME-sweep-ID``: the same sweep, code and version continue in the same directory."""
+        plans = (cell.scenario.plan_json(spec) for cell in self.cells for spec in cell.specs)
+        parts = (
+            self.to_toml(),
+            _core.CORE_VERSION,
+            *sorted({one for plan in plans for one in digests(plan)}),
         )
+        return Path("results") / f"{self.scenario.name}-sweep-{digest(*parts, length=8)}"
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,7 @@ def read(path: str | os.PathLike[str]) -> Sweep:
         [axis_of(key, values, where) for key, values in _flat(vary)],
         _whole(data.get("seeds", 5), f"{where}: seeds"),
         _whole(data.get("seed_from", 1), f"{where}: seed_from"),
+        where,
     )
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
+from sojourn.algorithms import permitting
 from sojourn.errors import place
 from sojourn.metrics import Metrics
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.code import require_permission
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import finish, prepare
@@ -27,6 +31,7 @@ def sweep(
     command: Sequence[str] = (),
     executor: Executor | None = None,
     shard: Shard = WHOLE,
+    allow_code: bool = False,
 ) -> Swept:
     """Run the missing runs of a sweep; return all results.
 
@@ -46,6 +51,8 @@ def sweep(
         Executes the runs; all cores of this machine if None. The results do not depend on it.
     shard : Shard
         Run this part only. The result is the whole sweep if the other parts are complete, else this part.
+    allow_code : bool
+        Execute the Python files that the plan names.
 
     Raises
     ------
@@ -62,8 +69,11 @@ def sweep(
     >>> sweep(plan).summary().filter(metric="drops")["queue.limit"].to_list()
     ['20p', '40p']
     """
-    points = plan.points
-    check(points)
+    with permitting(allow_code):
+        plan = replace(plan, scenario=plan.scenario.with_()) if allow_code else plan
+        points = plan.points
+        require_permission(points, plan.where)
+        check(points)
     store = None if out is None else prepare(plan, place(out), command)
 
     def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:

@@ -9,8 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn.errors import InputError, disk
-from sojourn.runner.store import write_whole
+from sojourn import files
+from sojourn.errors import InputError
+from sojourn.runner.code import code_of, require_permission
 from sojourn.study.sweep.directory import PLAN, prepare
 from sojourn.study.sweep.forecast import estimate
 from sojourn.study.sweep.model import Sweep
@@ -29,7 +30,7 @@ TEXT = """\
 #SBATCH --cpus-per-task={cpus}
 #SBATCH --time={limit}
 #SBATCH --output={log}
-exec {sojourn} sweep {plan} --out {out} \\
+exec {sojourn} sweep {plan} --out {out} {permission}\\
   --shard "$SLURM_ARRAY_TASK_ID/{count}" --workers "${{SLURM_CPUS_PER_TASK:-{cpus}}}"
 """
 
@@ -55,10 +56,11 @@ def write_script(
     if not 1 <= count <= len(plan.points):
         raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
     cpus = workers or 1
+    require_permission(plan.points, plan.where)
     found = estimate(plan, directory, cpus)
     prepare(plan, directory, command)
     folder = directory.resolve()
-    minutes = found.seconds / 60 / count
+    minutes = (found.seconds or 0.0) / 60 / count
     text = TEXT.format(
         runs=found.runs,
         name=plan.scenario.name,
@@ -71,13 +73,10 @@ def write_script(
         sojourn=_program(),
         plan=shlex.quote(os.fspath(folder / PLAN)),
         out=shlex.quote(os.fspath(folder)),
+        permission="--allow-code " if code_of(plan.points) else "",
     )
     path = directory / SCRIPT
-    try:
-        write_whole(path, text.encode())
-        path.chmod(0o755)
-    except OSError as error:
-        raise disk(error, path) from None
+    files.write(path, text, executable=True)
     return path
 
 

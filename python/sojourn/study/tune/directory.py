@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn import _core
-from sojourn.errors import InputError, disk
+from sojourn import _core, files
+from sojourn.algorithms import remember
+from sojourn.errors import InputError
 from sojourn.results import Results
+from sojourn.runner.code import code_of, require_same, stored
 from sojourn.runner.manifest import command_line
 from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import Store, parquet, write_whole
+from sojourn.runner.point import points
+from sojourn.runner.store import Store, parquet
 from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
@@ -27,28 +31,28 @@ REPORT = "report.html"
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory; return the store of its runs."""
     require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
+    require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
         "command": command_line(command) if command else "",
+        "code": code,
         **plan.facts(),
     }
-    try:
-        if (folder / MANIFEST).exists() and not _is_same_plan(folder, plan):
-            for name in (TRIALS, REPORT):  # of another plan; its finished runs stay in runs/
-                (folder / name).unlink(missing_ok=True)
-        write_whole(folder / "scenario.toml", plan.scenario.to_toml().encode())
-        write_whole(folder / MANIFEST, (json.dumps(facts, indent=1) + "\n").encode())
-    except OSError as error:
-        raise disk(error, folder) from None
+    if files.exists(folder / MANIFEST) and not _is_same_plan(folder, plan):
+        for name in (TRIALS, REPORT):  # of another plan; its finished runs stay in runs/
+            files.remove(folder / name)
+    files.write(folder / "scenario.toml", plan.scenario.to_toml())
+    files.write(folder / MANIFEST, json.dumps(facts, indent=1) + "\n")
     return store
 
 
 def _is_same_plan(folder: Path, plan: Tune) -> bool:
     """Return whether the directory belongs to the same plan."""
     try:
-        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        facts = json.loads(files.read_text(folder / MANIFEST) or "")
     except ValueError:
         return False
     now = json.loads(json.dumps(plan.facts()))
@@ -57,10 +61,7 @@ def _is_same_plan(folder: Path, plan: Tune) -> bool:
 
 def keep_trials(tuned: Tuned, folder: Path) -> None:
     """Write the trials of a finished tuning."""
-    try:
-        write_whole(folder / TRIALS, parquet(tuned.table()))
-    except OSError as error:
-        raise disk(error, folder) from None
+    files.write(folder / TRIALS, parquet(tuned.table()))
 
 
 def reopen(directory: str | os.PathLike[str]) -> Tuned:
@@ -74,18 +75,18 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
     import polars as pl
 
     folder = Path(directory)
+    plan, table = files.read_text(folder / MANIFEST), files.read(folder / TRIALS)
+    if plan is None or table is None:
+        raise InputError(str(folder), f"is not a finished tuning: it has no {MANIFEST} or no {TRIALS}")
     try:
-        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        rows = pl.read_parquet(folder / TRIALS).rows(named=True)
-    except FileNotFoundError:
-        raise InputError(
-            str(folder), f"is not a finished tuning: it has no {MANIFEST} or no {TRIALS}"
-        ) from None
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        facts = json.loads(plan)
+        rows = pl.read_parquet(io.BytesIO(table)).rows(named=True)
+    except (ValueError, pl.exceptions.PolarsError) as error:
         raise InputError(str(folder), f"cannot be read: {error}") from None
+    remember(stored(folder))
     objectives = [Objective.parse(one) for one in facts["objectives"]]
     (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
-    plan = Tune(
+    tune = Tune(
         load(folder / "scenario.toml"),
         facts["aqms"],
         objectives,
@@ -109,4 +110,4 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
     comparison = Comparison.of(Results.open(folder / CONFIRM))
     if comparison is None:
         raise InputError(str(folder), "is not a finished tuning: the confirmation is missing")
-    return Tuned(plan, trials, choose(plan, trials), comparison, folder)
+    return Tuned(tune, trials, choose(tune, trials), comparison, folder)

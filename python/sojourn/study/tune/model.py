@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _core
+from sojourn.algorithms import digests
 from sojourn.algorithms import spec_of as canonical
 from sojourn.errors import InputError, unknown
 from sojourn.runner.point import digest
@@ -111,12 +112,16 @@ class Tune:
         return range(first, first + self.confirm)
 
     @property
+    def specs(self) -> list[str]:
+        """The algorithms, with the baseline."""
+        return list(dict.fromkeys([*self.aqms, self.baseline]))
+
+    @property
     def default_directory(self) -> Path:
-        """``results/NAME-tune-ID``: the same plan with the same version continues in the same directory."""
-        text = json.dumps(self.facts())
-        return Path("results") / (
-            f"{self.scenario.name}-tune-{digest(self.scenario.to_toml(), text, _core.CORE_VERSION, length=8)}"
-        )
+        """``results/NAME-tune-ID``: the same plan, code and version continue in the same directory."""
+        code = sorted({one for spec in self.specs for one in digests(self.scenario.plan_json(spec))})
+        parts = (self.scenario.to_toml(), json.dumps(self.facts()), _core.CORE_VERSION, *code)
+        return Path("results") / f"{self.scenario.name}-tune-{digest(*parts, length=8)}"
 
 
 @dataclass(frozen=True)

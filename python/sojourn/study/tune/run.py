@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
+from sojourn.algorithms import permitting
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError, place
 from sojourn.metrics import Metrics
-from sojourn.runner.execute import Progress, check, execute
+from sojourn.runner.check import check
+from sojourn.runner.execute import Progress, execute
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
 from sojourn.study.tune.directory import keep_trials, prepare
@@ -29,6 +32,7 @@ def tune(
     progress: Progress | None = None,
     command: Sequence[str] = (),
     executor: Executor | None = None,
+    allow_code: bool = False,
 ) -> Tuned:
     """Try settings, select the best, confirm them.
 
@@ -44,6 +48,8 @@ def tune(
         The command line, for the manifest.
     executor : Executor, optional
         Executes the runs; all cores of this machine if None. The results do not depend on it.
+    allow_code : bool
+        Execute the Python files that the plan names.
 
     Raises
     ------
@@ -52,7 +58,9 @@ def tune(
     RunFailed
         If a run fails.
     """
-    check(points(plan.scenario, plan.aqms, [plan.seed_from]))
+    with permitting(allow_code):
+        plan = replace(plan, scenario=plan.scenario.with_()) if allow_code else plan
+        check(points(plan.scenario, plan.specs, [plan.seed_from]))
     folder = None if out is None else place(out)
     store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)

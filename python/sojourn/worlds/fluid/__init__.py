@@ -1,5 +1,5 @@
-"""The fluid world: differential equations for the averages of what the simulator does packet by packet.
+"""The fluid world: differential equations for the averages of the quantities that the simulator computes.
 
-They say why a queue oscillates and where it will, for populations far larger than packets allow; they do
+They predict whether and why a queue oscillates, also for populations too large for packet simulation; they do
 not include single packets, time-outs or slow start.
 """

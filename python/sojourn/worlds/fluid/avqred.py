@@ -1,4 +1,4 @@
-"""The fluid model of the AVQRED paper (Byun and Baras 2007, sections 6 and 7), as printed and as it can run.
+"""The fluid model of the AVQRED paper (Byun and Baras 2007, sections 6 and 7), as printed and corrected.
 
 Printed (packets, seconds; m flows, round-trip time R, service rate u, weight a, target utilisation tau):
 
@@ -9,14 +9,14 @@ Printed (packets, seconds; m flows, round-trip time R, service rate u, weight a,
     dl/dt      = u q/(1+q) - l(t-1)                           utilisation
     p(v)       = 0 | (v-min_th)/(max_th-min_th) max_p | 1     v = x (RED, ARED) or s (AVQRED)
 
-Four of them need a reading. a = 1, the paper's own setting, makes ln(1-a) infinite: then x = q. Nothing
-keeps s >= 0, though a queue cannot be negative. tau is listed "in %" but acts as a fraction. dl/dt mixes
-units; read as the step l(t) - l(t-1) = u q/(1+q) - l(t-1) it says l = u q/(1+q). `System` has each as an
-option. The population that comes and goes adds churn (m/R - lambda): newcomers send one packet a round
-trip.
+Four of them need an interpretation. a = 1, the paper's own setting, makes ln(1-a) infinite: then x = q. The
+print does not bound s below, although a queue cannot be negative. tau is listed "in %" but acts as a
+fraction. dl/dt mixes units; read as the step l(t) - l(t-1) = u q/(1+q) - l(t-1) it gives l = u q/(1+q).
+`System` has each as an option. The replacement of flows adds churn (m/R - lambda): new flows send one packet
+per round trip.
 
-Heun's method (order 2) with a step of 1 ms; u is constant between two draws, and the steps do not
-straddle them.
+Heun's method (order 2) with a step of 1 ms; u is constant between two draws, which coincide with ends of
+steps.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sojourn.worlds.fluid.marking import Floats
 #: Round-trip time (s), bits of a packet; population: initial, added per interval (s), maximum.
 R, BITS = 0.2, 8 * 1400
 FIRST, ADDED, EVERY, MOST = 200, 200, 5.0, 4000
-#: ARED's own rule: how often (s), target and its tolerance as shares of [min_th, max_th], steps, patience.
+#: ARED's rule: interval (s), target and its tolerance as fractions of [min_th, max_th], steps, and number of
+#: intervals before a decrease.
 INTERVAL, ALPHA, BETA, PATIENCE = 0.5, 0.01, 0.9, 10
 TARGET, BAND = 22.0, 0.1
 STEP = 1e-3
@@ -49,9 +50,9 @@ class System:
     min_th, max_th : float
         Thresholds of queue or virtual queue (packets).
     max_p : float
-        Of RED; where ARED starts.
+        RED's max_p; the initial value of ARED's.
     top : float
-        ARED's max_p does not rise beyond.
+        Upper bound of ARED's max_p.
     w_q : float
         Weight a of the average; 1 means that x is q.
     tau : float
@@ -132,7 +133,7 @@ def integrate(
     ramp: bool = True,
     sample: float = 0.1,
 ) -> Trajectories:
-    """Integrate all systems under all seeds at once; under one seed all meet the same u.
+    """Integrate all systems under all seeds at once; all systems of a seed have the same u.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def integrate(
     ramp : bool
         Whether the population grows; else it is 4000 throughout.
     sample : float
-        Distance of the samples (s).
+        Interval of the samples (s).
     """
     run = _Run(systems, seeds, step)
     steps, every = round(duration / step), round(sample / step)
@@ -177,7 +178,7 @@ def integrate(
 
 
 class _Run:
-    """The state of all systems (shape (M, S)) and how it moves."""
+    """The state of all systems (shape (M, S)) and its derivatives."""
 
     def __init__(self, systems: Sequence[System], seeds: Sequence[int], step: float) -> None:
         self.shape, self.step, self.seeds = (len(systems), len(seeds)), step, list(seeds)
@@ -222,7 +223,7 @@ class _Run:
         return passed - out, arrivals, passed - self.tau * self.u, self.decay * lam * (q - x), out
 
     def advance(self, k: int, m: float) -> None:
-        """Move by one step from time k step."""
+        """Advance by one step from time k * step."""
         h = self.step
         self._draw(k)
         if k and k % round(INTERVAL / h) == 0:
@@ -255,7 +256,7 @@ class _Run:
                         self.u[j] = other.rate / BITS * (other.least + (1 - other.least) * drawn)
 
     def _adapt(self) -> None:
-        """Let ARED move max_p: up at once, down after `PATIENCE` short queues in a row."""
+        """Adapt ARED's max_p: up at once, down after `PATIENCE` short queues in a row."""
         band = BAND * (self.high - self.low)
         v = np.where(self.averages, self.x, self.q)
         high, low = self.adapts & (v > TARGET + band), self.adapts & (v < TARGET - band)

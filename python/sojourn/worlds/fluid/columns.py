@@ -1,8 +1,8 @@
 """Converts a solution of the fluid model to the columns of a record.
 
-The columns are those that the simulator hands over, so that metrics, reports and figures need not know
-which world a record came from. Counts are rounded; what only packets have (runs of drops, the histogram
-of delays) is empty. Every flow of a class has the mean of its class.
+The columns are those of the simulator, so that metrics, reports and figures do not depend on the world of a
+record. Counts are rounded; columns that only packets determine (runs of drops, the histogram of delays) are
+empty. Every flow of a class has the mean of its class.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _streams(found: Setting, solution: Solution) -> Floats:
 
 
 def _through(found: Setting, solution: Solution) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return arrivals, marks, early drops and refusals of the buffer at each grid point (packets/s)."""
+    """Return arrivals, marks, early drops and overflow drops at each grid point (packets/s)."""
     arrivals, p = solution.arrivals[:, 0], solution.signal[:, 0]
     deaf = arrivals if found.link.drops else _streams(found, solution)
     return arrivals, p * (arrivals - deaf), p * deaf, (arrivals - p * deaf) * solution.overflow[:, 0]
@@ -132,7 +132,7 @@ def _marked(found: Setting, solution: Solution) -> float:
 
 
 def _streamed(solution: Solution, traffic: dict[str, Any]) -> tuple[float, float]:
-    """Return the packets that one unresponsive source sent in the window, and those that got through."""
+    """Return the packets that one unresponsive source sent in the window, and those delivered."""
     one, size = stream(traffic, 1.0), next(iter(traffic["kind"].values()))["size"]
     on = solution.measured & (solution.time >= one.start) & (solution.time < one.stop)
     through = ((1 - solution.signal[on, 0]) * (1 - solution.overflow[on, 0])).sum()

@@ -1,7 +1,7 @@
 """The laws of PIE and PI2: integral and proportional control of the queueing delay d = q/C.
 
 Each update every t_update of alpha (d - target) + beta (d - d_old) becomes alpha/t_update (d - target) +
-beta dd/dt. PIE's burst allowance, decay and small-queue exemption are left out: they act near d = 0 only.
+beta dd/dt. PIE's burst allowance, decay and small-queue exemption are omitted: they act near d = 0 only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Pi2(Law):
         return p
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Return the target, and p' that belongs to `p`."""
+        """Return the target, and the p' of `p`."""
         return self.values["target"] * self.place.rate + 0 * p, [np.sqrt(p)]
 
     def drift(self, z: State, now: Now) -> State:
@@ -42,7 +42,7 @@ class Pi2(Law):
         return [self.scale(z[0]) * (integral + v["beta"] * now.dq / rate)]
 
     def scale(self, p: Floats) -> Floats:
-        """Return what the step is multiplied by."""
+        """Return the factor of the step."""
         return np.ones_like(p)
 
     def clip(self, z: State) -> State:
@@ -64,7 +64,7 @@ class Pie(Pi2):
         return self.values["target"] * self.place.rate + 0 * p, [p]
 
     def scale(self, p: Floats) -> Floats:
-        """Return the share of the full step."""
+        """Return the fraction of the full step."""
         below = [p < bound for bound, _ in SCALE]
         share: Floats = np.select(below, [1 / divisor for _, divisor in SCALE], 1.0)
         return share

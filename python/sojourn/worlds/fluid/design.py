@@ -1,7 +1,7 @@
-"""Rules of control theory for gains, as their authors give them; `linear` says what margins come out.
+"""Published design rules for controller gains; `linear` computes the resulting margins.
 
-PI's rule is `sojourn.rules.pi`; here are those of RED, PI2 and PIE, in the same shape. The least number
-of flows N, the longest round-trip time R (queueing included), C in packets/s.
+PI's rule is `sojourn.rules.pi`; here are those of RED, PI2 and PIE, in the same form. N is the smallest
+number of flows, R the longest round-trip time (queueing included), C the link rate in packets/s.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def pi2(rtt: float, target: float = 0.015) -> Rule:
 
 
 def pie(target: float = 0.015) -> Rule:
-    """Return PIE's gains: fixed, whatever the link (RFC 8033, 4.2); they are scaled with p instead."""
+    """Return PIE's gains: independent of the link (RFC 8033, 4.2) and scaled with p instead."""
     _check(target=target)
     values = {"t_update": 0.015, "alpha": 0.125, "beta": 1.25}
     return Rule(f"pie target {1e3 * target:.9g}ms", values, "RFC 8033, 4.2", printed=True)

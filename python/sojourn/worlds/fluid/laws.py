@@ -1,7 +1,7 @@
 """Converts the spec of an algorithm to its law, with parameters in packets and seconds.
 
-The words, defaults and presets are those of the one schema; here they only become numbers of the fluid
-world's units.
+Parameters, defaults and presets are those of the schema; they are only converted to the units of the fluid
+world.
 """
 
 from __future__ import annotations

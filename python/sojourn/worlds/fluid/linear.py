@@ -7,10 +7,10 @@ drops, else 0:
     (s + 1/R) dq = ((1 - d p) N/R) dW - d C/(1 - d p) dp
     G(s) = -dq/dp,   L(s) = K(s) G(s) exp(-s T/2)
 
-K is the law's own gain (`sojourn.worlds.fluid.marking`, differentiated at the operating point), T how long it
-holds a probability. Hollot et al. 2001 take e = 1 in A and in the queue's feedback and d = 0: G =
-(C^2/2N) e / ((s + 2N/(R^2 C)) (s + 1/R)); `hollot=True` does too. A closed loop is stable if 1 + L(jw)
-does not wind around 0 (Nyquist; nothing in L is unstable by itself).
+K is the gain of the law (`sojourn.worlds.fluid.marking`, differentiated at the operating point), T its
+sampling period. Hollot et al. 2001 take e = 1 in A and in the queue's feedback and d = 0: G = (C^2/2N) e /
+((s + 2N/(R^2 C)) (s + 1/R)); `hollot=True` does too. A closed loop is stable if 1 + L(jw) does not wind
+around 0 (Nyquist; nothing in L is unstable by itself).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CHUNK = 256
 
 @dataclass(frozen=True)
 class Loop:
-    """Systems of N equal flows over one queue, at rest. Every array has shape (P,).
+    """Systems of N equal flows over one queue at their operating points. Every array has shape (P,).
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Loop:
     law : Law
         The algorithm.
     state : list of ndarray
-        Its state there.
+        Its state at the operating point.
     """
 
     flows: Floats
@@ -117,10 +117,10 @@ class Margins:
     Attributes
     ----------
     stable : ndarray of bool
-        By Nyquist's criterion; False where there is no operating point.
+        By Nyquist's criterion; False without an operating point.
     gain, phase, delay : ndarray
-        Factor by which the gain may grow, phase that may be lost (degrees), delay that may be added (s),
-        before it oscillates; below 1 or 0 where it does. Infinite where the loop gain never reaches 1.
+        Gain margin (factor), phase margin (degrees) and delay margin (s); below 1 or 0 for an unstable loop.
+        Infinite where the loop gain never reaches 1.
     crossover : ndarray
         Frequency at which the loop gain falls below 1 (rad/s); NaN if it never reaches 1.
     """
@@ -150,7 +150,7 @@ def loop(
     flows, rate, delay : array_like
         N, C in packets/s, round-trip time without queueing in s; broadcast and flattened.
     limit : float
-        Buffer (packets): an operating point beyond it is none.
+        Buffer (packets): an operating point must lie below it.
     packet : float
         Bytes of a packet.
     drops : bool
@@ -159,7 +159,7 @@ def loop(
     Raises
     ------
     InputError
-        If the algorithm has no law, or no operating point that its law can name.
+        If the algorithm has no law, or its law does not determine the operating point.
     """
     n, c, d = (np.array(x, dtype=np.float64).ravel() for x in np.broadcast_arrays(flows, rate, delay))
     rule = law(spec, Place(c, np.full_like(c, limit), drops), packet)
@@ -210,7 +210,7 @@ def _part(found: Loop, where: slice) -> Loop:
         for name, value in found.law.values.items()
     }
     n, c, d = (x[where] for x in (found.flows, found.rate, found.delay))
-    # Without an operating point any number does: the result is discarded.
+    # Without an operating point the value does not matter: the result is discarded.
     filled = ((found.q, 1.0), (found.p, 0.1), (found.window, 1.0), (found.rtt, 1.0))
     q, p, w, r = (np.where(np.isnan(x[where]), other, x[where]) for x, other in filled)
     z = [np.where(np.isnan(x[where]), 0.1, x[where]) for x in found.state]

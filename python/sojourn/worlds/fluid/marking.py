@@ -1,9 +1,9 @@
-"""What each algorithm does on average: the probability that an arrival meets, and how its state drifts.
+"""The mean behaviour of each algorithm: the signalling probability of an arrival, and the drift of its state.
 
-A law is the mean field of one algorithm: single packets and coin flips are averaged out, and timers that are
-much faster than a round trip run continuously. Slow timers (ARED's, RAQM's) stay what they are, a step every
-period. All functions work on arrays of any shape: one element for each system that is integrated at once.
-`sojourn.worlds.fluid.laws` lists them; an algorithm without a law is refused with the reason.
+A law is the mean field of one algorithm: single packets and random draws are averaged, and timers much faster
+than a round trip become continuous. Slow timers (ARED's, RAQM's) remain discrete steps. All functions work on
+arrays of any shape: one element for each system that is integrated at once. `sojourn.worlds.fluid.laws` lists
+them; an algorithm without a law is refused with the reason.
 
 Symbols: q queue (packets), lambda arrivals (packets/s), C link rate (packets/s), B buffer (packets), p
 probability of a signal (drop or mark) before the buffer.
@@ -31,11 +31,11 @@ class Now(NamedTuple):
     q, dq : ndarray
         Queue (packets) and its derivative (packets/s).
     arrivals, admitted, accepted : ndarray
-        All arrivals, those that the algorithm lets pass, those that find room too (packets/s).
+        All arrivals, those accepted by the algorithm, and those also accepted by the buffer (packets/s).
     idle, overflow : ndarray of bool
-        Whether the link lacks packets, and whether the buffer refuses some.
+        Whether the link is idle, and whether the buffer overflows.
     step : float
-        Resolution of the integration (s): an average that is faster follows at once.
+        Resolution of the integration (s): a faster average is treated as immediate.
     """
 
     q: Floats
@@ -57,12 +57,12 @@ class Place:
     drops: bool = True
 
 
-class NoRest(Exception):  # noqa: N818 - a fact about a law, not a failure
-    """A law has no point at which nothing moves, or none that the flows' `p` determines."""
+class NoRest(Exception):  # noqa: N818 - a property of a law, not an error
+    """A law has no equilibrium, or none that the flows' `p` determines."""
 
 
 class Law:
-    """DropTail: no state, no signal before the buffer. The base of the others.
+    """DropTail: no state, no signal before the buffer. The base class of the laws.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Law:
     period : float or None
         Time between two calls of `tick` in seconds; None if there is no slow timer.
     hold : float
-        How long the real algorithm keeps a probability (s): half of it is a delay in the loop.
+        Sampling period of the algorithm's probability (s): half of it is a delay in the loop.
     """
 
     states: tuple[str, ...] = ()
@@ -98,12 +98,12 @@ class Law:
         return z
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Return the queue and state at which nothing moves while the flows need `p`.
+        """Return queue and state at the equilibrium in which the flows need `p`.
 
         Raises
         ------
         NoRest
-            If the law has no such point, or not one that depends on `p` alone.
+            If the law has no equilibrium, or none that depends on `p` alone.
         """
         raise NoRest
 
@@ -137,13 +137,13 @@ def spread(p_b: Floats, rule: str) -> Floats:
 
 
 class Red(Law):
-    """RED and gentle RED: of the average queue a line from min_th to max_th, then 1 (or a second line)."""
+    """RED and gentle RED: linear in the average queue from min_th to max_th, then 1 (or a second slope)."""
 
     states: tuple[str, ...] = ("avg",)
 
     @property
     def rule(self) -> str:
-        """How signals are spread (see `spread`)."""
+        """The rule of the gaps between signals (see `spread`)."""
         return "wait" if self.values["wait"] else str(self.values["count"])
 
     def base(self, x: Floats, max_p: Floats | float) -> Floats:
@@ -158,12 +158,12 @@ class Red(Law):
         return np.where(x < low, 0.0, np.where(x < high, line, above))
 
     def probability(self, z: State, q: Floats, arrivals: Floats) -> Floats:
-        """Return the share that is signalled at this average."""
+        """Return the fraction signalled at this average."""
         x = q if self.values["w_q"] >= 1 else z[0]
         return spread(self.base(x, self.values["max_p"]), self.rule)
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Return the place of `p` on the line, as queue and as average; NaN if no average gives it."""
+        """Return the average at which the curve gives `p`, as queue and as state; NaN if there is none."""
         low, high, max_p = self.values["min_th"], self.values["max_th"], self.values["max_p"]
         base = {"before": p / 2, "after": p / (2 - p), "wait": 3 * p / (2 + p), "none": p}[self.rule]
         x = low + (high - low) * base / max_p
@@ -173,7 +173,7 @@ class Red(Law):
         return x, [x]
 
     def drift(self, z: State, now: Now) -> State:
-        """Move the average: one sample an arrival; as many samples of nothing as an idle link could send."""
+        """Move the average: one sample per arrival; on an idle link, one of 0 per possible transmission."""
         samples = np.where(now.idle, self.place.rate, now.arrivals)
         return [relaxation(self.values["w_q"], samples, now.step) * (now.q - z[0])]
 
@@ -188,16 +188,16 @@ class Ared(Red):
         self.period = values["interval"]
 
     def start(self) -> list[float]:
-        """Return an empty queue and the first max_p."""
+        """Return an average of 0 and the initial max_p."""
         return [0.0, self.values["max_p"]]
 
     def probability(self, z: State, q: Floats, arrivals: Floats) -> Floats:
-        """Return the share that is signalled at this average and max_p."""
+        """Return the fraction signalled at this average and max_p."""
         x = q if self.values["w_q"] >= 1 else z[0]
         return spread(self.base(x, z[1]), self.rule)
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Refuse: max_p may rest anywhere in the band."""
+        """Refuse: max_p may settle at any value for which the average is in the band."""
         raise NoRest
 
     def drift(self, z: State, now: Now) -> State:
@@ -255,7 +255,7 @@ class Rem(Law):
         return p
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Return b* and the price of `p`, where REM cannot see its own drops (they would feed back on it)."""
+        """Return b* and the price of `p`, if its own drops are not part of its input."""
         v = self.values
         if self.place.drops and v["form"] == "rate":
             raise NoRest
@@ -275,19 +275,18 @@ class Rem(Law):
 class Avq(Law):
     """AVQ: dC~/dt = alpha (gamma C - lambda), 0 <= C~ <= C; p = 1 - C~/lambda while lambda > C~.
 
-    The virtual queue itself is taken as full whenever its link is too slow: the limit of Kunniyur and
-    Srikant's model in which filling it takes no time. Where signals are drops, lambda in the drift is what
-    was let in.
+    The virtual queue is assumed full whenever its link is too slow: the limit of Kunniyur and Srikant's model
+    for an immediate fill. If signals are drops, lambda in the drift is the accepted rate.
     """
 
     states: tuple[str, ...] = ("capacity",)
 
     def start(self) -> list[float]:
-        """Return the share of the link that it begins with (the state is scaled by C)."""
+        """Return the initial virtual capacity as a fraction of C."""
         return [self.values["start"]]
 
     def probability(self, z: State, q: Floats, arrivals: Floats) -> Floats:
-        """Return the share of the arrivals that the virtual link cannot carry."""
+        """Return the fraction of the arrivals above the virtual capacity."""
         p: Floats = np.maximum(0.0, 1 - z[0] * self.values["rate"] / np.maximum(arrivals, 1e-12))
         return p
 
@@ -337,14 +336,14 @@ class Ldc(Law):
         return p
 
     def drift(self, z: State, now: Now) -> State:
-        """Move both averages, 1/tau samples a second."""
+        """Move both averages, 1/tau samples per second."""
         v = self.values
         queue, load = (relaxation(v[w], 1 / v["tau"], now.step) for w in ("w_q", "w_r"))
         return [queue * (now.q - z[0]), load * (now.arrivals / v["rate"] - z[1])]
 
 
 class Raqm(Law):
-    """RAQM: p = p_k q/q_0; every T the rate of the period moves p_k by the factor of Eq. 3."""
+    """RAQM: p = p_k q/q_0; every T, p_k is multiplied by the factor of Eq. 3."""
 
     states: tuple[str, ...] = ("p_k", "r", "counted", "arrived", "passed", "periods")
 
@@ -364,7 +363,7 @@ class Raqm(Law):
         return p
 
     def rest(self, p: Floats) -> tuple[Floats, State]:
-        """Return q_0 p and p_k = 1: where it ends if the bytes that it drops count as arrivals."""
+        """Return q_0 p and p_k = 1: the equilibrium if dropped bytes count as arrivals."""
         if self.values["count"] != "arrived" or self.values["loss_corrected"] or not self.place.drops:
             raise NoRest
         if self.values["mode"] == "independent" or self.values["gamma"] < 1:
@@ -379,7 +378,7 @@ class Raqm(Law):
         return [still, still, kinds[self.values["count"]], now.arrivals, now.accepted, still]
 
     def tick(self, z: State) -> State:
-        """Measure the rate (Eq. 2) and move p_k (Eq. 3)."""
+        """Measure the rate (Eq. 2) and update p_k (Eq. 3)."""
         v, (p_k, r, counted, arrived, passed, periods) = self.values, z
         r = (1 - v["f_prime"]) * counted / v["period"] + v["f_prime"] * r
         kept = np.where(arrived > 0, passed / np.maximum(arrived, 1e-12), 1.0) if v["loss_corrected"] else 1.0

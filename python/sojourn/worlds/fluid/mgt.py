@@ -4,15 +4,15 @@
     dq/dt   = A - C, and 0 <= q <= B                              queue (packets)
     x_i = W_i/R_i,  R_i = D_i + q/C,  lambda = sum_i N_i x_i + U,  s = 1 - (1 - p)(1 - o)
 
-N_i flows of base round-trip time D_i; U unresponsive arrivals (never marked, so dropped); p what the
-algorithm signals, o what the full buffer refuses, s both; A what is let in: (1 - p)(1 - o) lambda where
-signals are drops, (1 - o) lambda where they are marks. Printed without o and with lambda in place of A
-(SIGCOMM 2000); both matter once p is a tenth. A window is never below one packet, nor above the
-receiver's. Time-outs and slow start are not in it.
+N_i flows have the base round-trip time D_i; U is the unresponsive arrival rate (not ECN-capable, so dropped);
+p is the probability of a signal of the algorithm, o that of an overflow, s that of either; A is the accepted
+rate: (1 - p)(1 - o) lambda if signals are drops, (1 - o) lambda if they are marks. Printed without o and with
+lambda in place of A (SIGCOMM 2000); both matter once p is a tenth. A window is at least one packet and at
+most the receiver's. The model has no time-outs and no slow start.
 
 The integrator is Heun's method (order 2) on a uniform grid; the past is interpolated linearly between grid
 points, which keeps order 2 (method of steps: no delay is shorter than a step). `solve` halves the step until
-mean and deviation of the queue agree to a tolerance, and says how far they still differ.
+mean and deviation of the queue agree to a tolerance, and reports the remaining difference.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sojourn.worlds.fluid.marking import Floats, Law, Now, State
 
-#: Steps per shortest base round-trip time at the first try, and how often the step may be halved.
+#: Steps per shortest base round-trip time in the first attempt, and maximum number of halvings.
 STEPS, HALVINGS = 4, 4
 #: Accepted change of mean and deviation of the queue on halving the step, as a share (of at least a packet).
 TOLERANCE = 0.02
@@ -41,13 +41,13 @@ class Flows:
     count, delay : array_like
         Flows N of a class, and their round-trip time D without queueing (s).
     start, stop : array_like
-        When they send (s).
+        Times at which they start and stop (s).
     growth : array_like
         Packets by which a window grows each round trip: 1, or 1/2 with delayed acknowledgements.
     largest : array_like
         The receiver's window (packets).
     size : array_like
-        Their packets on the wire, as a multiple of the mean packet.
+        Their packet size on the wire, as a multiple of the mean packet.
     """
 
     count: ArrayLike
@@ -93,9 +93,9 @@ class Solution:
     states : dict of ndarray, shape (K, P)
         The algorithm's state by name.
     sent, delivered : ndarray, shape (n, P)
-        Packets of each class over [since, end], all and those that got through.
+        Packets of each class over [since, end]: sent and delivered.
     since, step : float
-        Where statistics start, and the step (s).
+        Start of the statistics, and the step (s).
     error : float or None
         Largest change of mean or deviation of the queue when the step was halved last, as a share.
     """
@@ -149,7 +149,7 @@ def solve(
     steps: int = STEPS,
     halvings: int = HALVINGS,
 ) -> Solution:
-    """Integrate with smaller and smaller steps until the queue's statistics converge.
+    """Integrate with successively smaller steps until the queue's statistics converge.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _step(flows: Flows, law: Law, step: float) -> float:
 
 
 class _System:
-    """The right-hand side, and the past that it needs."""
+    """The right-hand side, and the history that it needs."""
 
     def __init__(self, flows: Flows, link: Link, law: Law, step: float) -> None:
         fields = [np.asarray(getattr(flows, name), dtype=np.float64) for name in Flows.__dataclass_fields__]
@@ -219,7 +219,7 @@ class _System:
         self.populate(0.0)
 
     def populate(self, time: float) -> float:
-        """Find the active classes at `time`; return when that changes next."""
+        """Set the active classes at `time`; return the time of the next change."""
         on = (self.start <= time + 1e-12) & (time + 1e-12 < self.stop)
         self.active = np.where(on, self.count, 0.0)
         self.weighted = self.active * self.size
@@ -229,7 +229,7 @@ class _System:
         return next((x for x in self.events if x > time + 1e-12), math.inf)
 
     def slopes(self, k: float, w: Floats, q: Floats, z: State, node: bool) -> tuple[Floats, Floats, State]:
-        """Return the derivatives of windows, queue and state at grid place `k`; a node is remembered."""
+        """Return the derivatives of windows, queue and state at grid position `k`; store those of a node."""
         rtt = self.delay + q / self.rate
         sending = w / rtt
         arrivals = (self.weighted * sending).sum(axis=0) + self.extra
@@ -250,8 +250,8 @@ class _System:
         part = before - low
         older = self.past[(low % self.slots, *self.at)]
         newer = self.past[((low + 1) % self.slots, *self.at)]
-        # Nothing was sent before time 0: a jump, seen from its left at the end of a step, else from its
-        # right.
+        # No packet was sent before time 0: a discontinuity. At the end of a step use its left limit, else its
+        # right limit.
         cuts = np.where(before < (0 if node else 1e-9), 0.0, older + part * (newer - older))
         dw = self.on * (self.growth / rtt - 0.5 * w * cuts)
         now = Now(q, dq, arrivals, admitted, accepted, idle, over, self.step)

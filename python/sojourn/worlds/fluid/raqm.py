@@ -1,10 +1,10 @@
-"""RAQM as a one-dimensional map: what its paper proves, and how fast it settles.
+"""RAQM as a one-dimensional map: the theorems of its paper, and the speed of convergence.
 
 With TCP's rate proportional to ``1/sqrt(p)`` and ``p`` multiplied by ``exp(alpha (r - r_0))`` each
 period, the scaled rate ``x = r / r_0`` follows ``x <- x exp(m (1 - x) / 2)`` with ``m = alpha r_0`` (the
 Ricker map). The paper's bound on alpha is ``c(x) / r_0``; its Figs. 1 and 3 draw ``c`` and ``x c``.
 
-Nothing here is shared with the packet algorithm: these functions check the theorems, not our code.
+This module shares no code with the packet algorithm: it checks the theorems, not the implementation.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def lyapunov_difference(x: float, m: float) -> float:
 
 
 def orbit(x: float, m: float, transient: int = 20_000, most: int = 8, tolerance: float = 1e-9) -> list[float]:
-    """Return the cycle that the map ends in: one value a fixed point, two a 2-cycle...
+    """Return the limit cycle of the map: one value for a fixed point, two for a 2-cycle, and so on.
 
     An empty list means that no cycle of at most `most` values was found (chaos).
     """
@@ -67,7 +67,7 @@ def orbit(x: float, m: float, transient: int = 20_000, most: int = 8, tolerance:
 def attractors(
     gains: ArrayLike, x: float = 0.5, transient: int = 2000, keep: int = 120
 ) -> NDArray[np.float64]:
-    """Return the values that the map keeps returning to: its bifurcation diagram, all gains at once.
+    """Return the limit set of the map, its bifurcation diagram, for all gains at once.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def attractors(
     x : float
         Start of every orbit.
     transient, keep : int
-        Steps that are left out, and values that are returned.
+        Number of discarded steps, and of returned values.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def attractors(
 def steps_to(
     x: float, gain: Callable[[float], float], within: float = 0.01, most: int = 10_000
 ) -> int | None:
-    """Return after how many steps ``|x - 1| < within``; None if not within `most` steps.
+    """Return the number of steps until ``|x - 1| < within``; None if more than `most`.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def steps_to(
 
 
 def static(m: float) -> Callable[[float], float]:
-    """Return the gain that is always `m`."""
+    """Return the constant gain `m`."""
     return lambda _x: m
 
 

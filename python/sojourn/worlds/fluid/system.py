@@ -32,7 +32,7 @@ class Classes:
     flows : Flows
         Shape (n,).
     traffic : ndarray, shape (n,)
-        Number of the traffic that each class belongs to.
+        Number of the traffic of each class.
     members : list of ndarray
         Index of each class's flows within its traffic.
     """
@@ -70,9 +70,9 @@ def solve_together(settings: Sequence[Setting], halvings: int = 1) -> list[Solut
     Parameters
     ----------
     settings : sequence of Setting
-        As many classes, the same algorithm and duration in each.
+        Settings with equal numbers of classes, algorithm and duration.
     halvings : int
-        How often the step may be halved; what is left is in ``error``.
+        Maximum number of halvings of the step; the remaining difference is in ``error``.
     """
     first = settings[0]
     rates, limits = (
@@ -169,7 +169,7 @@ def _wire(traffic: dict[str, Any]) -> int:
 
 
 def stream(traffic: dict[str, Any], packet: float) -> Stream:
-    """Return unresponsive traffic in mean packets a second."""
+    """Return unresponsive traffic in mean packets per second."""
     kind, one = next(iter(traffic["kind"].items()))
     share = one["on"] / (one["on"] + one["off"]) if kind == "udp_onoff" else 1.0
     rate = traffic["count"] * share * one["rate"] / (8 * packet)
@@ -188,7 +188,7 @@ def _end(traffic: dict[str, Any]) -> float:
 
 
 def _packet(plan: dict[str, Any]) -> float:
-    """Return the bytes of a mean packet at a busy link: streams take their rate, TCP what they leave."""
+    """Return the mean packet size at a busy link: streams have their rate, TCP the rest of the capacity."""
     link, tcp = plan["topology"]["dumbbell"]["rate"] / 8, [0.0, 0.0]
     taken = packets = 0.0
     for one in plan["traffic"]:
@@ -242,7 +242,7 @@ def _classes(plan: dict[str, Any], packet: float) -> Classes:
 
 
 def _entry(side: dict[str, Any], index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return which entry of a side's delays each flow uses."""
+    """Return the index of each flow's entry in the delays of a side."""
     host = index if side["nodes"] is None else index % side["nodes"]
     found: NDArray[np.int64] = host % len(side["delays"])
     return found

@@ -25,7 +25,9 @@ class Fluid:
     """The fluid world; it solves one case after the other."""
 
     seeded = False
+    seeded_queue = False
     real_time = False
+    has_packets = False
 
     def version(self) -> str:
         """Return a hash of this world's sources."""
@@ -95,7 +97,7 @@ def _settings(cases: Sequence[Case]) -> list[Setting]:
 def metrics(record: Record, reduce: Reduce | None = None) -> Metrics:
     """Return every metric of a record of the fluid world; None if this world does not have it."""
     values = {
-        name: value if (metric := find(name)) is not None and "fluid" in metric.worlds else None
+        name: value if (metric := find(name)) is not None and not metric.needs_packets else None
         for name, value in compute(record).items()
     }
     if reduce is not None:

@@ -2,7 +2,8 @@
 
 The agent reads its job from stdin, one line of JSON (see ``jobs.py``), configures the namespace's TCP, opens
 sinks and servers and answers with a line. The next line on stdin is the start time; at the end the agent
-prints its results. It exits when stdin is closed, so it never outlives its parent.
+prints its results. If it cannot go on, it prints ``{"failed": REASON}`` instead of either and exits with code
+1. It exits when stdin is closed, so it never outlives its parent.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any
 
 from sojourn.record import UNFINISHED
 from sojourn.worlds.real import counters
+from sojourn.worlds.real.faults import BrokenTestbed, Faults
 from sojourn.worlds.real.loop import READ, Loop
+from sojourn.worlds.real.namespace import die_with_parent
 from sojourn.worlds.real.senders import Datagrams, Sender, Sink, raise_limits
-from sojourn.worlds.real.web import Browsers, Server, die_with_parent
+from sojourn.worlds.real.web import Browsers, Server
 
 PR_SET_TIMERSLACK = 29
 #: Interval at which an agent checks for stalls, and the lateness that counts as one, ns.
@@ -33,7 +36,7 @@ class Agent:
     """The traffic sources and sinks of one namespace."""
 
     def __init__(self, job: dict[str, Any]) -> None:
-        self.job, self.faults = job, list[str]()
+        self.job, self.faults = job, Faults()
         loop = self.loop = Loop()
         for name, value in job["sysctl"].items():
             Path("/proc/sys", *name.split(".")).write_text(str(value), encoding="ascii")
@@ -43,6 +46,8 @@ class Agent:
         self.datagrams = [Datagrams(loop, one, seed, self.faults) for one in job["udp"]]
         self.browsers = [Browsers(loop, one, seed, self.faults) for one in job["web"]]
         self.server = Server(job["program"], job["nginx"], job["files"]) if job["nginx"] else None
+        if self.server is not None:
+            self.server.watch(loop)
         self.standstill = 0
         self.before: dict[str, int] = {}
         self.after: dict[str, int] = {}
@@ -51,6 +56,7 @@ class Agent:
         """Run the job, which begins at `start`; return the results."""
         loop = self.loop
         first, last = self.job["window"]
+        self.faults.end = start + last
         loop.at(start + first, partial(self._snapshot, "before"))
         loop.at(start + first + BEAT, partial(self._beat, start + first + BEAT))
         loop.at(start + last, partial(self._snapshot, "after"))
@@ -81,7 +87,7 @@ class Agent:
         try:
             sender.start(self.loop.now())
         except OSError as error:
-            self.faults.append(f"flow from {sender.flow['from'][0]}: {error.strerror}")
+            self.faults.add(f"flow from {sender.flow['from'][0]}", error)
 
     def _snapshot(self, when: str) -> None:
         setattr(self, when, counters.namespace())
@@ -96,8 +102,7 @@ class Agent:
             return [[row[0], row[1] - start, end, *row[3:]] for row, end in ends]
 
         return {
-            "faults": self.faults[:20],
-            "fault_count": len(self.faults),
+            "faults": self.faults.results(),
             "standstill_ns": self.standstill,
             "counters": counters.difference(self.after, self.before),
             "received": [row for sink in self.sinks for row in sink.counts()],
@@ -138,7 +143,16 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     raise_limits()
-    agent = Agent(json.loads(sys.stdin.readline()))
+    try:
+        work(json.loads(sys.stdin.readline()))
+    except (BrokenTestbed, OSError) as error:
+        print(json.dumps({"failed": str(error)}), flush=True)
+        sys.exit(1)
+
+
+def work(job: dict[str, Any]) -> None:
+    """Execute one job and print its results."""
+    agent = Agent(job)
     try:
         if agent.server is not None:
             _await(agent.server, agent.job["nginx"][0])
@@ -153,14 +167,13 @@ def main() -> None:
 
 
 def _await(server: Server, port: int) -> None:
-
     for _ in range(SERVER_ATTEMPTS):
         if server.ready(port):
             return
         if server.process.poll() is not None:
             break
         time.sleep(0.05)
-    sys.exit("nginx does not answer")
+    raise BrokenTestbed("nginx does not answer")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from typing import Any, Literal
 from sojourn import _core
 from sojourn.errors import InputError, RunFailed, from_core
 from sojourn.metrics import percentile
-from sojourn.record import Record
+from sojourn.record import Record, transport
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.units import Wrong, number
 from sojourn.worlds.real.tun import Tun
@@ -102,7 +102,7 @@ class Link:
     capacity : mapping, optional
         A varying rate, as in the simulator's plan (``sojourn.spec.link_trace.capacity``).
     loss : float
-        Random loss probability behind the queue.
+        Random loss probability after the queue.
     """
 
     rate: str
@@ -116,7 +116,9 @@ class Link:
 
 @dataclass(frozen=True)
 class Match:
-    """A rule that assigns packets to a traffic; the first match counts. Without a match: ``other``.
+    """A rule that assigns packets to a traffic; the first match counts.
+
+    Packets without a match are the traffic ``other``, and neither ``tcp`` nor ``udp``.
 
     Parameters
     ----------
@@ -140,11 +142,6 @@ class Match:
     addresses: Sequence[str] = ()
     class_: int | None = None
     reverse: bool = False
-
-    @property
-    def transport(self) -> str:
-        """``tcp`` or ``udp``."""
-        return "udp" if self.kind.startswith("udp") else "tcp"
 
 
 @dataclass(frozen=True)
@@ -171,9 +168,9 @@ class Gateway:
     traffic : sequence of Match
         The rules that assign packets to traffic.
     duration : str, optional
-        When the record ends; None: at ``finish``.
+        End of the record; None: at ``finish``.
     warmup : str
-        When statistics start.
+        Start of the statistics.
     interval : str, optional
         Sampling interval; None: no series.
     seed : int
@@ -218,7 +215,7 @@ class Gateway:
     def __post_init__(self) -> None:
         self._devices = list(dict.fromkeys(host.device for host in self.hosts))
         self._dropped = [device.kernel_drops() for device in self._devices]
-        self._names = [*self.traffic, Match("other", "udp_cbr")]
+        self._names = [*self.traffic, Match("other", "other")]
         try:
             self._core = _core.Gateway(json.dumps(self._plan()))
         except _core.PlanError as error:
@@ -251,9 +248,9 @@ class Gateway:
     def finish(self) -> Record:
         """Wait for the end and return the record; without a duration, stop now.
 
-        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of how late packets were
-        written: ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway
-        could not run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
+        Its ``data`` has the keys of a simulation's, and ``lateness`` (a histogram of the lateness of packets:
+        ``edges_ns``, ``counts``), ``standstill_ns`` (total time in the window in which the gateway could not
+        run, in stalls of more than a millisecond), ``tally`` (packets outside the queues) and
         ``kernel_drops`` (by device).
 
         Raises
@@ -314,7 +311,7 @@ class Gateway:
             "rules": [
                 {
                     "name": one.name,
-                    "transport": one.transport,
+                    "transport": transport(one.kind),
                     "ports": [list(pair) for pair in one.ports],
                     "addresses": list(one.addresses),
                     "class": one.class_,

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import json
+import select
 import shutil
 import subprocess
 import sys
+import time
 from typing import Any
 
 from sojourn.errors import InputError, RunFailed
 from sojourn.worlds.real import namespace
+from sojourn.worlds.real.faults import how_ended
 from sojourn.worlds.real.gateway import Host
 from sojourn.worlds.real.namespace import Namespace
 from sojourn.worlds.real.testbed import Layout
@@ -24,6 +27,10 @@ from sojourn.worlds.real.tun import Tun, open_tun
 DEVICE = "eth0"
 #: Directories that may be missing in a user's PATH.
 NGINX_PATHS = "/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin"
+#: An agent that has not answered for this time is regarded as broken, s.
+PATIENCE = 60.0
+#: How the last line of a failed agent begins.
+FAILED = '{"failed"'
 
 
 def missing(*, web: bool = False) -> str:
@@ -73,6 +80,7 @@ class Network:
         self.hosts: list[Host] = []
         self._stack = contextlib.ExitStack()
         self._agents: dict[tuple[str, int], subprocess.Popen[str]] = {}
+        self._end = 0.0
 
     def __enter__(self) -> Network:
         try:
@@ -80,8 +88,8 @@ class Network:
                 self._add(name)
             for name, agent in self._agents.items():
                 _send(agent, {**self.layout.jobs[name], "program": nginx()})
-            for agent in self._agents.values():
-                _receive(agent)
+            for name, agent in self._agents.items():
+                _receive(name, agent, PATIENCE)
         except BaseException:
             self.__exit__()
             raise
@@ -92,7 +100,7 @@ class Network:
 
     def _add(self, name: tuple[str, int]) -> None:
         """Create one namespace; segments leave it one by one (no GSO), so that each is counted."""
-        place = Namespace("".join(map(str, name)))
+        place = Namespace(_label(name))
         self._stack.callback(place.close)
         mine = [one for one in self.layout.hosts if one.namespace == name]
         addresses = (f"{one.address}/32" for one in mine)
@@ -109,10 +117,27 @@ class Network:
         """Start all traffic at `when` (ns of the monotonic clock)."""
         for agent in self._agents.values():
             _send(agent, when)
+        longest = max(job["window"][1] for job in self.layout.jobs.values())
+        self._end = (when + longest) / 1e9
+
+    def check(self) -> None:
+        """Raise ``RunFailed`` if an agent has failed."""
+        for name, agent in self._agents.items():
+            if agent.poll():
+                raise _failure(name, agent)
 
     def results(self) -> dict[tuple[str, int], dict[str, Any]]:
-        """Wait for the end; return the results of each namespace."""
-        return {name: json.loads(_receive(agent)) for name, agent in self._agents.items()}
+        """Wait for the end; return the results of each namespace.
+
+        Raises
+        ------
+        RunFailed
+            If an agent or its server has failed.
+        """
+        return {
+            name: json.loads(_receive(name, agent, self._end + PATIENCE - time.monotonic()))
+            for name, agent in self._agents.items()
+        }
 
 
 def _host(one: Any, device: Tun) -> Host:
@@ -139,12 +164,28 @@ def _send(agent: subprocess.Popen[str], what: Any) -> None:
         agent.stdin.write(json.dumps(what) + "\n")
         agent.stdin.flush()
     except BrokenPipeError:
-        raise RunFailed("a host ended early") from None
+        pass  # it has ended, and has said why
 
 
-def _receive(agent: subprocess.Popen[str]) -> str:
+def _receive(name: tuple[str, int], agent: subprocess.Popen[str], timeout: float) -> str:
+    """Return the next line of an agent."""
     assert agent.stdout is not None
+    if not select.select([agent.stdout], [], [], max(0.0, timeout))[0]:
+        raise RunFailed(f"host {_label(name)} does not answer")
     line = agent.stdout.readline()
-    if not line:
-        raise RunFailed("a host ended early (see above)")
+    if not line or line.startswith(FAILED):
+        raise _failure(name, agent, line)
     return line
+
+
+def _failure(name: tuple[str, int], agent: subprocess.Popen[str], line: str | None = None) -> RunFailed:
+    """Return why an agent has ended; `line` is the last one that it printed."""
+    assert agent.stdout is not None
+    last = agent.stdout.readline() if line is None else line
+    if last.startswith(FAILED):
+        return RunFailed(f"host {_label(name)}: {json.loads(last)['failed']}")
+    return RunFailed(f"host {_label(name)} ended early ({how_ended(agent.wait())})")
+
+
+def _label(name: tuple[str, int]) -> str:
+    return "".join(map(str, name))

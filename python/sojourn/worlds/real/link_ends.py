@@ -36,7 +36,7 @@ class LinkEnds:
     is_host : bool
         Whether outside is the namespace in which this process was started.
     limits : list of str
-        What cannot be reached from inside, and how to change that.
+        Destinations that cannot be reached from inside, each with a remedy.
     """
 
     inside: Namespace
@@ -140,7 +140,7 @@ def _forwards(outside: Namespace) -> bool:
 
 
 def _limits(outside: Namespace, is_host: bool, is_translated: bool) -> list[str]:
-    """Return what cannot be reached, and how to change that."""
+    """Return the destinations that cannot be reached, each with a remedy."""
     if not is_host:
         return [
             "only the outside end of the link can be reached, and what --peer starts there: "

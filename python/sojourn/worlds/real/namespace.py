@@ -43,6 +43,11 @@ def call(name: str, *arguments: int) -> None:
         raise OSError(number, f"{name}: {os.strerror(number)}")
 
 
+def die_with_parent() -> None:
+    """Make the kernel kill this process when the thread that started it ends."""
+    libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def is_privileged() -> bool:
     """Return whether this process may create namespaces, and devices in its own network namespace."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
@@ -70,7 +75,7 @@ def become_root_of_own() -> None:
 
 
 def _remedy(error: OSError) -> str:
-    """Return what would allow this process to create namespaces."""
+    """Return the permission that this process needs to create namespaces."""
     if error.errno == errno.ENOSPC:
         return "root, or more user namespaces: sudo sysctl -w user.max_user_namespaces=10000"
     if os.getuid() == 0:
@@ -92,7 +97,7 @@ def _remedy(error: OSError) -> str:
 def missing() -> str:
     """Return the requirement of real packets that this machine lacks, or an empty text.
 
-    Nothing is created: whether the kernel grants a user namespace shows only when one is requested.
+    No namespace is created, so that a kernel which refuses user namespaces is not detected here.
     """
     if not Path("/proc/self/ns/net").exists():
         return "this kernel has no network namespaces"
@@ -150,7 +155,7 @@ class Namespace:
 
         def prepare() -> None:
             self.enter()
-            libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            die_with_parent()
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
         libc()  # loaded before the fork

@@ -8,48 +8,54 @@ thereby all of them.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, PR_SET_PDEATHSIG, Namespace, call, libc
+from sojourn.worlds.real.caller import Caller
+from sojourn.worlds.real.mounts import mount_proc
+from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, Namespace, call, die_with_parent
 
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 #: A shell's exit codes for a command that does not exist, or cannot be run.
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 
 
-class NamespacedProcess:
-    """A command that runs in `namespace`, and its children.
+@dataclass(frozen=True)
+class Command:
+    """What to run.
 
     Parameters
     ----------
-    namespace : Namespace
-        The network namespace.
-    command : sequence of str
+    words : sequence of str
         The command and its arguments.
     environment : mapping
         Its whole environment.
-    user : (str, int, int), optional
-        Name, uid and gid to run it as; those of this process if None.
+    user : Caller, optional
+        The user to run it as; that of this process if None.
+    is_silent : bool
+        Whether it has neither a terminal nor input and output.
     """
 
-    def __init__(
-        self,
-        namespace: Namespace,
-        command: Sequence[str],
-        environment: Mapping[str, str],
-        user: tuple[str, int, int] | None = None,
-    ) -> None:
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    user: Caller | None = None
+    is_silent: bool = False
+
+
+class NamespacedProcess:
+    """A command that runs in a network namespace, and its children."""
+
+    def __init__(self, namespace: Namespace, command: Command) -> None:
         self.code: int | None = None
         self._failed: OSError | None = None
         self._pid = 0
         self._ready = threading.Event()
-        self._arguments = (namespace, list(command), dict(environment), user)
-        # PR_SET_PDEATHSIG acts on the death of the thread that forked init; so that thread waits for its end.
+        self._arguments = (namespace, command)
+        # PR_SET_PDEATHSIG acts on the death of the thread that forked init; so that thread waits until init
+        # ends.
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -72,7 +78,7 @@ class NamespacedProcess:
         return self.code
 
     def _watch(self) -> None:
-        namespace, command, environment, user = self._arguments
+        namespace, command = self._arguments
         try:
             namespace.enter()
             call("unshare", CLONE_NEWPID | CLONE_NEWNS)
@@ -83,7 +89,7 @@ class NamespacedProcess:
             return
         if self._pid == 0:
             try:
-                os._exit(_init(command, environment, user))
+                os._exit(_init(command))
             finally:
                 os._exit(1)
         self._ready.set()
@@ -96,10 +102,16 @@ def _code(status: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _init(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> int:
+def _init(command: Command) -> int:
     """Act as process 1: start the command, reap children, and return the command's exit code."""
-    libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _own_proc()
+    die_with_parent()
+    if command.is_silent:
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(nothing, stream)
+    with contextlib.suppress(OSError):  # not allowed in some containers: /proc then shows all processes
+        mount_proc()
     for number in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)  # the terminal sends them to the command, too
     # The kernel discards signals to init without a handler, so forwarded signals are blocked until then.
@@ -108,7 +120,7 @@ def _init(command: list[str], environment: dict[str, str], user: tuple[str, int,
     pid = os.fork()
     if pid == 0:
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        _become(command, environment, user)
+        _become(command)
 
     def forward(number: int, _: object) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -123,31 +135,20 @@ def _init(command: list[str], environment: dict[str, str], user: tuple[str, int,
             return _code(status)
 
 
-def _own_proc() -> None:
-    """Mount /proc of the new PID namespace, if that is allowed."""
-    mount = libc().mount
-    mount.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_ulong, ctypes.c_char_p]
-    mount(None, b"/", None, _MS_REC | _MS_PRIVATE, None)
-    mount(b"proc", b"/proc", b"proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, None)
-
-
-def _become(command: list[str], environment: dict[str, str], user: tuple[str, int, int] | None) -> None:
+def _become(command: Command) -> None:
     """Replace this process by the command."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     code = NOT_EXECUTABLE
     try:
-        if user is not None:
-            name, uid, gid = user
-            os.initgroups(name, gid)
-            os.setgid(gid)
-            os.setuid(uid)
-        os.execvpe(command[0], command, environment)
+        if command.user is not None:
+            command.user.become()
+        os.execvpe(command.words[0], list(command.words), command.environment)
     except FileNotFoundError:
         code = NOT_FOUND
-        print(f"sojourn: {command[0]}: command not found", file=sys.stderr)
+        print(f"sojourn: {command.words[0]}: command not found", file=sys.stderr)
     except OSError as error:
-        print(f"sojourn: {command[0]}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        print(f"sojourn: {command.words[0]}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
     finally:
         sys.stderr.flush()
         os._exit(code)

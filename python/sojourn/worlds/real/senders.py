@@ -9,6 +9,7 @@ from typing import Any
 
 from sojourn.worlds.real import random_streams
 from sojourn.worlds.real.counters import tcp_info
+from sojourn.worlds.real.faults import Faults
 from sojourn.worlds.real.loop import READ, WRITE, Loop
 
 CHUNK = bytes(65536)
@@ -44,7 +45,7 @@ class Sender:
     A finite one is complete when the receiver has closed after the last byte.
     """
 
-    def __init__(self, loop: Loop, flow: dict[str, Any], faults: list[str]) -> None:
+    def __init__(self, loop: Loop, flow: dict[str, Any], faults: Faults) -> None:
         self.flow, self.loop, self.faults = flow, loop, faults
         self.left: int | None = flow.get("bytes")
         self.socket: socket.socket | None = None
@@ -119,14 +120,14 @@ class Sender:
         self.close()
 
     def _fail(self, error: OSError) -> None:
-        self.faults.append(f"flow to {self.flow['to'][0]}:{self.flow['to'][1]}: {error.strerror or error}")
+        self.faults.add(f"flow to {self.flow['to'][0]}:{self.flow['to'][1]}", error)
         self.close()
 
 
 class Datagrams:
     """A source of datagrams of one size at a constant rate."""
 
-    def __init__(self, loop: Loop, flow: dict[str, Any], seed: int, faults: list[str]) -> None:
+    def __init__(self, loop: Loop, flow: dict[str, Any], seed: int, faults: Faults) -> None:
         self.flow, self.loop, self.faults = flow, loop, faults
         self.random = random_streams.stream(seed, "gap", *flow["flow"])
         self.payload = bytes(flow["payload"])
@@ -153,7 +154,7 @@ class Datagrams:
         except (BlockingIOError, ConnectionRefusedError):
             pass
         except OSError as error:
-            self.faults.append(f"datagrams to {self.flow['to'][0]}: {error.strerror}")
+            self.faults.add(f"datagrams to {self.flow['to'][0]}", error)
             return
         jitter = self.flow["jitter"]
         self.due += self.flow["gap"] * (1 + jitter * (2 * self.random.random() - 1) if jitter else 1)

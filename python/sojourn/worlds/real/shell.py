@@ -1,4 +1,4 @@
-"""Runs a program behind an emulated link and records what the link did.
+"""Runs a program behind an emulated link and records the activity of the link.
 
 ``Request`` describes the link, ``run`` runs a program behind it.
 """
@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pwd
 import shlex
+import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -23,14 +22,19 @@ from sojourn.record import Record
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.link_trace import mahimahi_steps
 from sojourn.spec.units import Wrong, limit, number
+from sojourn.worlds.real.caller import caller
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import Gateway, Host, Link, Match
 from sojourn.worlds.real.link_ends import LinkEnds, connect
-from sojourn.worlds.real.netns_exec import NamespacedProcess
+from sojourn.worlds.real.netns_exec import Command, NamespacedProcess
 from sojourn.worlds.real.status_line import StatusLine
 
+#: The world to which the record of a shell belongs.
+SHELL_WORLD = "real"
 #: The names of the two ends; the queues are ``inside-outside`` and ``outside-inside``.
 ENDS = ("inside", "outside")
+#: How packets are counted; those of other protocols are "other".
+TRAFFIC = (Match("tcp-flows", "tcp"), Match("udp-flows", "udp_cbr"))
 #: Interval between two updates of the status line, s.
 STEP = 0.25
 #: Time from SIGTERM to SIGKILL, s.
@@ -104,6 +108,7 @@ def run(
     """
     request = request.checked()
     up, down = request.link(request.up_rate, request.up_aqm), request.link(request.rate, request.aqm)
+    of_peer = _peer(peer)
     # Signals are blocked and waited for: one that arrives before the program runs is not lost.
     watched = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)
@@ -111,10 +116,11 @@ def run(
     for one in place.limits:
         note(f"sojourn: {one}")
     _note_name_server(place, note)
-    gateway = Gateway(_hosts(place), up, down, [Match("tcp-flows", "tcp")], seed=request.seed, names=ENDS)
-    helper = _start_peer(place, peer)
+    gateway = Gateway(_hosts(place), up, down, TRAFFIC, seed=request.seed, names=ENDS)
+    user = caller()
+    helper = NamespacedProcess(place.outside, Command(of_peer, os.environ, user, True)) if of_peer else None
     words = list(command) or [os.environ.get("SHELL", "/bin/sh")]
-    process = NamespacedProcess(place.inside, words, _environment(request, place), _user())
+    process = NamespacedProcess(place.inside, Command(words, _environment(request, place), user))
     line = StatusLine(gateway, title=not command) if not quiet and sys.stderr.isatty() else None
     try:
         with prevent_cpu_idle() if command else contextlib.nullcontext():  # a prompt may be open for hours
@@ -160,22 +166,19 @@ def _hosts(place: LinkEnds) -> list[Host]:
     ]
 
 
-def _start_peer(place: LinkEnds, peer: str | None) -> subprocess.Popen[Any] | None:
-    if peer is None:
-        return None
-    words = shlex.split(peer)
+def _peer(text: str | None) -> list[str]:
+    """Return the words of the peer's command; empty if there is none."""
+    if text is None:
+        return []
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InputError("--peer", f"= {text!r} cannot be read: {str(error).lower()}", "a command") from None
     if not words:
         raise InputError("--peer", "is empty", "a command")
-    try:
-        return place.outside.popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise InputError("--peer", f"= {peer!r} cannot be run: {(error.strerror or '').lower()}") from None
+    if shutil.which(words[0]) is None:
+        raise InputError("--peer", f"= {text!r} cannot be run: {words[0]}: command not found")
+    return words
 
 
 def _environment(request: Request, place: LinkEnds) -> dict[str, str]:
@@ -185,18 +188,6 @@ def _environment(request: Request, place: LinkEnds) -> dict[str, str]:
         "SOJOURN_OUTSIDE6": place.block.outside6,
         "SOJOURN_LINK": f"{request.rate} {request.delay} {request.aqm}",
     }
-
-
-def _user() -> tuple[str, int, int] | None:
-    """Return the user who called sudo, to run the program as; None if this is not root by sudo."""
-    name = os.environ.get("SUDO_USER")
-    if os.getuid() != 0 or not name or name == "root":
-        return None
-    try:
-        entry = pwd.getpwnam(name)
-    except KeyError:
-        return None
-    return name, entry.pw_uid, entry.pw_gid
 
 
 def _note_name_server(place: LinkEnds, note: Callable[[str], None]) -> None:

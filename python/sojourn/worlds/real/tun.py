@@ -42,7 +42,7 @@ class Tun:
     namespace: Namespace
 
     def kernel_drops(self) -> int:
-        """Return how many packets the kernel dropped before the gateway could read them."""
+        """Return the number of packets that the kernel dropped before the gateway could read them."""
         for line in self.namespace.read("/proc/net/dev").splitlines():
             name, _, numbers = line.partition(":")
             if name.strip() == self.name:

@@ -1,31 +1,29 @@
 """Web traffic: nginx on one side, sessions that fetch objects on the other.
 
-Every object uses its own connection (HTTP/1.0). An object is a byte range of one large sparse file. A limit
-on a connection's rate is enforced by reading no faster, so that the receive window limits the sender. Only
-the client gives up: nginx's own time-outs (a minute without progress) are disabled.
+Every object uses its own connection (HTTP/1.0). An object is a byte range of one large sparse file. nginx's
+files are in memory, in a directory without a path: no other process can change or leave them. A limit on a
+connection's rate is enforced by reading no faster, so that the receive window limits the sender. Only the
+client aborts transfers: nginx's time-outs (a minute without progress) are disabled.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import random
-import shutil
-import signal
 import socket
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from sojourn.record import UNFINISHED
 from sojourn.worlds.real import random_streams
+from sojourn.worlds.real.faults import BrokenTestbed, Faults, how_ended
 from sojourn.worlds.real.loop import READ, WRITE, Loop
+from sojourn.worlds.real.mounts import enter_unnamed_folder
+from sojourn.worlds.real.namespace import die_with_parent
 from sojourn.worlds.real.senders import abort, client
 
-#: Prefix of a server's directory; the process id follows.
-PREFIX = "sojourn-nginx-"
 #: Size of the sparse file.
 LARGEST = 8 << 30
 #: Read size of a rate-limited connection in bytes, and its receive buffer in seconds of its rate.
@@ -34,33 +32,38 @@ READ_SIZE, BUFFER_S = 2048, 0.4
 RETRY_DELAY = 100_000_000
 
 CONFIGURATION = """
-daemon off; master_process off; pid {folder}/pid; error_log stderr warn; worker_rlimit_nofile {files};
+daemon off; master_process off; pid pid; error_log stderr warn; worker_rlimit_nofile {files};
 events {{ worker_connections {connections}; multi_accept on; }}
 http {{
   access_log off; sendfile on; tcp_nodelay on; keepalive_timeout 0; default_type application/octet-stream;
-  client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
-  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e; server_tokens off;
+  client_body_temp_path a; proxy_temp_path b; fastcgi_temp_path c; uwsgi_temp_path d; scgi_temp_path e;
+  server_tokens off;
   send_timeout 1d; client_header_timeout 1d; reset_timedout_connection on;
-  server {{ {listen} root {folder}/root; }}
+  server {{ {listen} root root; }}
 }}
 """
 
 
 class Server:
-    """An nginx in this namespace; it ends with this process."""
+    """An nginx in this namespace; it ends with this process, whose working directory holds its files."""
 
     def __init__(self, program: str, ports: list[int], files: int) -> None:
-        remove_stale_directories()
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
-        (self.folder / "root").mkdir()
-        with (self.folder / "root/o").open("wb") as file:
+        try:
+            enter_unnamed_folder()
+        except OSError as error:
+            raise BrokenTestbed(
+                f"nginx needs a private mount for its files ({error.strerror}); in a container: --privileged"
+            ) from None
+        Path("root").mkdir()
+        with Path("root/o").open("wb") as file:
             file.truncate(LARGEST)
         listen = " ".join(f"listen 0.0.0.0:{port} backlog=4096;" for port in ports)
-        text = CONFIGURATION.format(folder=self.folder, listen=listen, files=files, connections=files - 100)
-        (self.folder / "nginx.conf").write_text(text)
+        text = CONFIGURATION.format(listen=listen, files=files, connections=files - 100)
+        Path("nginx.conf").write_text(text, encoding="ascii")
         self.process = subprocess.Popen(
-            [program, "-p", self.folder, "-c", self.folder / "nginx.conf"],
+            [program, "-p", "./", "-c", "nginx.conf"],
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             preexec_fn=die_with_parent,
         )
 
@@ -70,30 +73,23 @@ class Server:
             one.settimeout(1)
             return one.connect_ex(("127.0.0.1", port)) == 0
 
+    def watch(self, loop: Loop) -> None:
+        """Let the loop raise ``BrokenTestbed`` when nginx ends."""
+        loop.watch(os.pidfd_open(self.process.pid), READ, self._ended)
+
+    def _ended(self, _events: int) -> None:
+        raise BrokenTestbed(f"nginx ended early ({how_ended(self.process.wait())})")
+
     def close(self) -> None:
-        """Kill it and remove its directory."""
+        """Kill it; the kernel then removes its files."""
         self.process.kill()
         self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def die_with_parent() -> None:
-    """Make the kernel kill this process when its parent ends."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def remove_stale_directories() -> None:
-    """Remove the directories of servers whose process was killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        owner = folder.name.removeprefix(PREFIX).split("-")[0]
-        if not Path("/proc", owner).exists():
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 class Browsers:
     """All sessions of one web traffic at the clients of this namespace."""
 
-    def __init__(self, loop: Loop, job: dict[str, Any], seed: int, faults: list[str]) -> None:
+    def __init__(self, loop: Loop, job: dict[str, Any], seed: int, faults: Faults) -> None:
         self.loop, self.job, self.seed, self.faults = loop, job, seed, faults
         # [session, start, end, bytes]; [.., start, end, objects, bytes]; [.., client, its port, server]
         self.objects: list[list[int]] = []
@@ -135,7 +131,9 @@ class Browsers:
             row[2] = UNFINISHED if row[2] == -1 else self.loop.now()
             if not job["from_start"]:
                 gap = random_streams.draw(job["page_gap"], self.random(session, "gap", number))
-                soonest = now + RETRY_DELAY if row[2] == UNFINISHED else 0  # do not flood a dead server
+                soonest = (
+                    now + RETRY_DELAY if row[2] == UNFINISHED else 0
+                )  # limit the requests to a failed server
                 self.loop.at(max(self.loop.now() + round(gap), soonest), next_page)
 
         when = now
@@ -244,7 +242,7 @@ class Fetch:
             self.home.loop.watch(self.socket.fileno(), READ, self._answer)
 
     def _fail(self, error: OSError) -> None:
-        self.home.faults.append(f"object of session {self.session}: {error.strerror or error}")
+        self.home.faults.add(f"object of session {self.session}", error)
         self._end(whole=False)
 
     def _end(self, *, whole: bool) -> None:

@@ -11,14 +11,14 @@ import hashlib
 import time
 from collections.abc import Generator, Sequence
 from importlib import resources
-from typing import Any
 
 from sojourn import _core
+from sojourn.errors import RunFailed
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
 from sojourn.worlds.base import Case, Executor, Made, News, Reduce, measure
-from sojourn.worlds.real.columns import columns
+from sojourn.worlds.real.columns import Hosts, columns
 from sojourn.worlds.real.cpu_idle import prevent_cpu_idle
 from sojourn.worlds.real.gateway import FORWARD, Gateway, Host, Link, Match, run_warnings, stall_warning
 from sojourn.worlds.real.hosts import Network, require
@@ -35,7 +35,9 @@ class Real:
     """The real world."""
 
     seeded = True
+    seeded_queue = True
     real_time = True
+    has_packets = True
 
     def version(self) -> str:
         """Return a hash of this world's sources and of the gateway's."""
@@ -68,13 +70,7 @@ class Real:
 
 
 class Measuring:
-    """Runs that execute one after the other.
-
-    Raises
-    ------
-    RunFailed
-        From `poll`, if hosts or gateway failed.
-    """
+    """Runs that execute one after the other; one whose hosts or gateway failed is a failed run."""
 
     def __init__(self, layouts: Sequence[Layout], reduce: Reduce | None) -> None:
         self._count = len(layouts)
@@ -90,10 +86,14 @@ class Measuring:
                         self._share = (index + next(steps)) / self._count
                     except StopIteration as end:
                         seen, hosts = end.value
+                        result: Made | Exception = _made(found, seen, hosts, reduce)
+                        break
+                    except RunFailed as error:
+                        result = error
                         break
                     yield []
                 self._share = (index + 1) / self._count
-                yield [(index, _made(found, seen, hosts, reduce))]
+                yield [(index, result)]
 
     def poll(self, timeout: float) -> News:
         """Continue for about `timeout` seconds at most; return the run that finished, if any."""
@@ -123,13 +123,13 @@ def version() -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _made(found: Layout, seen: Record, hosts: dict[Any, Any], reduce: Reduce | None) -> Made:
+def _made(found: Layout, seen: Record, hosts: Hosts, reduce: Reduce | None) -> Made:
     data = columns(found, seen.data, hosts)
     warnings = run_warnings(seen) + _host_stall(seen, hosts) + _faults(hosts)
     return Made(data, measure(Record(data, found.plan), reduce), warnings)
 
 
-def measuring(found: Layout) -> Generator[float, None, tuple[Record, dict[Any, Any]]]:
+def measuring(found: Layout) -> Generator[float, None, tuple[Record, Hosts]]:
     """Run a layout once; yield the elapsed share of its duration.
 
     Returns
@@ -140,17 +140,33 @@ def measuring(found: Layout) -> Generator[float, None, tuple[Record, dict[Any, A
     Raises
     ------
     RunFailed
-        If hosts or gateway failed.
+        If a host, its server, a device or the gateway failed: the record would describe another testbed.
     """
     seconds = found.plan["duration"] / 1e9
     with Network(found) as network, gateway(found, network.hosts) as running:
         start = time.monotonic_ns()
         network.start(start)
         while not running.finished:
+            network.check()
+            live = running.live()
+            if live is not None and live.gone:
+                raise RunFailed("the device of a host was deleted")
             yield min(1.0, (time.monotonic_ns() - start) / 1e9 / seconds)
             time.sleep(STEP)
         results = network.results()
-        return running.finish(), results
+        record = running.finish()
+    _require_intact(record, results)
+    return record, results
+
+
+def _require_intact(record: Record, hosts: Hosts) -> None:
+    """Raise ``RunFailed`` if hosts met errors of the testbed, or a device refused packets."""
+    refused = record.data["tally"]["undelivered"]
+    if refused:
+        raise RunFailed(f"{refused} packets could not be written: the device of a host was down")
+    count, first = _errors(hosts, "testbed")
+    if count:
+        raise RunFailed(f"{count} errors of the testbed; the first: {first}")
 
 
 def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
@@ -184,7 +200,7 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
     )
 
 
-def _host_stall(record: Record, hosts: dict[Any, Any]) -> list[str]:
+def _host_stall(record: Record, hosts: Hosts) -> list[str]:
     """Return a warning about the host that stalled longest, unless the gateway stalled at least that long."""
     (side, number), worst = max(hosts.items(), key=lambda item: item[1]["standstill_ns"])
     if worst["standstill_ns"] <= record.data["standstill_ns"]:
@@ -192,10 +208,15 @@ def _host_stall(record: Record, hosts: dict[Any, Any]) -> list[str]:
     return stall_warning(f"the host {side}{number}", worst["standstill_ns"], record)
 
 
-def _faults(hosts: dict[Any, Any]) -> list[str]:
-    count = sum(one["fault_count"] for one in hosts.values())
-    first = next((fault for one in hosts.values() for fault in one["faults"]), "")
-    return [f"{count} errors on hosts; the first: {first}"] if count else []
+def _errors(hosts: Hosts, kind: str) -> tuple[int, str]:
+    """Return the number of errors of one kind on all hosts, and the first."""
+    found = [one["faults"][kind] for one in hosts.values()]
+    return sum(one["count"] for one in found), next((one["first"][0] for one in found if one["count"]), "")
+
+
+def _faults(hosts: Hosts) -> list[str]:
+    count, first = _errors(hosts, "network")
+    return [f"{count} connections broke; the first: {first}"] if count else []
 
 
 WORLD = Real()

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sojourn import _core
-from sojourn.errors import InputError, from_core
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
 from sojourn.record import Record
-from sojourn.spec.plan import measured, queues
 from sojourn.worlds.base import Case, Executor, Reduce, Running, measure
 from sojourn.worlds.simulated.executors import Local
 
@@ -18,28 +15,16 @@ class Simulated:
     """The simulated world; the core's version is its own."""
 
     seeded = True
+    seeded_queue = True
     real_time = False
+    has_packets = True
 
     def version(self) -> str:
         """Return nothing: the core's version says it all."""
         return ""
 
     def supports(self, cases: Sequence[Case]) -> None:
-        """Refuse what the core cannot run."""
-        seen = set()
-        for case in cases:
-            plan = case.plan_json
-            if plan in seen:
-                continue
-            seen.add(plan)
-            try:
-                _core.check(plan)
-            except _core.PlanError as error:
-                raise _refused(case, error) from None
-            except _core.AlgorithmError as error:
-                raise InputError(f"aqm {case.spec!r}:", str(error)) from None
-            except ValueError as error:
-                raise InputError(case.scenario.where, str(error)) from None
+        """Accept every case: the core has checked it."""
 
     def run(
         self,
@@ -60,15 +45,6 @@ class Simulated:
     def warnings(self, record: Record) -> list[str]:
         """Return what makes the figures of a record doubtful."""
         return diagnose(record)
-
-
-def _refused(case: Case, error: _core.PlanError) -> InputError:
-    """Return the core's refusal with the place where the offending words stand."""
-    scenario = case.scenario
-    own = _core.canonical(queues(scenario)[measured(scenario)].aqm)
-    if error.key == "queue.aqm" and case.spec != own:
-        return InputError(f"aqm {case.spec!r}:", error.problem, error.allowed, error.nearest)
-    return from_core(error).at(scenario.where)
 
 
 WORLD = Simulated()

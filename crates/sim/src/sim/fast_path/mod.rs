@@ -3,22 +3,22 @@
 //! Most packets arrive at the measured queue, leave it and make a round trip ([`crate::path::RoundTrip`]):
 //! over links to the receiver, back as an acknowledgement, and the packet that the sender transmits next is
 //! in flight to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
-//! with the queue and the flow at hand. It leaves everything else to the general engine ([`SlowPathExit`]).
-//! [`crate::path::eligibility`] decides which runs use it.
+//! with the measured queue and the flow of the packet. It leaves everything else to the general engine
+//! ([`SlowPathExit`]). [`crate::path::eligibility`] decides which runs use it.
 
 use super::{
     Hosts, Log, Simulation, World,
     cycle::{ActiveFlow, dequeue, enqueue, must_wait, transmit_allowed},
 };
 use crate::{
-    engine::{Event, EventKind, FlowTimer, Service},
+    engine::{Event, EventKind, FlowTimer, OLDEST, Service},
     flow::{Connection, Endpoint, FlowRoute, Group},
     packet::{Packet, block_count},
     path::{AckSize, Links, Network, Route},
     queue::{Port, QueueOps, QueueStats},
     tcp::{self, AckView, Sender},
 };
-use sojourn_aqm::{IgnoresContents, Time, codel::CoDel, droptail::DropTail, red::Red};
+use sojourn_aqm::{IgnoresContents, Span, Time, codel::CoDel, droptail::DropTail, red::Red};
 
 /// Why the loop ends: what is left to the general engine.
 enum SlowPathExit {
@@ -27,9 +27,9 @@ enum SlowPathExit {
     /// A packet arrives at the end of another link.
     Arrival(Event, Packet),
     /// A packet has left the measured queue, and makes no round trip.
-    Left(u64, Packet),
+    Left(Time, Packet),
     /// An acknowledgement arrives at a sender that cannot react yet, or whose timer expires before.
-    Ack(u64, Packet),
+    Ack(Time, Packet),
 }
 
 /// The loop for a kind of queue.
@@ -69,10 +69,10 @@ impl Simulation {
         if now < self.world.clock.end && (is_poll || events > 2 * many) {
             // Poll after about `many` events at the rate of these; after at most twice their time, and not at
             // once.
-            let span = u128::from(now - from) * u128::from(many) / u128::from(events.max(many / 2));
-            let next = (now + (span as u64).max(1)).min(self.world.clock.end);
+            let span = u128::from((now - from).0) * u128::from(many) / u128::from(events.max(many / 2));
+            let next = (now + Span((span as u64).max(1))).min(self.world.clock.end);
             self.world.clock.next_poll = next;
-            self.world.clock.calendar.push_timer(Event::new(next, u64::MAX, EventKind::Poll, 0));
+            self.world.clock.calendar.push_timer(Event::new(next, OLDEST, EventKind::Poll, 0));
         }
         events
     }
@@ -168,13 +168,12 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
 
         let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
-        let in_window =
-            flow.counts.receive(&mut flow.losses, Time(data.arrival), Time(packet.stamp), clock.window);
+        let in_window = flow.counts.receive(&mut flow.losses, data.arrival, Time(packet.stamp), clock.window);
         let plain = connection.receive::<SACK>(tcp, packet, in_window, &mut pools.receivers);
 
         let Connection { sender, receiver } = &mut *connection;
         let expires = sender.expires();
-        let reacts = |sender: &Sender, at: u64| !must_wait(sender, at, clock.horizon) && Time(at) < expires;
+        let reacts = |sender: &Sender, at: Time| !must_wait(sender, at, clock.horizon) && at < expires;
         let window = || tcp::initial_window(&tcp.options, tcp.payload);
         let (out, pool) = (&mut *released, &mut pools.senders);
         let (at, reaction) = if let Some(next) = plain {
@@ -185,7 +184,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
                 AckSize { plain: tcp.ack, bytes: tcp.ack, blocks: 0 },
             );
             let ack = AckView { next, ece: false, sack: None };
-            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, Time(at), out, pool)))
+            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         } else {
             let reported = if SACK && tcp.options.sack { receiver.sack_blocks() } else { None };
             let blocks = reported.map_or(0, block_count);
@@ -194,7 +193,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
                 round_trip.cross_to_sender(&mut links, host, data, AckSize { plain: tcp.ack, bytes, blocks });
             let (next, ece) = (receiver.next(), receiver.ece() && tcp.options.ecn);
             let ack = AckView { next, ece, sack: reported };
-            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, Time(at), out, pool)))
+            (at, reacts(sender, at).then(|| sender.react(&tcp.options, window, ack, at, out, pool)))
         };
         let Some(limit) = reaction else {
             let last_step = round_trip.last_step(steps, connection.ack_bytes_and_sack(tcp).0 > tcp.ack);
@@ -207,7 +206,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         let mut active = ActiveFlow { number, route, connection, group, tcp };
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
-        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), Time(at));
+        rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), at);
     }
 }
 
@@ -232,7 +231,7 @@ mod tests {
         let run = |many: u64| {
             let mut simulation = Simulation::new(&plan, 1).unwrap();
             let mut done = Vec::new();
-            while simulation.peek().time() < plan.duration && done.len() < 1_000_000 {
+            while simulation.peek().time() < simulation.world.clock.end && done.len() < 1_000_000 {
                 done.push(simulation.run_fast_path(many));
             }
             done

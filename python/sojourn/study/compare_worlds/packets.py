@@ -1,12 +1,12 @@
-"""Compares a scenario with simulated packets and with real ones.
+"""Compares a scenario with simulated packets and with those of another world, such as real ones.
 
 `TARGETS` has the tolerance of each metric. A larger difference does not prove an error: single runs with few
-losses vary as much. So each row also shows whether the real mean is within the spread of single simulated
-runs.
+losses vary as much. So each row also shows whether the other world's mean is within the spread of single
+simulated runs.
 
-With the same seed, algorithms draw the same random numbers in both worlds, and the random draws of the first
-drops can affect a whole run. So a real run is compared with simulated runs of its seed (`simulate`) in which
-only the random numbers of the hosts differ.
+If the queue of the other world is seeded, algorithms draw the same random numbers in both worlds with the
+same seed, and the random draws of the first drops can affect a whole run. So a run is compared with simulated
+runs of its seed (`simulate`) in which only the random numbers of the hosts differ.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import deviation
+from sojourn.worlds import DEFAULT
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ TARGETS = (
     Target("drops", 0.25),
     Target("marks", 0.25),
 )
-#: Distance of a real mean, in standard deviations of single simulated runs, that is still usual.
+#: Distance of the other mean, in standard deviations of single simulated runs, that is still usual.
 USUAL = 3.0
 
 
@@ -48,7 +49,7 @@ class Row:
 
     Attributes
     ----------
-    simulated, real : float or None
+    simulated, other : float or None
         Means over seeds and repetitions.
     spread : float
         Standard deviation of single simulated runs.
@@ -61,27 +62,34 @@ class Row:
     aqm: str
     metric: str
     simulated: float | None
-    real: float | None
+    other: float | None
     spread: float
     within: bool
     usual: bool
 
     @property
     def difference(self) -> float | None:
-        """Real over simulated, less 1."""
-        if self.simulated is None or self.real is None or not self.simulated:
+        """Other over simulated, less 1."""
+        if self.simulated is None or self.other is None or not self.simulated:
             return None
-        return self.real / self.simulated - 1
+        return self.other / self.simulated - 1
 
     @property
     def verdict(self) -> str:
         """``agrees``; ``within the spread`` of single runs; ``differs``."""
         return "agrees" if self.within else "within the spread" if self.usual else "differs"
 
-    def data(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        names = ("aqm", "metric", "simulated", "real", "spread", "difference", "verdict")
-        return {name: getattr(self, name) for name in names}
+    def data(self, world: str) -> dict[str, Any]:
+        """Return the row as plain data, with each mean under the name of its world; `world` is the other."""
+        return {
+            "aqm": self.aqm,
+            "metric": self.metric,
+            DEFAULT: self.simulated,
+            world: self.other,
+            "spread": self.spread,
+            "difference": self.difference,
+            "verdict": self.verdict,
+        }
 
 
 def simulate(
@@ -92,14 +100,14 @@ def simulate(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> list[Results]:
-    """Return simulated runs for the comparison with real ones.
+    """Return simulated runs for the comparison with another world.
 
     Parameters
     ----------
     scenario, specs
         The scenario and the algorithms.
     repeats : int
-        Number of real runs: seeds 1 to `repeats`.
+        Number of the other world's runs: seeds 1 to `repeats`.
     count : int
         Minimum number of simulated runs of each algorithm; every seed has the same number.
 
@@ -118,14 +126,14 @@ def _renamed(scenario: Scenario, number: int) -> Scenario:
     return scenario.with_(traffic=[{**one, "name": f"{one['name']}-{number}"} for one in traffic])
 
 
-def rows(simulated: Sequence[Results], real: Results) -> list[Row]:
+def rows(simulated: Sequence[Results], other: Results) -> list[Row]:
     """Return a row for every metric of `TARGETS` and every algorithm."""
-    return [_row(aqm, target, simulated, real) for aqm in real.aqms for target in TARGETS]
+    return [_row(aqm, target, simulated, other) for aqm in other.aqms for target in TARGETS]
 
 
-def _row(aqm: str, target: Target, simulated: Sequence[Results], real: Results) -> Row:
+def _row(aqm: str, target: Target, simulated: Sequence[Results], other: Results) -> Row:
     ours = _known([value for one in simulated for value in one.values(aqm, target.metric)])
-    theirs = _known(real.values(aqm, target.metric))
+    theirs = _known(other.values(aqm, target.metric))
     a, b = (sum(values) / len(values) if values else None for values in (ours, theirs))
     spread = deviation(ours) if len(ours) > 1 else 0.0
     if a is None or b is None:

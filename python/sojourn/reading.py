@@ -1,0 +1,86 @@
+"""Reads input files, which may come from an untrusted source: regular files only, none larger than stated.
+
+Size and kind are checked before anything is read, so that a device, a FIFO or a huge file costs nothing.
+``-`` and ``/dev/stdin`` stand for standard input, which is read up to the same limit.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from sojourn.errors import InputError
+
+#: Largest files, in bytes.
+MOST_SCENARIO = 4_000_000
+MOST_CODE = 4_000_000
+MOST_TRACE = 64_000_000
+#: Manifests and lists of failures, which the program writes; one line for each of a million runs.
+MOST_STORED = 512_000_000
+
+STDIN = ("-", "/dev/stdin")
+
+
+def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
+    """Return the content of a file.
+
+    Parameters
+    ----------
+    path : path
+        A regular file, or ``-`` for standard input.
+    most : int
+        Largest size in bytes.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    InputError
+        If it is not a regular file, or too large.
+    """
+    if os.fspath(path) in STDIN:
+        content = sys.stdin.buffer.read(most + 1)
+    else:
+        # O_NONBLOCK: opening a FIFO without a writer would wait for one.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:  # noqa: PTH123
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                if stat.S_ISDIR(found.st_mode):
+                    raise IsADirectoryError(21, "is a directory", os.fspath(path))
+                raise InputError(os.fspath(path), "is not a regular file", "a file, or - for standard input")
+            if found.st_size > most:
+                raise _too_large(path, most)
+            content = file.read(most + 1)  # it may grow
+    if len(content) > most:
+        raise _too_large(path, most)
+    return content
+
+
+def read_text(path: str | os.PathLike[str], most: int) -> str:
+    """Return the content of a file as UTF-8 text, without a byte order mark; errors as `read_bytes`.
+
+    Raises
+    ------
+    InputError
+        Also if it is not UTF-8.
+    """
+    try:
+        return read_bytes(path, most).decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(os.fspath(path), f"is not UTF-8 text (byte {error.start})") from None
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return what is wrong with a file, as the rest of a sentence."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Return whether there is a file to be read under this name."""
+    return os.fspath(path) in STDIN or Path(path).exists()
+
+
+def _too_large(path: str | os.PathLike[str], most: int) -> InputError:
+    return InputError(os.fspath(path), "is too large", f"at most {most / 1e6:g} MB")
