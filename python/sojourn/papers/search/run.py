@@ -40,7 +40,7 @@ from sojourn.runner.point import Point, digest
 from sojourn.worlds import Executor
 
 #: Designed readings and their seeds; seeds of a confirmation, which follow those of the screening.
-READINGS, SEEDS, CONFIRM, MOST = 64, 2, 10, 40
+READINGS, SEEDS, CONFIRM, MOST = 64, 2, 10, 20
 #: The file with everything that a search found.
 FILE = "search.json"
 #: A value stays in the simplified reading if the score falls by more than this without it.
