@@ -32,7 +32,8 @@ HEAD = """<!-- Written by docs/results.py; do not edit. -->
 Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and
 the verdict under each alternative interpretation (column `sensitivity`); `published.csv`
 compares every number that the paper prints with ours; the summary states version and command, and the time of
-uninterrupted runs.
+uninterrupted runs. `search.md` and `search.json` are from a search of the paper's readings
+([how papers are searched](../paper-search.md)).
 
 `sojourn reproduce all --quick` takes four and a half minutes on two cores for all five papers (256 s of wall
 time, 397 s of processor time, 1,692 runs); claims that need more seeds are left undecided, with their current
@@ -105,7 +106,10 @@ def listing(here: Path = HERE) -> str:
                 verdicts = [verdict(row) for row in claims.to_dicts() if (row["world"] == REAL) == real]
                 counts = " | ".join(str(verdicts.count(word)) for word in VERDICTS)
                 name = f"{place.name}, real hosts" if real else place.name
-                rows.append(f"| {name} | {counts} | [summary]({place.name}/{summary}) |\n")
+                links = f"[summary]({place.name}/{summary})"
+                if not real and (place / SEARCH[0]).exists():
+                    links += f", [readings tried jointly]({place.name}/{SEARCH[0]})"
+                rows.append(f"| {name} | {counts} | {links} |\n")
     return HEAD + "".join(rows)
 
 

@@ -274,6 +274,8 @@ def search(
     def scored(trial: Trial) -> float:
         return target.mean(trial.scored, Half.SCORED)
 
+    effects = _effects(space, target, [trial for trial in trials if trial.origin == "designed"])
+    deciding = frozenset(key for effect in effects[""] for key in effect.factors)
     chosen: list[tuple[Choice, str]] = [({}, "as assumed")]
     for origin, among in (
         ("best", trials),
@@ -281,7 +283,7 @@ def search(
     ):
         top = max(among, key=scored)
         say(f"{origin}: {space.name(top.choice)}; leaving out what adds nothing")
-        simple, path = _simplified(runner, top, few, scored)
+        simple, path = _simplified(runner, top, few, scored, deciding)
         known = [one.choice for one in trials]
         trials += [one for one in path if one.choice not in known]
         if simple.choice not in [choice for choice, _ in chosen]:
@@ -292,7 +294,6 @@ def search(
     say(f"confirming {len(chosen)} readings on {confirm} other seeds")
     confirmed = _confirmed(runner, chosen, fresh_seeds, range(seeds + confirm + 1, seeds + most + 1))
     single = _single_claims(runner, trials, confirmed, fresh_seeds, say)
-    designed = [trial for trial in trials if trial.origin == "designed"]
     return Search(
         paper,
         space,
@@ -301,7 +302,7 @@ def search(
         trials,
         confirmed,
         single,
-        _effects(space, target, designed),
+        effects,
         seeds,
         (fresh_seeds[0], seeds + most),
         len(runner.runs),
@@ -342,12 +343,22 @@ def _screened(space: Space, readings: int, allowed: Callable[[Choice], bool]) ->
 
 
 def _simplified(
-    runner: _Runner, top: Trial, seeds: Sequence[int], scored: Callable[[Trial], float]
+    runner: _Runner,
+    top: Trial,
+    seeds: Sequence[int],
+    scored: Callable[[Trial], float],
+    deciding: frozenset[str],
 ) -> tuple[Trial, list[Trial]]:
-    """Return a reading without the values that add nothing to its score, and all that were tried."""
+    """Return a reading without the values that add nothing to its score, and all that were tried.
+
+    The values of all factors outside `deciding` are left out at once, then each of the others.
+    """
     best, path = top, []
-    for key in top.choice:
-        without = {name: value for name, value in best.choice.items() if name != key}
+    unproven = frozenset(top.choice) - deciding
+    for group in (unproven, *({key} for key in top.choice)):
+        without = {name: value for name, value in best.choice.items() if name not in group}
+        if without == best.choice:
+            continue
         [trial] = runner.trials([(without, "simplified")], seeds)
         path.append(trial)
         if scored(trial) >= scored(best) - WORTH:
