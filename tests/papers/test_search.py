@@ -279,6 +279,7 @@ def test_only_the_scored_half_chooses(found: Search):
     scored = found.target.mean
     assert scored(found.best.scored, Half.SCORED) > scored(found.primary.scored, Half.SCORED)
     assert scored(found.best.scored, Half.SHOWN) < scored(found.primary.scored, Half.SHOWN)
+    assert "The shown half does not confirm it" in as_data(found)["summary"]
 
 
 def test_a_value_that_adds_nothing_is_left_out(found: Search):

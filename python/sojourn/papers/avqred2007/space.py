@@ -24,10 +24,14 @@ def space() -> Space:
         quick=True,
         shorter="runs of 150 s in place of 900 s",
         starts={
-            "scheduled gateway": {"capacity": "0.5-37.5/20 ms", "windows": "1 s", "least RTO": "1 s"},
+            "scheduled gateway": {
+                "capacity": "0.5-37.5/20 ms",
+                "windows": "1 s, drops 100 ms",
+                "least RTO": "1 s",
+            },
             "scheduled gateway, gamma 0.99": {
                 "capacity": "0.5-37.5/20 ms",
-                "windows": "1 s",
+                "windows": "1 s, drops 100 ms",
                 "least RTO": "1 s",
                 "gamma": "0.99",
                 "clamps": "open",
@@ -143,7 +147,11 @@ def _algorithms() -> list[Factor]:
 def _judging() -> list[Factor]:
     return [
         Factor("windows", "A-AVQ-5", "windows of the deviations", (
-            Value("100 ms", "as for drops"), Value("1 s", "not stated", _known()["windows of 1 s"]),
+            Value("100 ms", "as for drops"),
+            Value("1 s", "not stated", _known()["windows of 1 s"]),
+            Value("1 s, drops 100 ms", "Table 2 has drops per 100 ms, and no window for utilisation",
+                  Reading("windows of 1 s for utilisation", "deviation of utilisation over windows of 1 s",
+                          metrics={"util_std": "util_std[1s]"}, experiments=HERE)),
         )),
     ]  # fmt: skip
 

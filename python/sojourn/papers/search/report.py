@@ -170,6 +170,12 @@ def sentence(search: Search, found: dict[str, Standing]) -> str:
             for half in HALVES
         )
         parts.append(f"The reading that comes nearest to the print is *{space.name(best.choice)}*: {scores}.")
+        shown = [search.target.mean(one.scored, Half.SHOWN) for one in (best, primary)]
+        parts.append(
+            "The shown half confirms it."
+            if shown[0] > shown[1]
+            else "The shown half does not confirm it: there it comes no nearer than the paper as assumed."
+        )
         prices = space.prices(best.choice)
         parts.append(
             "It contradicts what is printed: " + "; ".join(prices) + "." if prices else
