@@ -16,10 +16,9 @@ export OFFLINE
 HOUSE  := $(CURDIR)/wheelhouse
 ifneq ($(OFFLINE),)
 export CARGO_NET_OFFLINE := true
-FROM_HOUSE := --config 'source.crates-io.replace-with="wheelhouse"' --config 'source.wheelhouse.directory="$(HOUSE)/crates"'
+export CARGO_HOME := $(HOUSE)/cargo
 PIP_FROM := --no-index --find-links "$(HOUSE)/python"
 endif
-CARGO  := cargo $(FROM_HOUSE)
 # Every file must have one of the hashes in the list, and nothing is built from source.
 PIP    := -m pip --quiet --disable-pip-version-check
 PINNED := --require-hashes --only-binary=:all:
@@ -29,7 +28,7 @@ PACKAGES ?= user
 unexport PYTHONDONTWRITEBYTECODE
 RUST   := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: help demo test docs-check stress rust programs lint setup build bench bench-real costs docs validate \
+.PHONY: help demo test fuzz docs-check stress rust programs lint setup build bench bench-real costs docs validate \
 	validate-real audit lock wheelhouse clean
 
 help: ## Show this list
@@ -43,6 +42,14 @@ test: ## Set up, then every check and every test but those of docs-check, on all
 	+@$(MAKE) --no-print-directory --jobs=$(CORES) PACKAGES=dev rust lint build
 	$(BIN)/pytest -m "not generated" --numprocesses=$(WORKERS) --dist=loadgroup
 
+# The cases of each target; a tenth of them for results directories.
+FUZZ_CASES ?= 20000
+fuzz: build ## Random inputs for every reader, FUZZ_CASES each (20000), from seed FUZZ_FIRST (0): about 15 minutes
+	FUZZ_CASES=$(FUZZ_CASES) FUZZ_FIRST=$(or $(FUZZ_FIRST),0) $(BIN)/pytest tests/fuzz --numprocesses=$(CORES)
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-gateway --profile checked --locked packets
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-sim --profile checked --locked fuzz
+	PROPTEST_CASES=$(FUZZ_CASES) cargo test --package sojourn-aqm --profile checked --locked fuzz
+
 docs-check: programs setup ## Generated pictures are fresh, and instructions a packet within their bounds (valgrind)
 	$(BIN)/pytest -m generated
 
@@ -54,13 +61,13 @@ stress: build setup ## The tests with real packets, RUNS times (20), beside two 
 
 # With one profile these share metadata, procedural macros and build scripts.
 rust: ## Rust only: its lints and its tests
-	+$(CARGO) clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
-	+$(CARGO) test --workspace --profile checked --locked --quiet
-	+RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --profile checked --locked --quiet
-	+$(CARGO) package --package sojourn-aqm --package sojourn-sim --offline --locked --allow-dirty --quiet
+	+cargo clippy --workspace --all-targets --profile checked --locked --quiet -- -D warnings
+	+cargo test --workspace --profile checked --locked --quiet
+	+RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --profile checked --locked --quiet
+	+$(PYTHON) tools/package.py sojourn-aqm sojourn-sim
 
 programs: build # whose instructions are counted
-	+$(CARGO) build --package sojourn-sim --examples --release --locked --quiet
+	+cargo build --package sojourn-sim --examples --release --locked --quiet
 
 lint: setup ## The quick checks only
 	cargo fmt --all --check
@@ -71,14 +78,14 @@ lint: setup ## The quick checks only
 	$(BIN)/python tools/words.py
 
 bench: build setup ## Speed: one line a case, compared with ns-2 where it is installed
-	$(CARGO) build --release --locked --package sojourn-sim --examples
+	cargo build --release --locked --package sojourn-sim --examples
 	@$(BIN)/python benches/bench.py
 
 bench-real: build setup ## Real packets: rate, lateness, marks against their goals (needs root and iperf3)
 	@$(BIN)/python benches/real.py
 
 costs: build setup ## Measure what each decision costs (two minutes on a quiet machine, with valgrind), then the docs
-	$(CARGO) build --release --locked --package sojourn-aqm --examples
+	cargo build --release --locked --package sojourn-aqm --examples
 	@$(BIN)/sojourn bench aqm --json > docs/algorithms/costs.json.new
 	@mv docs/algorithms/costs.json.new docs/algorithms/costs.json
 	@$(MAKE) --no-print-directory docs
@@ -110,6 +117,9 @@ wheelhouse: $(STAMPS)/user ## All packages and crates into wheelhouse/, for mach
 	$(BIN)/python tools/online.py $(BIN)/python $(PIP) download $(PINNED) --dest wheelhouse/python \
 		--requirement requirements/dev.txt
 	$(BIN)/python tools/online.py cargo vendor --locked --quiet --versioned-dirs wheelhouse/crates >/dev/null
+	@mkdir -p wheelhouse/cargo # with OFFLINE=1, cargo's home
+	@printf '[source.crates-io]\nreplace-with = "wheelhouse"\n[source.wheelhouse]\ndirectory = "crates"\n' \
+		> wheelhouse/cargo/config.toml
 
 setup: $(STAMPS)/dev ## All Python packages of developers into .venv, as pinned in requirements/
 build: $(STAMPS)/core ## Compile the core into .venv
@@ -117,7 +127,7 @@ build: $(STAMPS)/core ## Compile the core into .venv
 $(STAMPS)/user: requirements/user.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing; say which Python 3.11+ to use: make PYTHON=python3 ..." >&2; exit 1; }
 	@command -v cargo >/dev/null || { echo "cargo is missing: Rust 1.88 or later is needed" >&2; exit 1; }
-	@test -z "$(OFFLINE)" || test -d wheelhouse/crates || { echo "wheelhouse/ is missing: run \`make wheelhouse\` where there is network, and copy it here" >&2; exit 2; }
+	@test -z "$(OFFLINE)" || test -f wheelhouse/cargo/config.toml || { echo "wheelhouse/ is missing: run \`make wheelhouse\` where there is network, and copy it here" >&2; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python tools/online.py $(BIN)/python $(PIP) install $(PINNED) $(PIP_FROM) --requirement $<
 	@mkdir -p $(STAMPS) && touch $@
@@ -128,7 +138,7 @@ $(STAMPS)/dev: requirements/dev.txt $(STAMPS)/user
 
 $(STAMPS)/core: pyproject.toml $(RUST) crates/py/build.rs requirements/python.cdx.json | $(STAMPS)/$(PACKAGES)
 	+@VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/python tools/online.py \
-		$(BIN)/maturin develop --release --locked --quiet $(FROM_HOUSE)
+		$(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
 clean: ## Remove what was built (not results)

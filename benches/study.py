@@ -18,9 +18,12 @@ from pathlib import Path
 import polars as pl
 
 from sojourn import _core
-from sojourn.runner.run_index import RunIndex
+from sojourn.runner.archive import Archive
 from sojourn.study.sweep.plan_file import read
-from sojourn.worlds.simulated.executors import AT_ONCE, cores
+from sojourn.worlds.simulated.executors import cores
+
+#: Jobs that the core is given at once: each holds its plan.
+AT_ONCE = 256
 
 PLAN = """
 aqms = ["droptail", "red", "pie", "codel"]
@@ -76,7 +79,7 @@ def killed(words: list[str], folder: Path, done: int) -> int:
         time.sleep(0.01)
     process.kill()
     process.wait()
-    index = RunIndex(runs)
+    index = Archive(folder)
     kept = sum(point.run_id in index for point in read(folder / "sweep.toml").points)
     assert process.returncode == -9, "it was finished before it could be killed"
     assert kept > done

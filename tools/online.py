@@ -21,8 +21,8 @@ NO_FILE = re.compile(
     r"No matching distribution found|no matching package (?:named|found)|--offline was specified"
 )
 CURE = (
-    "the network is missing, and so are files from it; where there is network, run `make wheelhouse` in this "
-    "version of the project, copy wheelhouse/ into this folder, then: make demo OFFLINE=1"
+    "files cannot be downloaded: there is no network; on a machine with network, run `make wheelhouse` in "
+    "this version of the project, copy wheelhouse/ into this folder, then: make demo OFFLINE=1"
 )
 MISFIT = (
     "wheelhouse/ lacks a file; it fits only the version of the project, the Python version and the kind of "

@@ -296,22 +296,26 @@ def tcp_options(conventions: str, overrides: dict[str, str]) -> dict[str, Any]:
 def check(plan_json: str) -> None:
     """Refuse a plan that cannot run."""
 
-def run(plan_json: str, seed: int) -> dict[str, Any]:
+def run(plan_json: str, seed: int, trace_limit: int | None = None) -> dict[str, Any]:
     """Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python."""
 
 @final
 class Batch:
-    """Runs in native threads, until all are finished or cancelled."""
+    """Runs in native threads: jobs may be added until the batch is dropped."""
 
-    def __new__(cls, jobs: list[tuple[str, int]], workers: int) -> Batch:
-        """Start `jobs` (plan and seed) on `workers` threads."""
+    def __new__(cls, jobs: list[tuple[str, int]], workers: int, trace_limit: int | None = None) -> Batch:
+        """Start `jobs` (plan and seed) on `workers` threads.
+        `trace_limit`: bytes that the traces of a run may take."""
+
+    def add(self, plan: str, seed: int) -> int:
+        """Add a job; returns its index."""
 
     def poll(self, timeout: float = 0.0) -> list[tuple[int, Any]]:
         """Return the jobs that finished since the last call: the index of each, and its record or exception.
         Waits at most `timeout` seconds for the first."""
 
     def progress(self) -> float:
-        """Return the fraction of the total virtual time that is simulated, 0 to 1."""
+        """Return the fraction of the virtual time of all jobs so far that is simulated, 0 to 1."""
 
     def cancel(self) -> None:
         """Cancel all runs: those in progress end with `Cancelled`, the others never start."""

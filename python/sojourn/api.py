@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -10,26 +11,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from sojourn import _core, worlds
+from sojourn import _core, arguments, files, worlds
 from sojourn.algorithms import Aqm, digests, permitting, spec_of
-from sojourn.errors import InputError, place
+from sojourn.errors import InputError
 from sojourn.metrics.diagnostics import alike, summary
 from sojourn.results import Results
 from sojourn.runner.check import check
 from sojourn.runner.code import require_same
 from sojourn.runner.execute import Outcome, Progress, execute
+from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import manifest as begin
-from sojourn.runner.manifest import write_manifest, write_text
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.manifest import marking_interruption, write_manifest
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import MOST_SEEDS, Point, digest, points
 from sojourn.runner.store import Store
 from sojourn.spec.plan import measured, queues
-from sojourn.spec.scenario import Scenario
+from sojourn.spec.scenario import Scenario, load
 from sojourn.worlds import Executor
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     aqms: Sequence[str | Aqm | type[Aqm]] | None = None,
     seeds: int | Iterable[int] = 5,
     seed_from: int = 1,
@@ -46,8 +48,8 @@ def run(
 
     Parameters
     ----------
-    scenario : Scenario
-        The network and its traffic; see ``load``.
+    scenario : Scenario or path
+        The network and its traffic, or the file that describes them; see ``load``.
     aqms : sequence of str or Aqm, optional
         Algorithms at the measured queue: specs, or classes and objects in Python; the scenario's if None.
     seeds : int or iterable of int
@@ -74,6 +76,13 @@ def run(
         Execute the Python files that the scenario and specs name (``mine.py:Mine``). Classes and objects in
         `aqms` need no permission. See ``SECURITY.md``.
 
+    Raises
+    ------
+    InputError
+        Before anything runs, for an argument of a wrong type or value.
+    RunFailed
+        At the end, if runs failed; the others are stored in `out`.
+
     Examples
     --------
     >>> import sojourn
@@ -85,39 +94,71 @@ def run(
     ['aqm', 'seed', 'time_s', 'queue_packets']
     """
     with permitting(allow_code):
+        scenario = scenario_of(scenario)
         # Once code is loaded, specs have their canonical form.
         scenario = scenario.with_() if allow_code else scenario
         wanted = plan(scenario, aqms, seeds, seed_from, world)
-    if workers is not None and workers < 1:
-        raise InputError("workers", f"= {workers} is too few", "at least 1")
+    return run_points(wanted, workers, out, progress, keep_traces, command, executor)
+
+
+def run_points(
+    wanted: Sequence[Point],
+    workers: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    keep_traces: Literal["all", "none"] = "all",
+    command: Sequence[str] | None = None,
+    executor: Executor | None = None,
+) -> Results:
+    """Run what `plan` returned; the parameters are those of `run`."""
+    scenario, world = wanted[0].scenario, wanted[0].world
+    if workers is not None:
+        arguments.whole(workers, "workers", 1)
+    arguments.callback(progress, "progress", "a function of (share, done, total)")
+    arguments.word(keep_traces, "keep_traces", ("all", "none"))
+    if command is not None:
+        arguments.texts(command, "command", "a list of words")
+    if executor is not None and not hasattr(executor, "start"):
+        raise arguments.wrong(executor, "executor", "is not an executor", "sojourn.Dask(ADDRESS), or None")
     begun = (time.time(), time.perf_counter(), time.process_time())
     store, manifest = None, None
     if out is not None:
-        require_owner(place(out), "run", scenario.name, scenario.to_toml(), world)
-        manifest = begin(scenario, wanted, command or sys.argv, world)
-        require_same(out, manifest["code"])
-        store = _open(out, keep_traces)
-        write_manifest(store, manifest)
-        write_text(store, "scenario.toml", scenario.to_toml())
+        with entering(arguments.folder(out), "run", scenario.name, scenario.to_toml(), world):
+            manifest = begin(scenario, wanted, command or sys.argv, world)
+            require_same(out, manifest["code"])
+            store = Store(out, traces=keep_traces == "all")
+            write_manifest(store.directory, manifest)
+            files.write(store.directory / "scenario.toml", scenario.to_toml())
     specs = list(dict.fromkeys(point.spec for point in wanted))
     outcomes = []
     noted = {}
-    for outcome in execute(wanted, store, workers, progress, executor=executor):
-        noted[outcome.point] = outcome.warnings
-        outcomes.append(_settle(outcome, store))
+    with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
+        for outcome in execute(wanted, store, workers, progress, executor=executor):
+            noted[outcome.point] = outcome.warnings
+            outcomes.append(_settle(outcome, store))
     warnings = summary((point.spec, noted[point]) for point in wanted)
     warnings += alike((one.point.spec, one.metrics) for one in outcomes)
     if store is None or manifest is None:
         return Results(scenario, specs, outcomes, warnings)
     manifest.update(
         status="complete",
+        id=keep_rows(store.directory, store.leaves(point.run_id for point in wanted)),
         warnings=warnings,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(begun[0])),
         wall_s=round(time.perf_counter() - begun[1], 3),
         cpu_s=round(time.process_time() - begun[2], 3),
     )
-    write_manifest(store, manifest)
+    write_manifest(store.directory, manifest)
     return Results(scenario, specs, outcomes, warnings, store.directory, manifest)
+
+
+def scenario_of(value: Scenario | str | os.PathLike[str]) -> Scenario:
+    """Return a scenario, or the one in a file."""
+    if isinstance(value, Scenario):
+        return value
+    if isinstance(value, str | os.PathLike):
+        return load(value)
+    raise arguments.wrong(value, "scenario", "is not a scenario", "a Scenario, or the path of its file")
 
 
 def plan(
@@ -128,21 +169,24 @@ def plan(
     world: str = worlds.DEFAULT,
 ) -> list[Point]:
     """Return the points of a run; raise ``InputError`` for invalid arguments."""
-    there = worlds.find(world)
-    if isinstance(aqms, str):
-        raise InputError("aqms", f"= {aqms!r} is one text", "a list of specs")
-    specs = [spec_of(one) for one in aqms or [queues(scenario)[measured(scenario)].aqm]]
+    there = worlds.find(arguments.word(world, "world", worlds.REGISTRY))
+    scenario = scenario_of(scenario)
+    given = [] if aqms is None else arguments.listed(aqms, "aqms", "a list of specs")
+    for one in given:
+        if not (isinstance(one, str | Aqm) or (isinstance(one, type) and issubclass(one, Aqm))):
+            raise arguments.wrong(
+                one, "aqms", "is not an algorithm", "a spec, an Aqm class, or an object of one"
+            )
+    specs = [spec_of(one) for one in given or [queues(scenario)[measured(scenario)].aqm]]
     for spec in specs:
         if specs.count(spec) > 1:
             raise InputError(f"aqm {spec!r}", "is given twice")
-    if isinstance(seeds, int):
-        if not 1 <= seeds <= MOST_SEEDS:
-            raise InputError("seeds", f"= {seeds} is out of range", f"1 to {MOST_SEEDS}")
-        seeds = range(seed_from, seed_from + seeds)
-    numbers = list(dict.fromkeys(seeds))
-    for seed in (*numbers[:1], *numbers[-1:], *(s for s in numbers if s < 0)):
-        if not 0 <= seed < 2**53:
-            raise InputError("seed", f"= {seed} is out of range", f"0 to {2**53 - 1}")
+    first = arguments.whole(seed_from, "seed_from")
+    if isinstance(seeds, Iterable):
+        found = arguments.listed(seeds, "seeds", "a number, or a list of numbers")
+    else:
+        found = list(range(first, first + arguments.whole(seeds, "seeds", 1, MOST_SEEDS)))
+    numbers = list(dict.fromkeys(arguments.whole(seed, "seed") for seed in found))
     if not numbers:
         raise InputError("seeds", "is empty", "at least one seed")
     wanted = points(scenario, specs, numbers if there.seeded else numbers[:1], world)
@@ -152,16 +196,13 @@ def plan(
 
 def default_directory(scenario: Scenario, aqms: Sequence[str], world: str = worlds.DEFAULT) -> Path:
     """Return ``results/NAME-ID``: the same scenario, algorithms, code and version use the same directory."""
+    arguments.word(world, "world", [*worlds.REGISTRY, "beside real"])
+    scenario = scenario_of(scenario)
+    specs = [spec_of(one) for one in arguments.texts(aqms, "aqms", "a list of specs")]
     more = [] if world == worlds.DEFAULT else [world]
-    more += sorted({one for spec in aqms for one in digests(scenario.plan_json(spec))})
-    name = digest(scenario.to_toml(), "\n".join(aqms), _core.CORE_VERSION, *more, length=8)
+    more += sorted({one for spec in specs for one in digests(scenario.plan_json(spec))})
+    name = digest(scenario.to_toml(), "\n".join(specs), _core.CORE_VERSION, *more, length=8)
     return Path("results") / f"{scenario.name}-{name}"
-
-
-def _open(out: str | os.PathLike[str], keep_traces: str) -> Store:
-    if keep_traces not in ("all", "none"):
-        raise InputError("keep_traces", f"= {keep_traces!r} is not one of the allowed words", "all, none")
-    return Store(out, traces=keep_traces == "all")
 
 
 def _settle(outcome: Outcome, store: Store | None) -> Outcome:

@@ -7,11 +7,16 @@ Only the command line prints; all other code raises one of these.
 from __future__ import annotations
 
 import errno
+import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from sojourn import _core
+
+Args = ParamSpec("Args")
+T = TypeVar("T")
 
 #: Errors that another directory avoids; others (a full disk, a broken one) are failures.
 _WRONG_PLACE = {
@@ -26,6 +31,21 @@ _WRONG_PLACE = {
     errno.EPERM,
     errno.EROFS,
 }
+
+
+#: Longest part of a message, in characters: where, and what is wrong.
+MOST_TEXT = 400
+
+
+def shortened(text: str, most: int = MOST_TEXT) -> str:
+    """Return a text, or its beginning and its length if it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> shortened("a" * 1000, 8)
+    'aaaaaaaa... (1000 characters)'
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 class SojournError(Exception):
@@ -63,7 +83,7 @@ class InputError(SojournError):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        line = f"{self.where} {self.problem}".strip()
+        line = f"{shortened(self.where)} {shortened(self.problem)}".strip()
         if self.nearest:
             line += f" (did you mean {self.nearest}?)"
         if self.allowed:
@@ -73,6 +93,26 @@ class InputError(SojournError):
     def at(self, file: str) -> InputError:
         """Return the same error with the file as a prefix."""
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
+
+
+def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:
+    """Decorate a reader of a results directory, its last argument: damaged content is an ``InputError``.
+
+    A missing key or a value of another type means that the files were changed after they were written.
+    """
+
+    @functools.wraps(read)
+    def wrapped(*args: Args.args, **kwargs: Args.kwargs) -> T:
+        try:
+            return read(*args, **kwargs)
+        except (SojournError, OSError, MemoryError):
+            raise
+        except Exception as error:
+            where = str([*args, *kwargs.values()][-1])
+            problem = f"is damaged: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+            raise InputError(where, problem, "a results folder as it was written") from error
+
+    return wrapped
 
 
 def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:

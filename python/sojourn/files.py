@@ -3,7 +3,7 @@
 `write` replaces a file atomically and durably: temporary file, fsync, rename, fsync of the folder. `create`
 makes a file that must not exist, `append` adds a line, `lock` excludes other processes. Stores, manifests,
 tables and reports use these functions only, so that tests can replace the disk below them (`using`) by one
-that fails, tears writes, or loses what was not synchronized (``tests/study/simulated_disk.py``).
+that fails, tears writes, or loses what was not synchronized (``tests/simulated_disk.py``).
 
 A missing file is None or False. Every other failure is a `SojournError` that names the file: reading raises
 `errors.unreadable`, writing `errors.disk`.
@@ -17,6 +17,7 @@ import fcntl
 import os
 import platform
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,6 +75,12 @@ class Disk(Protocol):
     def make_folder(self, path: Path) -> None:
         """Create a folder, which must not exist, in an existing one."""
 
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder, which must be empty."""
+
+    def touch(self, path: Path) -> None:
+        """Set the time of the last change of a file."""
+
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder, in any order."""
 
@@ -92,13 +99,23 @@ class Disk(Protocol):
     def now(self) -> float:
         """Return the time in s since 1970, by the clock that dates files."""
 
+    def owner(self) -> str:
+        """Return a name of this process that no other process on any machine has."""
+
 
 class LocalDisk:
     """The operating system's files."""
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file."""
-        return path.read_bytes()
+        """Return the content of a file; a pipe or a device is refused, which might never end."""
+        with _opened(path, os.O_RDONLY | os.O_NONBLOCK) as number:
+            kind = os.fstat(number).st_mode
+            if stat.S_ISDIR(kind):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+            if not stat.S_ISREG(kind):
+                raise OSError(errno.EINVAL, "is not a regular file", os.fspath(path))
+            with open(number, "rb", closefd=False) as file:
+                return file.read()
 
     def write(self, path: Path, content: bytes, *, exclusive: bool = False, mode: int = 0o666) -> None:
         """Create a file, or replace the content of one."""
@@ -141,6 +158,14 @@ class LocalDisk:
         """Create a folder."""
         path.mkdir()
 
+    def remove_folder(self, path: Path) -> None:
+        """Remove a folder."""
+        path.rmdir()
+
+    def touch(self, path: Path) -> None:
+        """Set the time of the last change of a file."""
+        os.utime(path)
+
     def names(self, path: Path) -> list[str]:
         """Return the names in a folder."""
         return [one.name for one in path.iterdir()]
@@ -170,6 +195,10 @@ class LocalDisk:
     def now(self) -> float:
         """Return the time of the system's clock."""
         return time.time()
+
+    def owner(self) -> str:
+        """Return machine, process and thread: several machines may share the folder."""
+        return f"{platform.node()}-{os.getpid()}-{threading.get_native_id()}"
 
 
 @contextlib.contextmanager
@@ -309,13 +338,15 @@ def write(path: Path, content: bytes | str, *, executable: bool = False) -> None
         _disk.sync_folder(path.parent)
 
 
-def create(path: Path, content: bytes | str) -> bool:
+def create(path: Path, content: bytes | str, *, durable: bool = True) -> bool:
     """Create a file with its content in one step; return False if it exists, whatever it contains.
+
+    With `durable` the file is on the medium when the function has returned True.
 
     Of several processes and machines that create the same file, one gets True. Where the file system has no
     hard links the content may be seen incomplete.
     """
-    with _writing(path), _temporary(path, content) as temporary:
+    with _writing(path), _temporary(path, content, durable=durable) as temporary:
         try:
             _disk.link(temporary, path)
         except FileExistsError:
@@ -327,8 +358,10 @@ def create(path: Path, content: bytes | str) -> bool:
                 _disk.write(path, _bytes(content), exclusive=True)
             except FileExistsError:
                 return False
-            _disk.sync(path)
-        _disk.sync_folder(path.parent)
+            if durable:
+                _disk.sync(path)
+        if durable:
+            _disk.sync_folder(path.parent)
         return True
 
 
@@ -351,11 +384,33 @@ def rename(source: Path, target: Path) -> None:
         _disk.sync_folder(target.parent)
 
 
-def remove(path: Path) -> None:
-    """Remove a file durably, if it exists."""
+def remove(path: Path, *, durable: bool = True) -> None:
+    """Remove a file, if it exists; with `durable` it does not return after a power cut."""
     with _writing(path), contextlib.suppress(FileNotFoundError):
         _disk.unlink(path)
-        _disk.sync_folder(path.parent)
+        if durable:
+            _disk.sync_folder(path.parent)
+
+
+def touch(path: Path) -> None:
+    """Set the time of the last change of a file to now, by the clock of its file system."""
+    with _writing(path):
+        _disk.touch(path)
+
+
+def modified(path: Path) -> float | None:
+    """Return the time of the last change of a file, s since 1970 by the clock of its file system; or None."""
+    found = _facts(path)
+    return None if found is None else found.modified
+
+
+def remove_folder(path: Path) -> bool:
+    """Remove a folder if it is empty; return whether it is gone."""
+    try:
+        _disk.remove_folder(path)
+    except OSError:
+        return False
+    return True
 
 
 def lock(path: Path) -> Callable[[], None] | None:
@@ -368,13 +423,15 @@ def lock(path: Path) -> Callable[[], None] | None:
 
 
 @contextlib.contextmanager
-def _temporary(path: Path, content: bytes | str, mode: int = 0o666) -> Iterator[Path]:
+def _temporary(
+    path: Path, content: bytes | str, mode: int = 0o666, *, durable: bool = True
+) -> Iterator[Path]:
     """Write a temporary file beside `path`; remove it at the end, if it still exists."""
-    # Several machines may share the folder: a process id alone is not unique.
-    temporary = path.with_name(f".{path.name}.{platform.node()}-{os.getpid()}{SUFFIX}")
+    temporary = path.with_name(f".{path.name}.{_disk.owner()}{SUFFIX}")
     try:
         _disk.write(temporary, _bytes(content), mode=mode)
-        _disk.sync(temporary)
+        if durable:
+            _disk.sync(temporary)
         yield temporary
     finally:
         with contextlib.suppress(OSError):

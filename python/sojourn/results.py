@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, refuse_damaged
 from sojourn.metrics import find
 from sojourn.record import Record, array
+from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
 from sojourn.runner.point import Point
-from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario, load
 from sojourn.stats import Estimate, bootstrap, mean_ci
 from sojourn.stats.batch_means import batch_means
-from sojourn.worlds import DEFAULT
 
 if TYPE_CHECKING:
     import polars as pl
@@ -77,6 +76,7 @@ class Results:
         self.manifest = manifest or {}
 
     @classmethod
+    @refuse_damaged
     def open(cls, directory: str | os.PathLike[str]) -> Results:
         """Read a results directory.
 
@@ -91,17 +91,17 @@ class Results:
             if text is None:
                 raise InputError(str(folder), "is not a results folder: it has no manifest.json")
             manifest = json.loads(text)
-            wanted = list(manifest["runs"])
+            wanted = [one["run_id"] for one in manifest["runs"]]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
         remember(manifest.get("code"))
         scenario = load(folder / "scenario.toml")
-        store = Store(folder, traces=True)
+        archive = Archive(folder)
         outcomes = []
-        for one in wanted:
-            stored = store.read(one["run_id"])
+        for run_id in wanted:
+            stored = archive.read(run_id)
             if stored is not None:
-                point = Point(scenario, one["aqm"], one["seed"], manifest.get("world", DEFAULT))
+                point = Point(scenario, stored.spec, stored.seed, stored.world)
                 outcomes.append(Outcome(point, stored.metrics, stored.record, False))
         if len(outcomes) < len(wanted) or manifest.get("status") != "complete":
             raise InputError(
@@ -115,6 +115,11 @@ class Results:
         """Return these results with `more` seeds of the same algorithms; in memory only."""
         warnings = list(dict.fromkeys(self.warnings + more.warnings))
         return Results(self.scenario, self.aqms, [*self.outcomes, *more.outcomes], warnings)
+
+    @property
+    def id(self) -> str | None:
+        """The id of the result (`sojourn.runner.identity`); None if nothing was written."""
+        return self.manifest.get("id")
 
     @property
     def seeds(self) -> list[int]:
@@ -287,7 +292,7 @@ class Results:
                 frames.append(read(one.record).select(*labels, pl.all()))
         if not frames:
             raise InputError(f"seed {seed}", "was not run", ", ".join(map(str, self.seeds)))
-        return pl.concat(frames, how="diagonal")
+        return pl.concat(frames, how="diagonal_relaxed")
 
     def _specs(self, aqm: str | None) -> list[str]:
         if aqm is None:

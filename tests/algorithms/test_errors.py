@@ -236,6 +236,6 @@ def test_a_crashed_worker_fails_only_its_run(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "import os\nclass Mine(sojourn.Aqm):\n    def on_idle(self, now):\n        os._exit(9)\n")
-    with pytest.raises(RunFailed, match="the worker process ended with code 9"):
+    with pytest.raises(RunFailed, match="the process that executed it ended with exit code 9, 2 times"):
         sojourn.run(small, aqms=["m.py:Mine", "droptail"], seeds=1, out="out", allow_code=True)
     assert len(list((tmp_path / "out/runs").iterdir())) == 1

@@ -1,8 +1,8 @@
 """Run the command line, which signals itself when RUNS runs are on disk: ``doomed.py SIGNAL RUNS WORDS...``
 
 The time of an external kill depends on the load of the machine. This signal is sent at the most critical
-point: SIGKILL after the next file is written and before it is renamed, SIGINT immediately after the rename of
-the last file.
+point: SIGKILL after the next file is written and before it is renamed, any other immediately after the
+rename of the last file.
 """
 
 import os
@@ -27,7 +27,7 @@ def doom(number: signal.Signals, whole: int) -> None:
         if number == signal.SIGKILL and named > whole:
             os.kill(os.getpid(), number)
         done = rename(self, target)
-        if number == signal.SIGINT and named == whole:
+        if number != signal.SIGKILL and named == whole:
             os.kill(os.getpid(), number)
         return done
 

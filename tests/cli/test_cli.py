@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import _core
+from sojourn.cli.common import resumable
 from sojourn.metrics import METRICS
 from sojourn.results import Results
 from sojourn.study.compare import Comparison
@@ -87,6 +88,7 @@ def test_the_results_directory_is_self_describing(cli: Cli, small_file: Path, tm
     assert {path.name for path in folder.iterdir()} == {
         "manifest.json",
         "report.html",
+        "rows.parquet",
         "runs",
         "scenario.toml",
         "traces",
@@ -346,12 +348,18 @@ def doomed(number: signal.Signals, runs: int, *words: object, cwd: Path) -> subp
     )
 
 
-def test_ctrl_c_keeps_finished_runs_and_prints_how_to_continue(small_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_keeps_finished_runs_and_prints_how_to_continue(
+    number: signal.Signals, small_file: Path, tmp_path: Path
+) -> None:
     slow = SMALL.replace('"6s"', '"60s"').replace("count = 6", "count = 200").replace("2Mbit/s", "100Mbit/s")
     small_file.write_text(slow.replace("10Mbit/s", "100Mbit/s"))
     words = ["run", small_file, "--out", "out", "--workers", 1, "--seeds"]
-    stopped = doomed(signal.SIGINT, 1, *words, 40, cwd=tmp_path)
-    assert stopped.returncode == 130, stopped.stderr
+    stopped = doomed(number, 1, *words, 40, cwd=tmp_path)
+    assert stopped.returncode == 128 + number, stopped.stderr
+    by = "" if number == signal.SIGINT else f" by {number.name}"
+    assert f"interrupted{by}; finished runs are kept" in stopped.stderr
+    assert not (tmp_path / "out/leases").exists()
     assert stopped.stdout == ""
     assert f"  sojourn run {small_file} --out out --workers 1 --seeds 40" in stopped.stderr
     assert "Traceback" not in stopped.stderr
@@ -359,10 +367,50 @@ def test_ctrl_c_keeps_finished_runs_and_prints_how_to_continue(small_file: Path,
     done = {path: path.stat().st_mtime_ns for path in runs.glob("*.parquet")}
     assert 1 <= len(done) < 40
     assert not [path for path in runs.iterdir() if path.suffix == ".tmp"]
-    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "running"
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["status"] == "interrupted"
     again = [sys.executable, "-m", "sojourn", *map(str, words), "2"]
     assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in done} == done, "no run is repeated"
+
+
+@pytest.mark.parametrize(
+    ("words", "manifest"),
+    [
+        (["compare", "small.toml", "--aqm", "droptail", "--aqm", "red", "--seeds", 9], "manifest.json"),
+        (["sweep", "small.toml", "-L", "queue.limit", "10p,20p,30p", "--seeds", 9], "manifest.json"),
+        (["tune", "small.toml", "--aqm", "red", "-P", "max_p", "--trials", 4, "--seeds", 3], "tune.json"),
+        (["reproduce", "raqm2005", "--experiment", "raqm-fig5a", "--quick"], "manifest.json"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_sigterm_is_ctrl_c_for_every_study(
+    words: list[object], manifest: str, small_file: Path, tmp_path: Path
+) -> None:
+    stopped = doomed(signal.SIGTERM, 1, *words, "--out", "out", "--workers", 1, cwd=tmp_path)
+    assert stopped.returncode == 128 + signal.SIGTERM, stopped.stderr
+    assert f"Continue with:\n  sojourn {words[0]} " in stopped.stderr
+    assert json.loads((tmp_path / "out" / manifest).read_text())["status"] == "interrupted"
+    assert list((tmp_path / "out/runs").glob("*.parquet"))
+    assert small_file.exists()
+
+
+def test_a_signal_that_is_ignored_stays_ignored_and_the_first_one_counts() -> None:
+    @resumable()
+    def work() -> None:
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)  # while results are stored
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    try:
+        with pytest.raises(SystemExit) as ended:
+            work()
+        assert ended.value.code == 128 + signal.SIGTERM
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_ctrl_c_is_reported_if_nothing_is_stored(tmp_path: Path) -> None:

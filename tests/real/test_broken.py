@@ -16,6 +16,7 @@ import sojourn
 from real.test_hosts import HEAD, WEB, agents, children
 from sojourn.errors import RunFailed
 from sojourn.worlds.real.faults import Faults
+from sojourn.worlds.real.hosts import Network
 from sojourn.worlds.real.loop import Loop
 from sojourn.worlds.real.senders import Sender
 from sojourn.worlds.real.web import Browsers
@@ -28,23 +29,28 @@ def server() -> int:
     return next(pid for agent in agents() for pid in children(agent))
 
 
-def killing(victim: Callable[[], int]) -> Callable[[float, int, int], None]:
-    """Return a progress function that kills a process in the first run."""
+def kill_at_start(patch: pytest.MonkeyPatch, victim: Callable[[], int]) -> None:
+    """Kill a process when the traffic of the first run has been started."""
     killed: list[int] = []
+    start = Network.start
 
-    def progress(share: float, _done: int, _all: int) -> None:
-        if share > 0.1 and not killed:
+    def started(network: Network, when: int) -> None:
+        start(network, when)
+        if not killed:
             killed.append(victim())
             os.kill(killed[0], signal.SIGKILL)
 
-    return progress
+    patch.setattr(Network, "start", started)
 
 
 @pytest.mark.usefixtures("namespaces")
-def test_a_run_whose_server_was_killed_is_listed_and_repeated(tmp_path: Path) -> None:
+def test_a_run_whose_server_was_killed_is_listed_and_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_at_start(monkeypatch, server)
     first = r"1 of 2 runs failed; the first: wire, droptail, seed 1: host "
     with pytest.raises(RunFailed, match=first + r"left[01]: nginx ended early \(killed by signal 9\)"):
-        sojourn.run(SCENARIO, seeds=2, world="real", out=tmp_path, progress=killing(server))
+        sojourn.run(SCENARIO, seeds=2, world="real", out=tmp_path)
     (failure,) = [json.loads(line) for line in (tmp_path / "failures.jsonl").read_text().splitlines()]
     assert failure["seed"] == 1
     results = sojourn.run(SCENARIO, seeds=2, world="real", out=tmp_path)
@@ -52,9 +58,10 @@ def test_a_run_whose_server_was_killed_is_listed_and_repeated(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("namespaces")
-def test_a_run_whose_host_was_killed_has_failed() -> None:
+def test_a_run_whose_host_was_killed_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kill_at_start(monkeypatch, lambda: agents()[0])
     with pytest.raises(RunFailed, match=r"host (left|right)[01] ended early \(killed by signal 9\)"):
-        sojourn.run(SCENARIO, seeds=1, world="real", progress=killing(lambda: agents()[0]))
+        sojourn.run(SCENARIO, seeds=1, world="real")
 
 
 def _answered(text: bytes) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_after_a_full_disk_a_sweep_continues(program: Callable[[str], str], tmp_
     )
     first, _, rest = said.partition("code 1\n")
     assert first.count("\n") == 1, first
-    assert first.startswith("sojourn: disk/out/runs/")
+    assert first.startswith("sojourn: disk/out/")
     assert ".parquet: cannot be written: no space left on device" in first
     assert ".tmp" not in said
     assert "code 0" in rest

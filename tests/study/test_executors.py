@@ -199,7 +199,7 @@ def test_chunks_take_seconds_and_get_smaller_at_the_end() -> None:
     sent: list[list[int]] = []
     chunks._send = lambda indices: sent.append(indices) or chunks._out.update({len(sent): indices})  # type: ignore[assignment, method-assign, func-returns-value, call-overload]
     chunks._seconds = 0.01
-    chunks._todo = cluster.deque(range(100))
+    chunks._source, chunks._jobs, chunks._taken = iter([("plan", 1)] * 100), {}, 0
     chunks._feed()
     assert [len(one) for one in sent] == [50, 25, 13, 6]
     assert sorted(index for one in sent for index in one) == list(range(94))
@@ -223,6 +223,7 @@ def test_the_job_script_runs_the_sweep(plan: Sweep, tmp_path: Path) -> None:
     folder = tmp_path / "a folder"
     script = write_script(plan, folder, 3, command=["sojourn", "sweep", "plan.toml"])
     assert "#SBATCH --array=1-3" in script.read_text()
+    assert f'#SBATCH --output="{folder}/slurm-%A_%a.log"' in script.read_text()
     for task in ("3", "1", "2"):
         done = subprocess.run(
             ["bash", script], env={**os.environ, "SLURM_ARRAY_TASK_ID": task}, capture_output=True, text=True
@@ -233,6 +234,10 @@ def test_the_job_script_runs_the_sweep(plan: Sweep, tmp_path: Path) -> None:
         assert ours.equals(theirs)
     with pytest.raises(InputError, match="sbatch = 99 is out of range"):
         write_script(plan, folder, 99)
+    for name in ("new\nline", 'a"quote', "back\\slash"):
+        with pytest.raises(InputError, match="has a character that sbatch cannot take"):
+            write_script(plan, tmp_path / name, 3)
+        assert not (tmp_path / name).exists()
 
 
 def test_the_command_line_reaches_every_executor(tmp_path: Path, small_file: Path) -> None:
@@ -243,7 +248,9 @@ def test_the_command_line_reaches_every_executor(tmp_path: Path, small_file: Pat
     ]
     assert [one.returncode for one in said] == [0, 0, 0], [one.stderr for one in said]
     assert said[0].stdout == said[1].stdout == said[2].stdout
-    assert said[2].stderr == "folder: o2\n"
+    first, second = said[2].stderr.splitlines()
+    assert (first, second) == ("folder: o2", said[0].stderr.splitlines()[1]), "the id is the same"
+    assert second.startswith("id: sojourn:")
     both = subprocess.run(
         [*words, "--serial", "--workers", "2"], cwd=tmp_path, capture_output=True, text=True
     )

@@ -20,6 +20,7 @@ WRITERS = ["runner", "study", "report", "papers", "plots", "cli", "api.py", "res
 #: What reads results, and reads them through the file layer only; the exceptions are the user's files.
 READERS = ["runner", "study", "report", "api.py", "results.py"]
 USERS = {"study/tune/ranking.py", "study/sweep/plan_file.py", "cli/__init__.py", "cli/stability.py"}
+USERS |= {"runner/owner.py"}  # it reads /proc
 WRITE = {"write_text", "write_bytes", "mkdir", "touch", "rename", "unlink", "rmdir", "chmod", "hardlink_to"}
 WRITE_OF = {"os": {"rename", "replace", "remove", "makedirs"}, "shutil": {"rmtree", "move", "copy"}}
 READ = {"read_bytes", "read_text", "iterdir", "glob", "rglob", "exists", "is_file", "is_dir", "stat"}

@@ -122,7 +122,7 @@ def test_a_damaged_file_is_run_again(small: sojourn.Scenario, tmp_path: Path) ->
     (first,) = execute([point], store)
     path = store.path(point.run_id)
     path.write_bytes(path.read_bytes()[:-100])
-    (second,) = execute([point], store)
+    (second,) = execute([point], Store(tmp_path))
     assert second.fresh
     assert second.metrics == first.metrics
 
@@ -190,8 +190,11 @@ def test_failures_are_raised_at_the_end_and_recorded(
     real = _core.Batch
 
     class Fake:
-        def __init__(self, jobs: list[tuple[str, int]], workers: int) -> None:
-            self.inner = real(jobs, workers)
+        def __init__(self, jobs: list[tuple[str, int]], workers: int, trace_limit: int | None) -> None:
+            self.inner = real(jobs, workers, trace_limit)
+
+        def add(self, plan: str, seed: int) -> int:
+            return self.inner.add(plan, seed)
 
         def poll(self, timeout: float) -> list[tuple[int, object]]:
             lost = _core.ConservationError("queue R1-R2: 3 arrived, 2 left")

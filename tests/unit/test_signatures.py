@@ -1,8 +1,8 @@
 """Signatures of the Rust crates: no parameter is a tuple, and no time of the simulator is an integer.
 
 The fields of a tuple have no names; separate parameters or a struct have. An integer does not show whether it
-is a moment or a duration; ``Time`` and ``Span`` do. Where a plan is read or a column written, the name of an
-integer has its unit (``end_ns``).
+is a moment or a duration; ``Time`` and ``Span`` do. Where a plan is read or a column written, an integer has
+its unit in its name (``end_ns``).
 
 Mutants seen to fail: ``(a, b): (u32, u32)``, ``x: &mut (u32, u32)``, a tuple on a line of its own, and one
 behind generic parameters that contain parentheses; ``now: u64``, ``max_delay: Option<u64>``,

@@ -71,7 +71,7 @@ config! {
         interval: Span = Param::fixed("500ms").unit("s").range(common::PERIOD).source(PAPER);
         /// Largest increase of max_p, at most max_p/4
         alpha: f64 = Param::fixed("0.01").range(Range::SHARE).source(PAPER);
-        /// What a decrease multiplies max_p by; above 0.83 one step stays inside the target band
+        /// Factor of max_p at a decrease; above 0.83 one step stays inside the target band
         beta: f64 = Param::fixed("0.9").range(Range::FRACTION).source(PAPER);
         /// max_p does not rise from here on
         top: f64 = Param::fixed("0.5").range(Range::SHARE).source(PAPER);
@@ -79,7 +79,7 @@ config! {
         bottom: Option<f64> = Param::derived("0.01; with `adapt arrival` min(0.01, 80 kbit/s / rate)")
             .range(Range::PROBABILITY)
             .source(PAPER);
-        /// How many periods in a row the average must be too short before max_p falls
+        /// Consecutive periods with a too small average before max_p falls
         hysteresis: u32 = Param::fixed("1")
             .unit("periods")
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })

@@ -37,9 +37,9 @@ use alloc::boxed::Box;
 config! {
     /// The parameters of AVQ.
     pub struct Config {
-        /// Wanted utilisation of the link
+        /// Target utilization of the link
         gamma: f64 = Param::fixed("0.98").range(Range::SHARE).source("Kunniyur and Srikant 2001");
-        /// How fast the virtual rate adapts
+        /// Speed of adaptation of the virtual rate
         alpha: f64 = Param::fixed("0.15")
             .unit("1/s")
             .range(Range::POSITIVE)

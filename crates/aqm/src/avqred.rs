@@ -66,11 +66,11 @@ config! {
         min_th: Size = Param::fixed("10p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
         /// Virtual queue from which every packet is signalled
         max_th: Size = Param::fixed("21p").unit("units or bytes").range(Range::POSITIVE).source(PAPER);
-        /// What the thresholds count the virtual queue in
+        /// Unit of the thresholds of the virtual queue
         unit: Bytes = Param::fixed("1500B").unit("B").range(common::PACKET_BYTES).source(PAPER);
-        /// A measurement takes longer than this
+        /// Minimum duration of a measurement
         interval: Span = Param::fixed("1ms").unit("s").range(common::PERIOD).source(PAPER);
-        /// Desired utilisation: the virtual queue is drained at gamma v_capacity
+        /// Desired utilization: the virtual queue is drained at gamma v_capacity
         gamma: f64 = Param::fixed("1")
             .range(Range::SHARE)
             .source("ours: the text names it, the listing does not");

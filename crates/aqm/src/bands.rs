@@ -18,7 +18,7 @@ const OWN: Param = Param::derived("aqm").source("RFC 2475 leaves it open");
 config! {
     /// The parameters that the schedulers between classes share.
     pub struct Config {
-        /// How many classes have a queue of their own
+        /// Number of classes, each with its own queue
         classes: u32 = Param::fixed("3")
             .unit("classes")
             .range(Range { min: 1.0, max: 8.0, above: false, below: false })
@@ -28,7 +28,7 @@ config! {
         precedences: u32 = Param::fixed("1")
             .range(Range { min: 1.0, max: 8.0, above: false, below: false })
             .source("RFC 2597 has 3");
-        /// Algorithm or scheduler of every class that has none of its own
+        /// Algorithm or scheduler of every class for which none is set
         aqm: Spec = Param::fixed("droptail").source("RFC 2475 leaves it open");
         #[doc = meaning!(aqm_of_class)]
         aqm_0: Option<Spec> = OWN;

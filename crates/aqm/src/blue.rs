@@ -48,7 +48,7 @@ config! {
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
             .source("Feng et al. 1999");
-        /// Step down once in a freeze time for as long as the link stays idle
+        /// Step down once per freeze time while the link is idle
         repeat_idle: bool = Param::fixed("off").source("Feng et al. 1999: one event");
         #[doc = meaning!(ecn)]
         ecn: bool = common::ECN;

@@ -45,7 +45,7 @@ config! {
         max_p: f64 = red_family::MAX_P;
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Most packets that an arrival is compared with, each picked at random
+        /// Maximum number of packets, each drawn at random, with which an arrival is compared
         candidates: u32 = Param::fixed("1")
             .unit("packets")
             .range(Range { min: 1.0, max: 1000.0, above: false, below: false })
@@ -73,7 +73,11 @@ pub static ALGORITHM: Algorithm = Algorithm {
     probes: &[
         Probe { name: "avg", unit: "packets or bytes", doc: "average queue" },
         Probe { name: "p", unit: "", doc: "RED's base probability p_b that belongs to avg" },
-        Probe { name: "p_a", unit: "", doc: "what the last arrival met of RED, 0 where it did not" },
+        Probe {
+            name: "p_a",
+            unit: "",
+            doc: "RED's drop probability of the last arrival, 0 if RED did not test it",
+        },
         Probe { name: "count", unit: "packets", doc: "packets since RED's last signal; -1 below min_th" },
     ],
     ns2_limit_counts_service: false,

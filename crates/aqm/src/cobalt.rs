@@ -34,9 +34,9 @@ use alloc::boxed::Box;
 config! {
     /// The parameters of COBALT.
     pub struct Config {
-        /// Delay that may stand
+        /// Acceptable standing delay
         target: Span = Param::fixed("5ms").unit("s").range(Range::NOT_NEGATIVE).source("Linux sch_cake.c");
-        /// Time to the first signal, and scale of the spacing
+        /// Time to the first signal, and the scale of the spacing
         interval: Span = Param::fixed("100ms").unit("s").range(common::PERIOD).source("Linux sch_cake.c");
         /// BLUE: rise of p when the buffer is full (1/256)
         p_inc: f64 = Param::fixed("0.00390625").range(Range::PROBABILITY).source("Linux sch_cake.c");
@@ -47,7 +47,7 @@ config! {
             .unit("s")
             .range(Range::NOT_NEGATIVE)
             .source("Linux sch_cake.c has none; ns-3: 400 ms");
-        /// Least target, in times of a mean packet on the link
+        /// Smallest target, in transmission times of a mean packet
         floor: f64 = Param::fixed("0")
             .range(Range { min: 0.0, max: 1000.0, above: false, below: false })
             .source("Linux sch_cake.c: 1.5 of the tin's rate");

@@ -65,13 +65,13 @@ config! {
             .range(Range::NOT_NEGATIVE)
             .source("RFC 8289, 4.4")
             .tc("target");
-        /// How long the delay must exceed target before the first drop: about the largest RTT
+        /// Time for which the delay must exceed the target before the first drop: about the largest RTT
         interval: Span = Param::fixed("100ms")
             .unit("s")
             .range(common::PERIOD)
             .source("RFC 8289, 4.3")
             .tc("interval");
-        /// Nothing is dropped while this many bytes or fewer are queued behind the head
+        /// No packet is dropped while at most this many bytes are queued behind the head
         max_packet: Bytes = Param::fixed("1500B")
             .unit("B")
             .range(common::PACKET_BYTES)

@@ -108,7 +108,7 @@ macro_rules! meaning {
         "Whether a packet enters the virtual queue with its own size or with that of a mean packet"
     };
     (max_th) => {
-        "Average queue at which the probability reaches max_p; from here on every packet (see gentle)"
+        "Average queue at which the probability reaches max_p; above it every packet is signalled (see gentle)"
     };
     (min_th) => {
         "Average queue below which nothing is dropped"
@@ -120,7 +120,7 @@ macro_rules! meaning {
         "Weight of the present queue in the average"
     };
     (wait) => {
-        "After a signal let 1/p_b packets pass first: gaps of 1/p_b to 2/p_b packets"
+        "After a signal let at least 1/p_b packets pass: gaps of 1/p_b to 2/p_b packets"
     };
     (max_packet) => {
         "Byte mode: packet size that meets the full base probability (S_max)"
@@ -138,7 +138,7 @@ macro_rules! meaning {
         "Committed information rate"
     };
     (cbs) => {
-        "Committed burst size: the bucket's depth"
+        "Committed burst size: depth of the token bucket"
     };
     (pir) => {
         "Peak information rate, cir or more"
@@ -147,10 +147,10 @@ macro_rules! meaning {
         "Length of the window over which the rate is averaged"
     };
     (colour_aware) => {
-        "Never make a packet better than its traffic's class says it came"
+        "Never assign a better colour than the class of the traffic has"
     };
     (gentle) => {
-        "Above max_th rise on a line from max_p to 1 instead of jumping to 1"
+        "Above max_th the probability rises linearly from max_p to 1 instead of jumping to 1"
     };
     (gentle_end) => {
         "Where the gentle line reaches 1: twice max_th, or the buffer limit"

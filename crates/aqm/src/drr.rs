@@ -46,7 +46,7 @@ config! {
             /// The classes.
             bands: bands::Config;
         ]
-        /// Bytes that weight 1 earns at a turn
+        /// Bytes added to the deficit of a class of weight 1 per round
         quantum: Bytes = Param::fixed("1500B")
             .unit("B")
             .range(common::PACKET_BYTES)

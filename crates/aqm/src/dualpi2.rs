@@ -77,7 +77,7 @@ config! {
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1")
             .linux("0s");
-        /// The ramp does not apply while this many packets or fewer are queued behind the head
+        /// The ramp does not apply while at most this many packets are queued behind the head
         th_len: Size = Param::fixed("1p")
             .unit("packets")
             .range(Range::NOT_NEGATIVE)

@@ -61,13 +61,13 @@ config! {
         w_q: f64 = red_family::W_Q;
         /// What moves max_p: the average crossing a threshold, or overflows and idle periods
         trigger: Trigger = Param::fixed("thresholds").source(PAPER);
-        /// What a decrease divides max_p by
+        /// Divisor of max_p at a decrease
         alpha: f64 = Param::fixed("3").range(FACTOR).source(PAPER);
-        /// What an increase multiplies max_p by
+        /// Factor of max_p at an increase
         beta: f64 = Param::fixed("2").range(FACTOR).source(PAPER);
-        /// Floor of max_p
+        /// Lower bound of max_p
         bottom: f64 = Param::fixed("0.0001").range(Range::PROBABILITY).source("ours: the paper has none");
-        /// Cap of max_p
+        /// Upper bound of max_p
         top: f64 = Param::fixed("1").range(Range::SHARE).source("ours: a probability");
         #[doc = meaning!(gentle)]
         gentle: bool = red::GENTLE;

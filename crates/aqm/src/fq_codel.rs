@@ -51,13 +51,13 @@ config! {
             .range(Range { min: 1.0, max: 65_536.0, above: false, below: false })
             .source("RFC 8290, 5.2.4")
             .tc("flows");
-        /// Bytes that a queue earns at a turn
+        /// Bytes added to the deficit of a queue per round
         quantum: Bytes = Param::fixed("1514B")
             .unit("B")
             .range(Range { min: 256.0, max: 1e9, above: false, below: false })
             .source("RFC 8290, 5.2.3")
             .tc("quantum");
-        /// Bytes that may wait, whatever the limit
+        /// Limit in bytes, besides the limit in packets
         memory: Bytes = Param::fixed("32MB")
             .unit("B")
             .range(Range { min: 1.0, max: 1e15, above: false, below: false })
@@ -65,7 +65,7 @@ config! {
             .tc("memory_limit");
         /// A turn ends with the credit at 0 or below 0
         turn: Turn = Param::fixed("zero").source("Linux; RFC 8290, 4.2 has the other");
-        /// Another number, another hash of flows to queues
+        /// Seed of the hash of flows to queues
         perturbation: u32 = Param::fixed("0")
             .range(Range { min: 0.0, max: 1e9, above: false, below: false })
             .source("RFC 8290, 5.2.1");
@@ -83,7 +83,7 @@ config! {
             /// The CoDel of each queue.
             codel: codel::Config;
         ]
-        /// Packets that leave the longest queue at once, at most, when the limit is passed
+        /// Maximum number of packets dropped at once from the longest queue when the limit is exceeded
         drop_batch: u32 = Param::fixed("64")
             .unit("packets")
             .range(Range { min: 1.0, max: 1e6, above: false, below: false })

@@ -60,9 +60,9 @@ config! {
         max_p: f64 = Param::fixed("0.02").range(Range::SHARE).source(PAPER);
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Waiting packets that any flow may have without risk below max_th; 4 for large buffers
+        /// Queued packets that a flow may have without random drops below max_th; 4 for large buffers
         min_q: Size = Param::fixed("2p").unit("packets or bytes").range(Range::NOT_NEGATIVE).source(PAPER);
-        /// Above max_th let every flow have two packets instead of none
+        /// Above max_th allow every flow two packets instead of none
         many_flow: bool = Param::fixed("off").source("Lin and Morris 1997: an extension");
         /// With many_flow: keep the base form's rules for avg >= max_th as well
         blocks_bc: bool = Param::fixed("off").source(PAPER);

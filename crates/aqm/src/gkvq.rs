@@ -44,7 +44,7 @@ choice! {
 config! {
     /// The parameters of GKVQ.
     pub struct Config {
-        /// Share of the real link and buffer that the virtual ones get
+        /// Virtual rate and buffer as a share of the real ones
         theta: f64 = Param::fixed("0.95").range(Range::SHARE).source("ns-2 gk.cc");
         /// Virtual link rate
         rate: Option<u64> = Param::derived("theta x the link rate")

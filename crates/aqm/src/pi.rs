@@ -34,9 +34,9 @@ use alloc::boxed::Box;
 config! {
     /// The parameters of PI.
     pub struct Config {
-        /// Gain on the present error
+        /// Gain of the current error
         a: f64 = Param::fixed("0.00001822").unit("1/packet").range(Range::SHARE).source("Hollot et al. 2001");
-        /// Gain on the previous error, less than a
+        /// Gain of the previous error, less than a
         b: f64 = Param::fixed("0.00001816").unit("1/packet").range(Range::SHARE).source("Hollot et al. 2001");
         /// Samples per second (ns-2: w)
         f_s: f64 = Param::fixed("160")
@@ -44,7 +44,7 @@ config! {
             .range(Range { min: 1e-3, max: 1e6, above: false, below: false })
             .source("Hollot et al. 2001")
             .ns2("170");
-        /// Queue to be held
+        /// Target queue
         q_ref: Size = Param::fixed("200p")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)

@@ -57,13 +57,13 @@ choice! {
 config! {
     /// The parameters of the controller that `pi2` and `dualpi2` share.
     pub struct Control {
-        /// Queueing delay to be held
+        /// Target queueing delay
         target: Span = Param::fixed("15ms")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
             .source("RFC 9332, appendix A.1")
             .tc("target");
-        /// Largest RTT that must be stable
+        /// Largest RTT at which the control loop must be stable
         rtt_max: Span = Param::fixed("100ms")
             .unit("s")
             .range(common::PERIOD)
@@ -76,14 +76,14 @@ config! {
             .source("RFC 9332, appendix A.1")
             .linux("16ms")
             .tc("tupdate");
-        /// Gain on the delay's distance from the target
+        /// Gain of the difference between delay and target
         alpha: Option<f64> = Param::derived("0.1 t_update / rtt_max^2")
             .unit("1/s")
             .range(common::GAIN)
             .source("RFC 9332, appendix A.1")
             .linux("0.16")
             .tc("alpha");
-        /// Gain on the delay's change
+        /// Gain of the change of the delay
         beta: Option<f64> = Param::derived("0.3 / rtt_max")
             .unit("1/s")
             .range(common::GAIN)
@@ -111,7 +111,7 @@ config! {
         ]
         /// Where the signal is given
         at: At = Param::fixed("departure").source("RFC 9332, appendix A.1");
-        /// Nothing is signalled while this much or less is queued
+        /// No packet is signalled while at most this much is queued
         spare: Size = Param::fixed("0B")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
@@ -259,7 +259,7 @@ pub struct Pi2 {
     draw: Decision,
     p_c_max: f64,
     at_arrival: bool,
-    /// Nothing is signalled while this much or less is queued.
+    /// No packet is signalled while at most this much is queued.
     spare: Size,
     ecn: bool,
 }

@@ -69,7 +69,7 @@ choice! {
 config! {
     /// The parameters of PIE.
     pub struct Config {
-        /// Queueing delay to be held (QDELAY_REF)
+        /// Target queueing delay (QDELAY_REF)
         target: Span = Param::fixed("15ms")
             .unit("s")
             .range(Range::NOT_NEGATIVE)
@@ -81,15 +81,15 @@ config! {
             .range(common::PERIOD)
             .source("RFC 8033, 4.2")
             .tc("tupdate");
-        /// Gain on the delay's distance from the target
+        /// Gain of the difference between delay and target
         alpha: f64 = Param::fixed("0.125")
             .unit("1/s")
             .range(common::GAIN)
             .source("RFC 8033, 4.2")
             .tc("alpha");
-        /// Gain on the delay's change
+        /// Gain of the change of the delay
         beta: f64 = Param::fixed("1.25").unit("1/s").range(common::GAIN).source("RFC 8033, 4.2").tc("beta");
-        /// How long a burst may last without a signal
+        /// Duration of a burst that causes no signal
         max_burst: Span = Param::fixed("150ms").unit("s").range(Range::NOT_NEGATIVE).source("RFC 8033, 4.4");
         /// Probability from which ECN-capable packets are dropped too
         mark_ecnth: f64 = Param::fixed("0.1").range(Range::PROBABILITY).source("RFC 8033, 5.1");
@@ -102,13 +102,13 @@ config! {
             .unit("B")
             .range(common::PACKET_BYTES)
             .source("RFC 8033, 5.2");
-        /// From p = 0.1 on p rises by at most 0.02 a step
+        /// From p = 0.1 on, p rises by at most 0.02 per update
         step_cap: bool = Param::fixed("on").source("RFC 8033, 5.5");
         /// When p shrinks by 2 % more: both delays 0, or both below half the target
         decay: Decay = Param::fixed("empty").source("RFC 8033, appendix A; the other is appendix B");
         /// No signal before p has summed up to 0.85 since the last drop, a certain one at 8.5
         derandomize: bool = Param::fixed("off").source("RFC 8033, appendix A; 5.4 allows it").linux("on");
-        /// Above a delay of 250 ms p rises by 0.02 more a step
+        /// Above a delay of 250 ms, p rises by 0.02 more per update
         jump: bool = Param::fixed("off").source("RFC 8033; Linux has it").linux("on");
         #[doc = meaning!(mean_packet)]
         mean_packet: Option<Bytes> = common::MEAN_PACKET;

@@ -72,7 +72,7 @@ choice! {
 config! {
     /// The parameters of RAQM.
     pub struct Config {
-        /// Queue to be held (mode dependent)
+        /// Target queue (mode dependent)
         q_0: Size = Param::fixed("50p")
             .unit("packets or bytes")
             .range(Range::POSITIVE)
@@ -91,7 +91,7 @@ config! {
         m_0: f64 = Param::fixed("2").range(Range::POSITIVE).source(PAPER);
         #[doc = meaning!(rate)]
         rate: Option<u64> = common::RATE;
-        /// Wanted share of the rate: r_0 = gamma C
+        /// Target share of the link rate: r_0 = gamma C
         gamma: f64 = Param::fixed("1")
             .range(Range { min: 1e-3, max: 1.0, above: false, below: false })
             .source(PAPER);
@@ -107,7 +107,7 @@ config! {
             .source("RAQM paper, section 3");
         /// Probability p_k at the start
         p_0: f64 = Param::fixed("0.0002").range(Range::SHARE).source(PAPER);
-        /// Floor of p_k; 0 is the paper's own
+        /// Lower bound of p_k; the paper has 0
         p_min: f64 = Param::fixed("0.00001").range(Range::PROBABILITY).source("ours: 0 would be absorbing");
         /// Lower clamp of x = r/r_0 in the adaptive form
         x_min: f64 = Param::fixed("0.05").range(X).source("ours: the formula ends at 0");

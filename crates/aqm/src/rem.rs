@@ -64,7 +64,7 @@ config! {
         phi: f64 = Param::fixed("1.001")
             .range(Range { min: 1.0, max: f64::INFINITY, above: true, below: true })
             .source("Athuraliya et al. 2001");
-        /// Queue to be held (ns-2: pbo)
+        /// Target queue (ns-2: pbo)
         b_star: Size = Param::fixed("20p")
             .unit("packets or bytes")
             .range(Range::NOT_NEGATIVE)
@@ -84,7 +84,7 @@ config! {
         mean_packet: Option<Bytes> = common::MEAN_PACKET;
         /// Where a mark is drawn and set; drops are always on arrival
         mark_at: MarkAt = Param::fixed("arrival").source("Athuraliya et al. 2001").ns2("departure");
-        /// Upper end of the price; p then ends at 1 - phi^(-price_max)
+        /// Upper bound of the price; p is then at most 1 - phi^(-price_max)
         price_max: Option<f64> = Param::derived("no cap")
             .range(Range::POSITIVE)
             .source("Athuraliya et al. 2001");

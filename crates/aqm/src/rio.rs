@@ -93,7 +93,7 @@ config! {
         max_p_out: f64 = probability("0.2").ns2("0.1");
         #[doc = meaning!(w_q)]
         w_q: f64 = red_family::W_Q;
-        /// Above its upper threshold each rises on a line to 1 at twice that, instead of jumping to 1
+        /// Above its upper threshold, rise linearly to 1 at twice that threshold instead of jumping to 1
         gentle: bool = Param::fixed("off").source(CLARK);
         #[doc = meaning!(wait)]
         wait: bool = red_family::WAIT;
@@ -119,7 +119,7 @@ pub static ALGORITHM: Algorithm = Algorithm {
     params: Config::PARAMS,
     probes: &[
         Probe { name: "p", unit: "", doc: "base probability of the last arrival's precedence" },
-        Probe { name: "p_a", unit: "", doc: "what the last arrival met, 0 where it was not tested" },
+        Probe { name: "p_a", unit: "", doc: "drop probability of the last arrival, 0 if it was not tested" },
         Probe { name: "avg_in", unit: "packets or bytes", doc: "average that in or green packets meet" },
         Probe {
             name: "avg_yellow",

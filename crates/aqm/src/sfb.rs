@@ -73,7 +73,7 @@ config! {
         freeze_time: Span = Param::fixed("0s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX);
         /// Time between two changes of the hash; 0 never changes it
         rehash: Span = Param::fixed("600s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("rehash");
-        /// How long new bins are filled before they take over
+        /// Time for which new bins are filled before they are used
         warmup: Span = Param::fixed("60s").unit("s").range(Range::NOT_NEGATIVE).source(LINUX).tc("db");
         /// Packets a second that may pass of all flows with p_min = 1
         penalty_rate: f64 = Param::fixed("10")
@@ -81,7 +81,7 @@ config! {
             .range(Range::NOT_NEGATIVE)
             .source(LINUX)
             .tc("penalty_rate");
-        /// Most of these packets that may pass at once
+        /// Burst of these packets that may pass
         penalty_burst: f64 = Param::fixed("20")
             .unit("packets")
             .range(Range::NOT_NEGATIVE)

@@ -64,7 +64,7 @@ config! {
             .source(PAPER);
         /// Drop packets that hit more often, or all alike
         form: Form = Param::fixed("full").source(PAPER);
-        /// What the queue is compared with
+        /// Buffer size with which the queue is compared
         buffer: Option<Size> = Param::derived("the buffer limit")
             .unit("packets or bytes")
             .range(Range::POSITIVE)

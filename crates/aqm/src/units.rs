@@ -197,7 +197,10 @@ pub fn show_rate(rate: u64) -> String {
 
 /// The candidate with the fewest edits from `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
+    // The distance is at least the difference of the lengths: a long word is near to nothing.
+    let (bytes, chars) = (word.len(), word.chars().count());
     candidates
+        .filter(|c| c.chars().count().abs_diff(chars) <= (bytes.max(c.len()) / 3).max(1))
         .map(|c| (edits(word, c), word.len().max(c.len()), c))
         .filter(|(d, longest, _)| d < longest && *d <= (longest / 3).max(1))
         .min_by_key(|(d, ..)| *d)

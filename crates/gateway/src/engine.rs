@@ -295,6 +295,12 @@ impl Engine {
         self.free.push(number);
     }
 
+    /// Packets for which there is memory: the most that have been inside at once.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The machine has stalled for this time.
     pub fn on_stall(&mut self, time: Span) {
         self.stalled += time;

@@ -161,6 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_that_of_the_packets_inside() {
+        let mut engine = engine();
+        let tiny = packet(0, 1, 50, Offload::default(), &[]);
+        let mut at = |rounds: std::ops::Range<u64>| {
+            for round in rounds {
+                let now = Time(round * 1_000);
+                engine.advance(now, &mut |_, _, _| Some(Span::ZERO));
+                let mut flood = Packets { bytes: tiny.clone(), left: 20 };
+                take(&mut engine, &mut flood, &mut [0; 100], Time::NEVER, || now);
+            }
+            engine.slots()
+        };
+        // 20 packets of 20 bytes per microsecond: three times the rate of the link.
+        let inside = at(0..10_000);
+        assert!((30_000..40_000).contains(&inside), "5 ms of the link, and a full queue: {inside}");
+        assert_eq!(at(10_000..20_000), inside, "packets of the past take none");
+    }
+
+    #[test]
     fn a_turn_ends_with_the_run_and_with_the_device() {
         let mut engine = engine();
         let mut flood = Packets { bytes: vec![0; 11], left: 1_000_000 };

@@ -7,8 +7,10 @@ use sojourn_gateway::{Engine, Offload, Plan};
 /// The same examples in every run, unless `PROPTEST_RNG_SEED` is set.
 pub(crate) fn same() -> Config {
     let default = Config::default();
-    let is_set = std::env::var_os("PROPTEST_RNG_SEED").is_some();
-    Config { rng_seed: if is_set { default.rng_seed } else { RngSeed::Fixed(1) }, cases: 1000, ..default }
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    let rng_seed = if is_set("PROPTEST_RNG_SEED") { default.rng_seed } else { RngSeed::Fixed(1) };
+    let cases = if is_set("PROPTEST_CASES") { default.cases } else { 1000 };
+    Config { rng_seed, cases, ..default }
 }
 
 /// The Internet checksum over `parts` by its definition: the bytes as one large number modulo 65535 (RFC

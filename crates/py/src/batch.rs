@@ -7,17 +7,15 @@ use crate::{
     user_aqm,
 };
 use pyo3::{
-    exceptions::{PyRuntimeError, PyValueError},
+    exceptions::{PyMemoryError, PyRuntimeError, PyValueError},
     prelude::*,
 };
 use sojourn_sim::{Control, Plan, PlanError, Record, RunError, Simulation};
 use std::{
     any::Any,
+    collections::{BTreeMap, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     thread,
     time::Duration,
 };
@@ -34,24 +32,34 @@ pub(crate) fn check(py: Python<'_>, plan_json: &str) -> PyResult<()> {
 
 /// Execute one run in the calling thread, so that Ctrl-C interrupts handlers in Python.
 #[pyfunction]
-pub(crate) fn run(py: Python<'_>, plan_json: String, seed: u64) -> PyResult<Bound<'_, PyAny>> {
+#[pyo3(signature = (plan_json, seed, trace_limit = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    plan_json: String,
+    seed: u64,
+    trace_limit: Option<u64>,
+) -> PyResult<Bound<'_, PyAny>> {
     user_aqm::guarded(py, || {
-        let record = Job::new(plan_json, seed).simulate().map_err(|failure| failure.raise(py))?;
+        let job = Job::new(plan_json, seed, trace_limit);
+        // Without handlers in Python other threads may go on.
+        let outcome = if job.calls_python() { job.simulate() } else { py.detach(|| job.simulate()) };
+        let record = outcome.map_err(|failure| failure.raise(py))?;
         Ok(record_dict(py, &record)?.into_any())
     })
 }
 
-/// Runs in native threads, until all are finished or cancelled.
+/// Runs in native threads: jobs may be added until the batch is dropped.
 #[pyclass(frozen, module = "sojourn._core")]
 pub(crate) struct Batch {
     shared: Arc<Shared>,
+    workers: usize,
+    trace_limit: Option<u64>,
 }
 
 struct Shared {
-    jobs: Vec<Job>,
-    next: AtomicUsize,
-    cancelled: AtomicBool,
-    done: Mutex<Done>,
+    state: Mutex<State>,
+    /// A job was added, or there will be no more.
+    added: Condvar,
     finished: Condvar,
 }
 
@@ -63,9 +71,17 @@ struct Job {
 }
 
 #[derive(Default)]
-struct Done {
+struct State {
+    waiting: VecDeque<(usize, Arc<Job>)>,
+    /// Jobs that wait or run.
+    open: BTreeMap<usize, Arc<Job>>,
     fresh: Vec<(usize, Result<Box<Record>, Failure>)>,
+    /// Jobs added so far.
     count: usize,
+    /// Threads, and those among them that wait for a job.
+    threads: usize,
+    idle: usize,
+    cancelled: bool,
 }
 
 /// Why a job has no record.
@@ -83,6 +99,7 @@ impl Failure {
             Failure::Json(why) => PyValueError::new_err(format!("the plan cannot be read: {why}")),
             Failure::Plan(error) => plan_error(py, error),
             Failure::Run(RunError::Cancelled) => Cancelled::new_err("cancelled"),
+            Failure::Run(error @ RunError::Memory(_)) => PyMemoryError::new_err(error.to_string()),
             Failure::Run(error) => ConservationError::new_err(error.to_string()),
             Failure::Algorithm(violation) => algorithm_error(py, violation),
             Failure::Panic(why) => PyRuntimeError::new_err(format!("the simulator failed: {why}")),
@@ -92,50 +109,71 @@ impl Failure {
 
 #[pymethods]
 impl Batch {
-    /// Start `jobs` (plan and seed) on `workers` threads.
+    /// Start `jobs` (plan and seed) on `workers` threads. `trace_limit`: bytes that the traces of a run may
+    /// take.
     #[new]
-    fn new(jobs: Vec<(String, u64)>, workers: usize) -> PyResult<Batch> {
+    #[pyo3(signature = (jobs, workers, trace_limit = None))]
+    fn new(jobs: Vec<(String, u64)>, workers: usize, trace_limit: Option<u64>) -> PyResult<Batch> {
         if workers == 0 {
             return Err(PyValueError::new_err("workers must be at least 1"));
         }
-        let shared = Arc::new(Shared {
-            jobs: jobs.into_iter().map(|(plan, seed)| Job::new(plan, seed)).collect(),
-            next: AtomicUsize::new(0),
-            cancelled: AtomicBool::new(false),
-            done: Mutex::default(),
-            finished: Condvar::new(),
-        });
-        for _ in 0..workers.min(shared.jobs.len()) {
-            let shared = Arc::clone(&shared);
+        let (state, added, finished) = Default::default();
+        let batch = Batch { shared: Arc::new(Shared { state, added, finished }), workers, trace_limit };
+        for (plan, seed) in jobs {
+            batch.add(plan, seed)?;
+        }
+        Ok(batch)
+    }
+
+    /// Add a job; returns its index.
+    fn add(&self, plan: String, seed: u64) -> PyResult<usize> {
+        let job = Arc::new(Job::new(plan, seed, self.trace_limit));
+        let mut state = self.shared.lock();
+        let index = state.count;
+        if state.idle <= state.waiting.len() && state.threads < self.workers {
+            let shared = Arc::clone(&self.shared);
             thread::Builder::new()
                 .name("sojourn-run".to_owned())
                 .spawn(move || shared.work())
                 .map_err(|e| PyRuntimeError::new_err(format!("no thread could be started: {e}")))?;
+            state.threads += 1;
         }
-        Ok(Batch { shared })
+        state.count += 1;
+        state.open.insert(index, Arc::clone(&job));
+        state.waiting.push_back((index, job));
+        self.shared.added.notify_one();
+        Ok(index)
     }
 
     /// Return the jobs that finished since the last call: the index of each, and its record or exception.
     /// Waits at most `timeout` seconds for the first.
     #[pyo3(signature = (timeout = 0.0))]
-    fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> PyResult<Vec<(usize, Bound<'py, PyAny>)>> {
+    fn poll<'py>(&self, py: Python<'py>, timeout: f64) -> Vec<(usize, Bound<'py, PyAny>)> {
         let fresh = py.detach(|| self.shared.take(timeout));
+        let convert = |outcome: Result<Box<Record>, Failure>| match outcome {
+            Ok(record) => record_dict(py, &record).map(Bound::into_any),
+            Err(failure) => Err(failure.raise(py)),
+        };
+        // A record for which Python has no memory is a failure of its run alone.
         fresh
             .into_iter()
-            .map(|(index, outcome)| match outcome {
-                Ok(record) => Ok((index, record_dict(py, &record)?.into_any())),
-                Err(failure) => Ok((index, failure.raise(py).into_value(py).into_bound(py).into_any())),
+            .map(|(index, outcome)| {
+                (
+                    index,
+                    convert(outcome).unwrap_or_else(|error| error.into_value(py).into_bound(py).into_any()),
+                )
             })
             .collect()
     }
 
-    /// Return the fraction of the total virtual time that is simulated, 0 to 1.
+    /// Return the fraction of the virtual time of all jobs so far that is simulated, 0 to 1.
     fn progress(&self) -> f64 {
-        let shares = self.shared.jobs.iter().map(|job| {
+        let state = self.shared.lock();
+        let shares = state.open.values().map(|job| {
             let now = job.control.now_ns.load(Ordering::Relaxed);
             if job.duration == 0 { 0.0 } else { (now as f64 / job.duration as f64).min(1.0) }
         });
-        shares.sum::<f64>() / self.shared.jobs.len().max(1) as f64
+        (shares.sum::<f64>() + (state.count - state.open.len()) as f64) / state.count.max(1) as f64
     }
 
     /// Cancel all runs: those in progress end with `Cancelled`, the others never start.
@@ -146,7 +184,7 @@ impl Batch {
     /// Whether every job has finished.
     #[getter]
     fn finished(&self) -> bool {
-        self.shared.lock().count == self.shared.jobs.len()
+        self.shared.lock().open.is_empty()
     }
 }
 
@@ -157,15 +195,19 @@ impl Drop for Batch {
 }
 
 impl Job {
-    fn new(plan: String, seed: u64) -> Job {
+    fn new(plan: String, seed: u64, trace_limit: Option<u64>) -> Job {
         let duration = serde_json::from_str::<Horizon>(&plan).map_or(0, |plan| plan.duration);
-        Job { plan: plan.into(), seed, duration, control: Control::default() }
+        Job { plan: plan.into(), seed, duration, control: Control { trace_limit, ..Control::default() } }
+    }
+
+    fn calls_python(&self) -> bool {
+        user_aqm::registered().iter().any(|algorithm| self.plan.contains(algorithm.name))
     }
 
     /// Run the job. With an algorithm in Python the GIL is held, which makes calls cheap; the interpreter
     /// still switches threads while handlers run.
     fn run(&self) -> Result<Box<Record>, Failure> {
-        if user_aqm::registered().iter().any(|algorithm| self.plan.contains(algorithm.name)) {
+        if self.calls_python() {
             return Python::attach(|_| self.simulate());
         }
         self.simulate()
@@ -188,40 +230,55 @@ struct Horizon {
 
 impl Shared {
     fn work(&self) {
-        loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(job) = self.jobs.get(index) else { return };
-            let outcome = if self.cancelled.load(Ordering::Relaxed) {
-                Err(Failure::Run(RunError::Cancelled))
-            } else {
-                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(failure_of(panic)))
-            };
-            let mut done = self.lock();
-            done.fresh.push((index, outcome));
-            done.count += 1;
-            self.finished.notify_all();
+        while let Some((index, job)) = self.next() {
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|panic| Err(failure_of(panic)));
+            self.done(&mut self.lock(), index, outcome);
         }
+    }
+
+    /// The next job; None if there will be none.
+    fn next(&self) -> Option<(usize, Arc<Job>)> {
+        let mut state = self.lock();
+        state.idle += 1;
+        let mut state = self
+            .added
+            .wait_while(state, |state| state.waiting.is_empty() && !state.cancelled)
+            .unwrap_or_else(PoisonError::into_inner);
+        state.idle -= 1;
+        state.waiting.pop_front()
+    }
+
+    fn done(&self, state: &mut State, index: usize, outcome: Result<Box<Record>, Failure>) {
+        state.open.remove(&index);
+        state.fresh.push((index, outcome));
+        self.finished.notify_all();
     }
 
     fn take(&self, timeout: f64) -> Vec<(usize, Result<Box<Record>, Failure>)> {
         let limit = Duration::try_from_secs_f64(timeout).unwrap_or_default();
-        let is_waiting = |done: &mut Done| done.fresh.is_empty() && done.count < self.jobs.len();
-        let (mut done, _) = self
+        let is_waiting = |state: &mut State| state.fresh.is_empty() && !state.open.is_empty();
+        let (mut state, _) = self
             .finished
             .wait_timeout_while(self.lock(), limit, is_waiting)
             .unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut done.fresh)
+        std::mem::take(&mut state.fresh)
     }
 
     fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Relaxed);
-        for job in &self.jobs {
+        let mut state = self.lock();
+        state.cancelled = true;
+        for job in state.open.values() {
             job.control.cancel.store(true, Ordering::Relaxed);
         }
+        while let Some((index, _)) = state.waiting.pop_front() {
+            self.done(&mut state, index, Err(Failure::Run(RunError::Cancelled)));
+        }
+        self.added.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Done> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

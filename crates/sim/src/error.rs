@@ -59,6 +59,9 @@ pub enum RunError {
     /// The run opened more connections than it can hold.
     #[error("more than {0} connections were opened")]
     TooManyFlows(u64),
+    /// The traces need more memory than there is, or than the caller allowed.
+    #[error("its traces of drops and congestion windows need more than {} MB of memory", .0 / 1_000_000)]
+    Memory(u64),
     /// The packet counts are inconsistent: a defect of the simulator.
     #[error("packets were not conserved: {0}")]
     Conservation(String),

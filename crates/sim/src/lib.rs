@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod flow;
 mod link;
+mod measure;
 pub mod nanoseconds;
 mod packet;
 mod path;

@@ -6,10 +6,11 @@
 use crate::{
     error::{PlanError, RunError},
     link::{Link, LinkKind, RateTrace, TxTime},
+    measure::{self, Recorder},
     packet::{Carries, Packet},
     plan,
     queue::{Port, QueueContext, QueueOps},
-    record::{Record, Recorder, Window},
+    record::{Record, Window},
 };
 pub use crate::{queue::Outcome, record::Totals};
 use sojourn_aqm::{Algorithm, Class, Conventions, Ecn, Span, Time};
@@ -228,7 +229,7 @@ impl QueueSet {
     pub fn record(mut self, window: Window, measured: usize) -> Result<Record, RunError> {
         self.pass(window.end);
         for port in &mut self.ports {
-            crate::record::port_conserves(port)?;
+            measure::port_conserves(port)?;
         }
         Ok(self.recorder.columns(window, measured, &self.ports, &mut self.kinds))
     }

@@ -2,7 +2,8 @@
 //!
 //! Mutants that are detected, in `path/eligibility.rs`: each condition of `fast_path` left out or negated;
 //! the rate of the first queue's link for that of the measured one; each guard and each kind of `sender`
-//! left out or negated. In `path/lookahead.rs`: each reason of `find_eventless` left out.
+//! left out or negated. In `path/lookahead.rs`, `find_eventless`: the sender, a shared first link, its queue
+//! or delayed acknowledgements left out.
 
 use crate::support::{MBIT, MS, SECOND, access, dumbbell, options, plan, queue, run, tcp, traffic};
 use sojourn_aqm::Span;
@@ -36,7 +37,7 @@ fn with_traffic(kind: TrafficKind) -> Plan {
 /// A one-way link of a graph, without a queue.
 fn link(from: &str, to: &str) -> Link {
     let (from, to) = (from.to_owned(), to.to_owned());
-    Link { from, to, rate: 10 * MBIT, delay: MS, capacity: None, queue: None }
+    Link { from, to, rate: 10 * MBIT, delay: Span(MS), capacity: None, queue: None }
 }
 
 /// One connection from `a` to `b`, in this graph.
@@ -80,7 +81,12 @@ fn each_reason_is_named() {
         (SlowPathReason::Datagrams, with_traffic(TrafficKind::UdpCbr { rate: MBIT, size: 573, jitter: 0.0 })),
         (
             SlowPathReason::Datagrams,
-            with_traffic(TrafficKind::UdpOnoff { rate: MBIT, size: 573, on: SECOND, off: SECOND }),
+            with_traffic(TrafficKind::UdpOnoff {
+                rate: MBIT,
+                size: 573,
+                on: Span(SECOND),
+                off: Span(SECOND),
+            }),
         ),
         (
             SlowPathReason::Application,
@@ -134,7 +140,7 @@ fn a_reason_of_the_run_precedes_those_of_flows() {
 /// Only the measured link needs a constant rate, whichever link comes first.
 #[test]
 fn the_rate_of_another_link_may_vary() {
-    let steps = vec![(SECOND, MBIT), (SECOND, 2 * MBIT)];
+    let steps = vec![(Span(SECOND), MBIT), (Span(SECOND), 2 * MBIT)];
     let varying = Link {
         queue: Some(queue("20p", "droptail")),
         capacity: Some(Capacity::Steps { steps, repeats: true }),

@@ -19,7 +19,7 @@ from sojourn.algorithms.loader import (
     within_load,
 )
 from sojourn.algorithms.param import Param
-from sojourn.algorithms.permission import REMEDY, permit, permit_all, permitting
+from sojourn.algorithms.permission import REMEDY, may_execute, permit, permit_all, permitting
 
 __all__ = [
     "CE",
@@ -38,6 +38,7 @@ __all__ = [
     "drop_both",
     "find",
     "look",
+    "may_execute",
     "names_in",
     "permit",
     "permit_all",

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from sojourn import _core
 from sojourn._core import DROP, MARK, PASS, drop_both
-from sojourn.spec.aqm_spec import aqm
+from sojourn.spec.aqm_spec import Spec, aqm
 
 __all__ = ["CE", "DROP", "ECT0", "ECT1", "HANDLERS", "MARK", "NOT_ECT", "PASS", "Aqm", "drop_both"]
 
@@ -76,7 +76,7 @@ class Aqm:
         self._spec = aqm(type(self)._name_of(type(self)), **parameters)
 
     @property
-    def spec(self) -> str:
+    def spec(self) -> Spec:
         """The canonical spec of an object that was made with parameters."""
         return self._spec
 

@@ -27,7 +27,7 @@ from sojourn.algorithms.param import Param
 from sojourn.algorithms.permission import REMEDY, is_permitted, permit
 from sojourn.errors import InputError, from_core
 from sojourn.reading import MOST_CODE, read_bytes, reason
-from sojourn.spec.aqm_spec import canonical, short_path
+from sojourn.spec.aqm_spec import Spec, canonical, short_path
 
 HERE = "python"
 FORM = "a built-in algorithm (see 'sojourn list'), or file.py:Class"
@@ -327,8 +327,8 @@ def _code(cls: type) -> bytes | None:
         return None
 
 
-def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
-    """Return the canonical spec of a text, an `Aqm` class, or an object of one.
+def spec_of(aqm: str | Aqm | type[Aqm]) -> Spec:
+    """Return the spec of a text, an `Aqm` class, or an object of one.
 
     Raises
     ------
@@ -339,7 +339,7 @@ def spec_of(aqm: str | Aqm | type[Aqm]) -> str:
         return aqm.spec
     try:
         if isinstance(aqm, type) and issubclass(aqm, Aqm):
-            return _core.canonical(name_of(aqm))
+            return Spec(name_of(aqm))
         return canonical(str(aqm))
     except _core.SpecError as error:
         raise from_core(error) from None

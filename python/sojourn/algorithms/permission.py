@@ -57,6 +57,12 @@ def is_permitted(path: str) -> bool:
     return now.every or os.path.realpath(path) in now.files
 
 
+def may_execute(spec: str) -> bool:
+    """Return whether a spec names no code, or code that may be executed."""
+    path = _path(spec)
+    return path is None or is_permitted(path)
+
+
 def _path(spec: str) -> str | None:
     """Return the file of ``file.py:Class ...``; None if the spec names none."""
     path, colon, _ = (spec.split() or [""])[0].rpartition(":")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
+from sojourn.spec.aqm_spec import Spec
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ def tc_line(spec: str, place: Place) -> Line | None:
     >>> tc_line("raqm", place) is None
     True
     """
-    info = _core.spec_info(spec)
-    writer = _WRITERS.get(info["name"])
+    parsed = Spec(spec)
+    writer = _WRITERS.get(parsed.name)
     if writer is None:
         return None
-    setting = _Setting(info, place)
+    setting = _Setting(parsed, place)
     line = writer(setting)
     line.notes += setting.unsupported()
     return line
@@ -80,9 +80,9 @@ def tc_line(spec: str, place: Place) -> Line | None:
 class _Setting:
     """The parameters of a spec with the schema's defaults; records which ones were used."""
 
-    def __init__(self, info: dict[str, Any], place: Place) -> None:
-        self.name, self.given, self.place = info["name"], info["values"], place
-        self.limit = info["limit"] or place.limit
+    def __init__(self, spec: Spec, place: Place) -> None:
+        self.name, self.given, self.place = spec.name, spec.values, place
+        self.limit = spec.limit or place.limit
         self.schema = {one["name"]: one for one in parameters(self.name)}
         self.used: set[str] = set()
 

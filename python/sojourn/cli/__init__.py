@@ -18,8 +18,10 @@ from typing import Annotated
 import typer
 
 from sojourn import _core
+from sojourn.cli.common import messages
 from sojourn.cli.words import joined
 from sojourn.errors import SojournError, disk
+from sojourn.terminal import show
 
 #: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
@@ -34,6 +36,7 @@ COMMANDS = {
     "list": ("list_", "list_algorithms"),
     "explain": ("explain", "explain"),
     "report": ("report", "report"),
+    "verify": ("verify", "verify"),
     "schema": ("schema", "schema"),
     "shell": ("shell", "shell"),
     "bench": ("bench", "bench"),
@@ -45,7 +48,7 @@ INTERRUPTED = 130
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"sojourn {_core.CORE_VERSION}")
+        show(f"sojourn {_core.CORE_VERSION}")
         raise typer.Exit
 
 
@@ -95,7 +98,8 @@ def _call(arguments: Sequence[str]) -> int:
         words = joined(words)
     try:
         command = typer.main.get_command(_app(words))
-        code = command.main(words, prog_name="sojourn", standalone_mode=False)
+        with messages():
+            code = command.main(words, prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # typer's code for Ctrl-C, without a message
             return _fail("interrupted", INTERRUPTED)
@@ -122,8 +126,8 @@ def _call(arguments: Sequence[str]) -> int:
 
 def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
-        traceback.print_exc()
-    print(f"sojourn: {' '.join(message.split())}", file=sys.stderr)
+        show(traceback.format_exc(), sys.stderr)
+    show(f"sojourn: {' '.join(message.split())}", sys.stderr)
     return code
 
 

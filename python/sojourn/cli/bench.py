@@ -22,6 +22,7 @@ from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import RunFailed
 from sojourn.runner.check import check
 from sojourn.spec.scenario import Scenario, load
+from sojourn.terminal import show
 
 DUMBBELL40 = """
 name = "dumbbell40"
@@ -74,7 +75,7 @@ def bench(
         found.append({"scenario": scenario.name, "aqm": point.spec, "packets_per_cpu_s": round(speed)})
         if not json:
             name = f"{scenario.name}-{point.spec.split()[0]}"
-            print(f"{name} packets_per_cpu_s={speed:.0f} instructions_per_packet=- ratio_ns2=-", flush=True)
+            show(f"{name} packets_per_cpu_s={speed:.0f} instructions_per_packet=- ratio_ns2=-")
     columns = [
         Column("scenario", "scenario"),
         Column("aqm", "algorithm"),

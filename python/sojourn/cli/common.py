@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from sojourn.algorithms import permit, permit_all
 from sojourn.errors import InputError
+from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
+from sojourn.runner.point import Point
+from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
-from sojourn.worlds.simulated.executors import Local, Serial
+from sojourn.worlds.simulated.executors import Local, Serial, cores
+from sojourn.worlds.simulated.memory import excess
+
+
+def note_memory(points: Iterable[Point], workers: int | None) -> None:
+    """Print a warning if traces of the runs may need more memory than there is."""
+    plans = [point.plan_json for point in points]
+    if sentence := excess(plans, min(workers or cores(), len(plans))):
+        note(f"sojourn: warning: {sentence}")
 
 
 @contextlib.contextmanager
@@ -40,12 +54,40 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
 
 def note(text: str) -> None:
     """Print a message that is not part of the result."""
-    print(text, file=sys.stderr)
+    show(text, sys.stderr)
+
+
+class Messages(logging.Handler):
+    """Prints what the package logs, such as damaged files, to standard error, each message once."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        text = record.getMessage()
+        if text not in self._said:
+            self._said.add(text)
+            note(f"sojourn: warning: {text}")
+
+
+@contextlib.contextmanager
+def messages() -> Iterator[None]:
+    """Print what the package logs until the end of the block."""
+    handler = Messages()
+    propagate, LOG.propagate = LOG.propagate, False
+    LOG.addHandler(handler)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.propagate = propagate
 
 
 def print_json(value: Any) -> None:
     """Print the result as JSON; numbers must be finite or null."""
-    print(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
+    show(json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False))
 
 
 @contextlib.contextmanager
@@ -54,7 +96,6 @@ def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
@@ -63,21 +104,64 @@ def progress(title: str) -> Iterator[Callable[[float, int, int], None] | None]:
         TextColumn("{task.percentage:>3.0f} %  {task.fields[runs]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=1.0, runs="")
+    bar = Progress(*columns, console=console(sys.stderr), transient=True)
+    task = bar.add_task(escape(title), total=1.0, runs="")
 
-        def move(share: float, done: int, total: int) -> None:
-            bar.update(task, completed=share, runs=f"{done} of {total} runs")
+    def move(share: float, done: int, total: int) -> None:
+        bar.update(task, completed=share, runs=f"{done} of {total} runs")
 
+    bar.start()
+    try:
         yield move
+    finally:
+        with contextlib.suppress(OSError):  # after SIGHUP there may be no terminal
+            bar.stop()
+
+
+class Signalled(KeyboardInterrupt):
+    """A signal that ends the work as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
 
 
 @contextlib.contextmanager
 def resumable() -> Iterator[None]:
-    """Turn Ctrl-C into exit code 130 and print the command that resumes the work."""
+    """Handle Ctrl-C, SIGTERM and SIGHUP: print the command that resumes the work, exit with 128 + the signal.
+
+    Finished runs are stored by whatever the exception passes through. A signal that was ignored before, as
+    SIGHUP under ``nohup``, stays ignored.
+    """
+    try:
+        with _raising():
+            yield
+    except KeyboardInterrupt as error:
+        number: int = error.number if isinstance(error, Signalled) else signal.SIGINT
+        by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+        with contextlib.suppress(OSError):  # after SIGHUP there may be no terminal
+            note(f"sojourn: interrupted{by}; finished runs are kept. Continue with:")
+            note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
+        raise SystemExit(128 + number) from None
+
+
+@contextlib.contextmanager
+def _raising() -> Iterator[None]:
+    """Raise `Signalled` in the main thread at the first SIGTERM or SIGHUP; later ones have no effect."""
+    caught: list[int] = []
+
+    def handle(number: int, _frame: object) -> None:
+        if not caught:
+            caught.append(number)
+            raise Signalled(number)
+
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(one) is signal.SIG_DFL:
+                before[one] = signal.signal(one, handle)
     try:
         yield
-    except KeyboardInterrupt:
-        note("sojourn: interrupted; finished runs are kept. Continue with:")
-        note(f"  {command_line(['sojourn', *sys.argv[1:]])}")
-        raise SystemExit(130) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -20,6 +20,7 @@ from sojourn.cli.options import (
     Json,
     Metric,
     Out,
+    RetryFailed,
     SeedFrom,
     Seeds,
     Serial,
@@ -28,6 +29,7 @@ from sojourn.cli.options import (
 from sojourn.cli.run import write_report
 from sojourn.cli.summaries import of_comparison
 from sojourn.errors import InputError
+from sojourn.runner.leases import retry
 from sojourn.spec.scenario import load
 from sojourn.study.compare import compare as compare_algorithms
 
@@ -73,13 +75,19 @@ def compare(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
     permit_code(allow_code, aqm, [baseline or ""])
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from)))
+    wanted = plan(scenario, aqm, seeds, seed_from)
+    specs = list(dict.fromkeys(point.spec for point in wanted))
+    folder = out if out is not None else default_directory(scenario, specs)
+    note_memory(wanted, workers)
+    if retry_failed:
+        retry(folder)
     with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         comparison = compare_algorithms(
             scenario,
@@ -92,7 +100,7 @@ def compare(
             on or (),
             most_seeds,
             executor=maker,
-            out=out if out is not None else default_directory(scenario, specs),
+            out=folder,
             progress=move,
             command=["sojourn", *sys.argv[1:]],
             metrics=metric or (),
@@ -103,6 +111,7 @@ def compare(
     if comparison.looks:
         note(_seeds_used(comparison.looks, most_seeds, comparison.level))
     note(f"report: {write_report(comparison.results)}")
+    note(f"id: {comparison.results.id}")
 
 
 def _share(text: str) -> float:

@@ -29,8 +29,10 @@ from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
 if TYPE_CHECKING:
     from sojourn.study.compare_worlds.fluid import Cell
 
-#: Worlds that can be compared with simulated packets.
-OTHERS = [name for name in REGISTRY if name != DEFAULT]
+
+def others() -> list[str]:
+    """Return the worlds that can be compared with simulated packets."""
+    return [name for name in REGISTRY if name != DEFAULT]
 
 
 def compare_worlds(
@@ -38,7 +40,7 @@ def compare_worlds(
     aqm: Aqm = None,
     world: Annotated[
         str,
-        typer.Option("--world", metavar="W", help=f"World to compare: {', '.join(OTHERS)}."),
+        typer.Option("--world", metavar="W", help=f"World to compare: {', '.join(others())}."),
     ] = COMPARED,
     seeds: Annotated[
         int | None,
@@ -63,8 +65,8 @@ def compare_worlds(
 ) -> None:
     """Run a scenario in simulated packets and in another world; report how well they agree."""
     permit_code(allow_code, aqm)
-    if world not in OTHERS:
-        raise unknown(world, "a world beside simulated packets", OTHERS, "world")
+    if world not in others():
+        raise unknown(world, "a world beside simulated packets", others(), "world")
     output: Any = {"out": out, "json": json, "export": export, "workers": workers}
     if find(world).has_packets:
         compare_packets(file, world, aqm, (seeds or 10, repeats), **output)

@@ -15,6 +15,7 @@ from sojourn.cli.options import Export, Json
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import from_core, unknown
 from sojourn.metrics import METRICS, Metric, find
+from sojourn.terminal import console, escape
 from sojourn.worlds import having
 
 
@@ -58,12 +59,11 @@ def explain(
 
 def _print_head(text: str) -> None:
     """Print a text in Markdown."""
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 110)
-    console.print(Markdown(text))
-    console.print()
+    page = console(sys.stdout, None if sys.stdout.isatty() else 110)
+    page.print(Markdown(escape(text)))
+    page.print()
 
 
 def _of_algorithm(one: dict[str, Any]) -> Output:

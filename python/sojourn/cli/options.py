@@ -128,6 +128,10 @@ Workers = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", help="Threads [default: all cores].", show_default=False),
 ]
+RetryFailed = Annotated[
+    bool,
+    typer.Option("--retry-failed", help="Also execute the runs that ended their process twice."),
+]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also print whether the simulator took its fast path, or why not."),

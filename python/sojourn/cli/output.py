@@ -18,6 +18,7 @@ from sojourn.format import UNSCALED, Scale
 from sojourn.metrics import display, find, heading
 from sojourn.stats import Estimate
 from sojourn.study.compare import NO_DIFFERENCE, Difference
+from sojourn.terminal import show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -243,7 +244,7 @@ class Output:
         for table in self.tables if self.with_tables else ():
             _print(table, file)
         for line in self.notes:
-            print(line, file=file)
+            show(line, file)
 
 
 def _print(table: Table, file: TextIO) -> None:
@@ -251,13 +252,13 @@ def _print(table: Table, file: TextIO) -> None:
     if table.turned and table.keys == 0:
         width = max((len(row[0]) for row in rows), default=0)
         for name, value in rows:
-            print(f"{name:<{width}}  {value}", file=file)
+            show(f"{name:<{width}}  {value}", file)
         return
     left = [i for i, right in enumerate(table.right()) if not right]
     prose = set() if table.turned else {i for i, one in enumerate(table.text_columns) if one.prose}
     print_table(table.title, heads, rows[: table.most], table.keys or 1, left=left, prose=prose, file=file)
     if table.most is not None and len(rows) > table.most:
-        print(f"{len(rows) - table.most} more rows are in --json and --export", file=file)
+        show(f"{len(rows) - table.most} more rows are in --json and --export", file)
 
 
 def written(table: Table, caption: str) -> report.Table:

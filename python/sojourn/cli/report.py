@@ -23,6 +23,7 @@ from sojourn.study import shell_session
 from sojourn.study.compare import Comparison
 from sojourn.study.sweep import directory as sweep_directory
 from sojourn.study.tune import directory as tune_directory
+from sojourn.terminal import show
 
 
 def report(
@@ -41,19 +42,19 @@ def report(
     output: Callable[[], Output]
     if files.exists(directory / tune_directory.MANIFEST):
         tuned = tune_directory.reopen(directory)
-        print(write_tuned(tuned))
+        show(str(write_tuned(tuned)))
         output = partial(of_tuned, tuned)
     elif files.exists(directory / sweep_directory.PLAN):
         swept = sweep_directory.reopen(directory)
-        print(write_swept(swept))
+        show(str(write_swept(swept)))
         output = partial(of_sweep, swept)
     elif files.exists(directory / shell_session.LINK):
         session, results = shell_session.reopen(directory)
-        print(write_report(results))
+        show(str(write_report(results)))
         output = partial(of_session, session)
     else:
         results = Results.open(directory)
-        print(write_report(results))
+        show(str(write_report(results)))
         comparison = Comparison.of(results)
         output = partial(of_comparison, comparison) if comparison else partial(of_results, results)
     if export:

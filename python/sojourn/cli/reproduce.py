@@ -10,9 +10,10 @@ import typer
 
 from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Dask, Export, Json, Out, Workers
+from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Workers
 from sojourn.cli.output import Column, Output, Table
 from sojourn.errors import InputError, unknown
+from sojourn.runner.leases import retry
 
 if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
@@ -73,6 +74,7 @@ def reproduce(
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
+    retry_failed: RetryFailed = False,
     dask: Dask = None,
 ) -> None:
     """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet.
@@ -90,7 +92,13 @@ def reproduce(
     if not search and (readings is not None or dask is not None):
         raise InputError("--readings" if readings is not None else "--dask", "is for --search")
     if search:
-        given = {"--world": world, "--quick": quick, "--aqm": aqm, "--arm": arm}
+        given = {
+            "--world": world,
+            "--quick": quick,
+            "--aqm": aqm,
+            "--arm": arm,
+            "--retry-failed": retry_failed,
+        }
         for option in (name for name, value in given.items() if value):
             raise InputError(
                 option, "is not for --search", "--experiment, --readings, --out, --workers, --dask"
@@ -102,6 +110,10 @@ def reproduce(
     results: list[Reproduction] = []
     for name in names:
         title = f"{name} ({len(results) + 1} of {len(names)})" if several else name
+        if retry_failed:
+            own = [out / name if several else out] if out is not None else Path("results").glob(f"{name}-*")
+            for directory in own:
+                retry(directory)
         with resumable(), progress(title) as move:
             results.append(
                 run_paper(
@@ -226,6 +238,7 @@ def _data(result: Reproduction) -> dict[str, object]:
         "claims": result.claims.to_dicts(),
         "directory": str(result.directory),
         "report": str(result.report),
+        "id": result.id,
     }
 
 
@@ -252,3 +265,4 @@ def _lines(found: dict[str, object]) -> Iterator[str]:
     assert isinstance(counts, dict)
     yield f"{found['paper']}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
     yield f"report: {found['report']}"
+    yield f"id: {found['id']}"

@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 from sojourn import worlds
-from sojourn.api import default_directory, plan
-from sojourn.api import run as run_scenario
-from sojourn.cli.common import note, permit_code, progress, resumable
+from sojourn.api import default_directory, plan, run_points
+from sojourn.cli.common import note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -17,6 +16,7 @@ from sojourn.cli.options import (
     File,
     Json,
     Out,
+    RetryFailed,
     SeedFrom,
     Seeds,
     Verbose,
@@ -25,6 +25,7 @@ from sojourn.cli.options import (
 )
 from sojourn.cli.summaries import of_results
 from sojourn.results import Results
+from sojourn.runner.leases import retry
 from sojourn.spec.scenario import Scenario, load
 from sojourn.spec.units import number
 from sojourn.study.compare import Comparison
@@ -41,26 +42,24 @@ def run(
     export: Export = None,
     workers: Workers = None,
     verbose: Verbose = False,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
     permit_code(allow_code, aqm)
     scenario = load(file)
-    specs = list(dict.fromkeys(point.spec for point in plan(scenario, aqm, seeds, seed_from, world)))
-    note_duration(scenario, len(specs) * seeds, world)
+    points = plan(scenario, aqm, seeds, seed_from, world)
+    specs = list(dict.fromkeys(point.spec for point in points))
+    note_duration(scenario, len(points), world)
     directory = out if out is not None else default_directory(scenario, specs, world)
+    if world == worlds.DEFAULT:
+        note_memory(points, workers)
+    if retry_failed:
+        retry(directory)
     with resumable():
         with progress(scenario.name) as move:
-            results = run_scenario(
-                scenario,
-                specs,
-                seeds,
-                seed_from,
-                workers=workers,
-                out=directory,
-                progress=move,
-                command=["sojourn", *sys.argv[1:]],
-                world=world,
+            results = run_points(
+                points, workers, out=directory, progress=move, command=["sojourn", *sys.argv[1:]]
             )
         written = write_report(results)
     for warning in results.warnings:
@@ -69,6 +68,7 @@ def run(
     if verbose and results.fast_path is not None:
         note(f"fast path: {results.fast_path}")
     note(f"report: {written}")
+    note(f"id: {results.id}")
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:

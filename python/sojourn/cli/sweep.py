@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn.cli.common import executor, note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -24,6 +23,7 @@ from sojourn.cli.options import (
     Metric,
     Out,
     Ranges,
+    RetryFailed,
     SeedFrom,
     Serial,
     Workers,
@@ -35,9 +35,9 @@ from sojourn.cli.summaries import of_sweep
 from sojourn.errors import InputError
 from sojourn.format import Scale
 from sojourn.runner.code import missing_permission
+from sojourn.runner.leases import retry
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.plan import measured, queues
-from sojourn.spec.scenario import load
 from sojourn.study.axes import listed, spaced
 from sojourn.study.compare import check_metric
 from sojourn.study.sweep.directory import status
@@ -46,6 +46,7 @@ from sojourn.study.sweep.model import WHOLE, Shard, Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 from sojourn.study.sweep.run import sweep as run_sweep
 from sojourn.study.sweep.slurm import write_script
+from sojourn.terminal import show
 from sojourn.worlds.simulated.executors import cores as all_cores
 
 
@@ -103,6 +104,7 @@ def sweep(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
@@ -125,9 +127,12 @@ def sweep(
         return
     command = ["sojourn", *whole(sys.argv[1:])]
     if sbatch is not None:
-        print(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
+        show(f"sbatch {shlex.quote(str(write_script(plan, folder, sbatch, workers, command)))}")
         return
 
+    note_memory(plan.points, workers)
+    if retry_failed:
+        retry(folder)
     part = WHOLE if shard is None else Shard.parse(shard)
     with resumable(), executor(workers, serial, dask) as maker, progress(plan.scenario.name) as move:
         swept = run_sweep(plan, out=folder, progress=move, command=command, executor=maker, shard=part)
@@ -138,6 +143,8 @@ def sweep(
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
     note(f"folder: {folder}")
+    if swept.complete:
+        note(f"id: {swept.id}")
 
 
 def _plan(
@@ -149,11 +156,7 @@ def _plan(
     seed_from: int,
 ) -> Sweep:
     """Read a plan, or make one of a scenario and the options, which override the plan's seeds and aqms."""
-    try:
-        is_plan = not {"scenario", "vary"}.isdisjoint(tomllib.loads(file.read_text(encoding="utf-8-sig")))
-    except (OSError, ValueError):
-        is_plan = False  # load() reports the error
-    plan = read(file) if is_plan else Sweep(load(file), [], [])
+    plan = read(file, or_scenario=True)
     axes = [*plan.axes, *(spaced(*pair(one)) for one in ranges), *(listed(*pair(one)) for one in lists)]
     specs = [canonical(one) for one in aqm or plan.aqms]
     if not specs:

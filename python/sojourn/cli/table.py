@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, TextIO
 
 from sojourn.stats import Estimate
+from sojourn.terminal import console, escape
 
 #: Columns of a table that is not printed to a terminal.
 WIDTH = 120
@@ -29,26 +30,27 @@ def print_table(
     broken instead, and such a table stays in one part. Columns of `left` are aligned to the left.
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     file = file or sys.stdout
-    console = Console(file=file, highlight=False, width=None if file.isatty() else WIDTH)
+    page = console(file, None if file.isatty() else WIDTH)
+    title, heads = escape(title), list(map(escape, heads))
+    rows = [list(map(escape, row)) for row in rows]
     cells = [max((len(row[i]) for row in rows), default=0) for i in range(len(heads))]
     natural = [max(cell, len(head)) for cell, head in zip(cells, heads, strict=True)]
     tight = [
         max([cell, *map(len, head.split())]) for cell, head in zip(cells, heads, strict=True)
     ]  # headings may break between words
     widths: Sequence[int | None]
-    if prose or _width(natural) <= console.width:
+    if prose or _width(natural) <= page.width:
         parts = [list(range(len(heads)))]
         widths = [None] * len(heads) if prose else natural
     else:
-        narrow = [min(n, console.width // 2 // keys) for n in natural[:keys]] + tight[keys:]
+        narrow = [min(n, page.width // 2 // keys) for n in natural[:keys]] + tight[keys:]
         parts = [list(range(keys))]
         for i in range(keys, len(heads)):
-            if len(parts[-1]) > keys and _width([narrow[k] for k in (*parts[-1], i)]) > console.width:
+            if len(parts[-1]) > keys and _width([narrow[k] for k in (*parts[-1], i)]) > page.width:
                 parts.append(list(range(keys)))
             parts[-1].append(i)
         widths = narrow
@@ -71,7 +73,7 @@ def print_table(
             )
         for row in rows:
             table.add_row(*(Text(row[i]) for i in part))
-        console.print(table)
+        page.print(table)
 
 
 def _width(columns: Sequence[int]) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sojourn import _core
 from sojourn.algorithms.builtin import parameters
 from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
@@ -23,6 +23,7 @@ from sojourn.cli.options import (
     Lists,
     Out,
     Ranges,
+    RetryFailed,
     SeedFrom,
     Seeds,
     Serial,
@@ -36,14 +37,15 @@ from sojourn.cli.run import write_report
 from sojourn.cli.sweep import pair, specs_of
 from sojourn.errors import InputError
 from sojourn.runner.code import require_permission
+from sojourn.runner.leases import retry
 from sojourn.runner.point import points
-from sojourn.spec.aqm_spec import canonical
+from sojourn.spec.aqm_spec import Spec, canonical
 from sojourn.spec.plan import measured, queues
 from sojourn.spec.scenario import Scenario, load
 from sojourn.study.axes import cells, listed, spaced
 from sojourn.study.compare import check_metric
 from sojourn.study.tune.advice import findings, line, sentences
-from sojourn.study.tune.model import AIMS, Tune, Tuned
+from sojourn.study.tune.model import AIMS, CONFIRM, Tune, Tuned
 from sojourn.study.tune.ranking import Objective, Ranking, read_table, read_ties
 from sojourn.study.tune.run import tune as run_tune
 from sojourn.study.tune.search_space import dimensions
@@ -136,6 +138,7 @@ def tune(
     workers: Workers = None,
     serial: Serial = False,
     dask: Dask = None,
+    retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
     """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
@@ -159,12 +162,16 @@ def tune(
     numbers = {"trials": trials, "seeds": seeds, "seed_from": seed_from, "confirm": confirm, "best": best}
     plan = _with(plan, baseline, weight=weight, sampler_seed=sampler_seed, **numbers)
     folder = out if out is not None else plan.default_directory
+    if retry_failed:
+        for one in (folder, folder / CONFIRM):
+            retry(one)
     with resumable(), executor(workers, serial, dask) as maker, progress(scenario.name) as move:
         tuned = run_tune(plan, folder, move, ["sojourn", *sys.argv[1:]], maker)
     for warning in tuned.comparison.results.warnings:
         note(f"sojourn: warning: {warning}")
     emit(of_tuned(tuned), json, export)
     note(f"report: {write_tuned(tuned)}")
+    note(f"id: {tuned.id}")
 
 
 def _plan(
@@ -191,8 +198,8 @@ def _plan(
     return Tune(scenario, list(every), aims, {}, baseline=specs[0].split()[0] if axes else specs[0], rule=by)
 
 
-def _parameters(specs: list[str]) -> set[str]:
-    return {one["name"] for spec in specs for one in parameters(_core.spec_info(spec)["name"])}
+def _parameters(specs: Sequence[Spec]) -> set[str]:
+    return {one["name"] for spec in specs for one in parameters(spec.name)}
 
 
 def _with(plan: Tune, baseline: str | None, **changes: object) -> Tune:

@@ -127,6 +127,11 @@ class Campaign:
                     self.rows.append({**facts, "seed": seed, "run_id": "", **metrics})
                     self.solved += 1
 
+    def leaves(self) -> dict[str, str]:
+        """Return the hashes of the rows of all runs, by run id."""
+        self.plain.refresh()
+        return self.plain.leaves(self.runs)
+
     def durations(self, sources: Iterable[Source]) -> tuple[float, ...]:
         """Return the distinct durations of the runs of some arms, in seconds and in order."""
         return tuple(sorted({self._lengths[one] for one in sources if one in self._lengths}))

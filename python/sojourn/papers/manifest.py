@@ -6,17 +6,17 @@ It is written at the start (status ``running``, with the command that continues 
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core, files
+from sojourn import _core
 from sojourn.papers.campaign import Campaign
 from sojourn.papers.paper import Paper
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import Selection, command
+from sojourn.runner.manifest import write_manifest
 
 NAME = "manifest.json"
 
@@ -43,19 +43,16 @@ def facts(paper: Paper, selection: Selection, campaign: Campaign) -> dict[str, A
 
 def begin(directory: Path, paper: Paper, selection: Selection, campaign: Campaign) -> None:
     """Write the manifest at the start."""
-    _write(directory, {**facts(paper, selection, campaign), "status": "running"})
+    write_manifest(directory, {**facts(paper, selection, campaign), "status": "running"})
 
 
 def finish(result: Reproduction) -> None:
     """Write the manifest at the end."""
     known = facts(result.paper, result.selection, result.campaign)
+    known["id"] = result.id
     times = {
         "finished": time.time(),
         "wall_s": round(result.seconds, 3),
         "cpu_s": round(result.cpu_seconds, 3),
     }
-    _write(result.directory, {**known, "status": "complete", **times})
-
-
-def _write(directory: Path, content: dict[str, Any]) -> None:
-    files.write(directory / NAME, json.dumps(content, indent=1) + "\n")
+    write_manifest(result.directory, {**known, "status": "complete", **times})

@@ -268,7 +268,12 @@ def _making(result: Reproduction) -> Iterator[Block]:
     known = facts(result.paper, result.selection, result.campaign)
     shown = {name.replace("_", " "): value for name, value in known.items() if name != "command"}
     yield Facts(
-        {**shown, "wall time": f"{result.seconds:.0f} s", "processor time": f"{result.cpu_seconds:.0f} s"}
+        {
+            **shown,
+            "id": result.id,
+            "wall time": f"{result.seconds:.0f} s",
+            "processor time": f"{result.cpu_seconds:.0f} s",
+        }
     )
     yield Code(result.command, "The command to reproduce this page")
     if result.campaign.warnings:

@@ -15,7 +15,7 @@ from os import PathLike
 
 from sojourn import files
 from sojourn.algorithms import Aqm, permitting, spec_of
-from sojourn.errors import place
+from sojourn.arguments import folder as folder_of
 from sojourn.papers import required_runs
 from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
@@ -28,8 +28,9 @@ from sojourn.papers.report import page
 from sojourn.papers.result import Reproduction
 from sojourn.papers.selection import REAL, Selection, chosen, default_directory, refuse
 from sojourn.runner.execute import Progress
-from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import parquet
+from sojourn.runner.manifest import marking_interruption
+from sojourn.runner.ownership import entering
+from sojourn.runner.sealed import seal
 
 
 def reproduce(
@@ -86,24 +87,25 @@ def reproduce(
     refuse(selection)
     paper = paper.with_aqms(extra_aqms) if extra_aqms else paper
     claims = chosen(paper, selection)
-    directory = place(out) if out is not None else default_directory(paper, selection)
-    require_owner(directory, "reproduce", paper.id)
+    directory = folder_of(out) if out is not None else default_directory(paper, selection)
     wanted = required_runs.jobs(paper, claims, selection)
-    campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
-    begin(directory, paper, selection, campaign)
-    models = [] if selection.real else required_runs.models(paper, claims, quick)
-    if models:
-        say(f"solving the equations of {len(models)} models of {paper.id}")
-        campaign.calculate(models)
-    say(f"{_count(wanted)} runs of {paper.id}{required_runs.how_long(wanted, selection)}")
-    campaign.run(wanted)
-    if not quick and not selection.real:
-        more, harder = required_runs.more(paper, claims, campaign)
-        if harder:
-            campaign.calculate(harder)
-        if more:
-            say(f"{_count(more)} more runs for claims that are undecided")
-            campaign.run(more)
+    with entering(directory, "reproduce", paper.id):
+        campaign = Campaign(directory, paper.measure, workers, progress, real=selection.real)
+        begin(directory, paper, selection, campaign)
+    with marking_interruption(directory):
+        models = [] if selection.real else required_runs.models(paper, claims, quick)
+        if models:
+            say(f"solving the equations of {len(models)} models of {paper.id}")
+            campaign.calculate(models)
+        say(f"{_count(wanted)} runs of {paper.id}{required_runs.how_long(wanted, selection)}")
+        campaign.run(wanted)
+        if not quick and not selection.real:
+            more, harder = required_runs.more(paper, claims, campaign)
+            if harder:
+                campaign.calculate(harder)
+            if more:
+                say(f"{_count(more)} more runs for claims that are undecided")
+                campaign.run(more)
     judged = _judge(paper, claims, campaign, selection)
     times = time.monotonic() - started, time.process_time() - spent
     result = Reproduction(paper, selection, judged, campaign, directory, *times)
@@ -156,7 +158,7 @@ def _timed(item: ClaimResult, paper: Paper, campaign: Campaign) -> ClaimResult:
 
 
 def _write(result: Reproduction) -> None:
-    files.write(result.directory / "metrics.parquet", parquet(result.metrics))
+    files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics.parquet"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
     files.write(result.directory / "summary.md", summary(result))

@@ -14,6 +14,7 @@ from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.paper import Paper
 from sojourn.papers.published import beside
 from sojourn.papers.selection import Selection, command
+from sojourn.runner.identity import keep_rows
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class Reproduction:
             for name, keys in ranks.items()
         ]
         return frame.sort(*order, "seed")
+
+    @cached_property
+    def id(self) -> str:
+        """The id of the runs (`sojourn.runner.identity`); their hashes are written to the directory."""
+        return keep_rows(self.directory, self.campaign.leaves())
 
     @property
     def report(self) -> Path:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from sojourn import _core
+from sojourn.errors import InputError
+from sojourn.spec.aqm_spec import Spec
 
 Dash: TypeAlias = tuple[float, ...]
 """Lengths of ink and gap in line widths; empty: solid."""
@@ -96,21 +98,19 @@ class _Parsed:
     def of(cls, spec: str) -> _Parsed:
         """Parse a spec; of another name, such as that of a curve, all but the first word is one setting."""
         try:
-            info = _core.spec_info(spec)
-        except _core.SpecError:
-            info = {"known": False}
-        if not info["known"]:
+            parsed = Spec(spec)
+        except (InputError, _core.SpecError):
+            parsed = None
+        if parsed is None or not parsed.known:
             name, _, rest = spec.partition(" ")
             return cls(name, (rest,) if rest else ())
-        name, values = str(info["name"]), dict(info["values"])
+        name, values = parsed.name, dict(parsed.values)
         if name == "red" and values.get("gentle") is True:
             name = "gred"
             del values["gentle"]
-        if info["limit"] is not None:
-            values["limit"] = info["limit"]
-        _, is_set, overflow = _core.canonical(spec).rpartition(" overflow ")
-        if is_set and ")" not in overflow:  # not that of a queue of a scheduler
-            values["overflow"] = overflow
+        for word in ("limit", "overflow"):
+            if (value := getattr(parsed, word)) is not None:
+                values[word] = value
         return cls(name, tuple(_setting(key, value) for key, value in values.items()))
 
 

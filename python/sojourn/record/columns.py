@@ -102,6 +102,8 @@ def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
     if frame is None or frame.is_empty():
         return {"interval": 0, "queues": []}
     queues = []
+    if not set(frame["queue"]) <= set(names):
+        raise ValueError("it has samples of a queue that is not in the record")
     for name in names:
         part = frame.filter(pl.col("queue") == name)
         probes = [c for c in part.columns if c.startswith("probe.") and part[c].null_count() < len(part)]

@@ -293,9 +293,9 @@ class Record:
         interval = self.data["series"]["interval"]
         tables = self.data["series"]["queues"]
         if not interval or which >= len(tables):
-            return pl.DataFrame(
-                schema={"time_s": pl.Float64, **dict.fromkeys(_SERIES_NAMES.values(), pl.Float64)}
-            )
+            kinds = {"I": pl.UInt32, "Q": pl.UInt64, "d": pl.Float64}
+            empty = {_SERIES_NAMES[name]: kinds[code] for name, code in TYPES["series"].items()}
+            return pl.DataFrame(schema={"time_s": pl.Float64, **empty})
         table = tables[which]
         columns = {_SERIES_NAMES[name]: array(table[name], code) for name, code in TYPES["series"].items()}
         probes = {name: array(values, "d") for name, values in table["probes"].items()}

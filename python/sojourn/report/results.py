@@ -26,6 +26,7 @@ from sojourn.report.document import (
     Table,
     Text,
 )
+from sojourn.spec.aqm_spec import Spec
 
 Registry = Mapping[str, Mapping[str, Any]]
 
@@ -382,10 +383,10 @@ def _setting(value: object) -> str:
 
 def _set_values(spec: str) -> tuple[str, Mapping[str, Any]]:
     try:
-        info = _core.spec_info(spec)
+        parsed = Spec(spec)
     except ValueError:
         return (spec.split() or [""])[0], {}
-    return str(info["name"]), info["values"]
+    return parsed.name, parsed.values
 
 
 def _registry(registry: Registry | None) -> Registry:

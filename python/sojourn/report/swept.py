@@ -40,6 +40,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
             "algorithms": "; ".join(plan.aqms),
             "seeds": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
             **{axis.key: ", ".join(axis.values) for axis in plan.axes},
+            **({"id": swept.id} if swept.id else {}),
         }
     )
     blocks: list[Block] = [Section("What was run", [facts])]

@@ -53,6 +53,7 @@ def for_tuned(tuned: Tuned) -> Document:
             "seeds of each": f"{plan.seed_from} to {plan.seed_from + plan.seeds - 1}",
             "held-out seeds": f"{fresh[0]} to {fresh[-1]}",
             "compared with": tuned.comparison.baseline,
+            **({"id": tuned.id} if tuned.id else {}),
         }
     )
     return Document(

@@ -8,6 +8,7 @@ from sojourn import _core, worlds
 from sojourn.errors import InputError, from_core
 from sojourn.runner.code import require_permission
 from sojourn.runner.point import Point
+from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.plan import measured, queues
 
 
@@ -38,7 +39,7 @@ def _check_plan(point: Point) -> None:
 def _refused(point: Point, error: _core.PlanError) -> InputError:
     """Return the core's refusal with the place of the invalid text."""
     scenario = point.scenario
-    own = _core.canonical(queues(scenario)[measured(scenario)].aqm)
+    own = Spec(queues(scenario)[measured(scenario)].aqm)
     if error.key == "queue.aqm" and point.spec != own:
         return InputError(f"aqm {point.spec!r}:", error.problem, error.allowed, error.nearest)
     return from_core(error).at(scenario.where)

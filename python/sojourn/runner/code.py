@@ -13,32 +13,32 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.algorithms import REMEDY, describe, look, names_in
 from sojourn.errors import InputError, from_core
-from sojourn.reading import MOST_SCENARIO, MOST_STORED, read_text
+from sojourn.reading import MOST_SCENARIO, read_text
 from sojourn.runner.point import Point
 
 #: The manifest of each kind of directory.
 MANIFESTS = ("tune.json", "manifest.json")
 
 
-def require_permission(points: Iterable[Point], *files: str) -> None:
+def require_permission(points: Iterable[Point], *sources: str) -> None:
     """Raise ``InputError`` if a point needs code that may not be executed.
 
     Parameters
     ----------
     points : iterable of Point
         The runs.
-    *files : str
+    *sources : str
         Files that may name the code, besides those of the scenarios.
     """
-    error = missing_permission(points, *files)
+    error = missing_permission(points, *sources)
     if error is not None:
         raise error
 
 
-def missing_permission(points: Iterable[Point], *files: str) -> InputError | None:
+def missing_permission(points: Iterable[Point], *sources: str) -> InputError | None:
     """Return the error for code that points need and that may not be executed; None if there is none."""
     where: dict[str, str] = {}
     for plan, point in {point.plan_json: point for point in points}.items():
@@ -50,13 +50,13 @@ def missing_permission(points: Iterable[Point], *files: str) -> InputError | Non
         except _core.SpecError as error:
             raise from_core(error).at(file) from None
         if not loaded:
-            return refusal(name, *files, file)
+            return refusal(name, *sources, file)
     return None
 
 
-def refusal(name: str, *files: str) -> InputError:
+def refusal(name: str, *sources: str) -> InputError:
     """Return the error for the code `name`, with its place in one of these TOML files."""
-    for file in files:
+    for file in sources:
         for line, key, spec in _places(file):
             if _is_named(name, spec):
                 return InputError(f"{file}: line {line}: {key}", f"= {spec!r} names Python code", REMEDY)
@@ -106,8 +106,8 @@ def stored(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what the manifest of a directory says about classes; nothing if it cannot be read."""
     for name in MANIFESTS:
         try:
-            facts = json.loads(read_text(Path(directory) / name, MOST_STORED))
-        except (InputError, OSError, ValueError, RecursionError):
+            facts = json.loads(files.read_text(Path(directory) / name) or "null")
+        except (ValueError, RecursionError):
             continue
         code = facts.get("code") if isinstance(facts, dict) else None
         if isinstance(code, dict):

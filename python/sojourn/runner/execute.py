@@ -1,25 +1,30 @@
 """Executes points and yields their outcomes as they finish.
 
-Runs that the store has are not executed again. Ctrl-C stops within a fraction of a second; finished runs stay
-stored. A failed run does not stop the others: the failure is logged, and raised at the end.
+Runs that the store has are not executed again, and runs that another process executes are waited for
+(`sojourn.runner.leases`). Ctrl-C stops within a fraction of a second; finished runs stay stored. A failed run
+does not stop the others: the failure is logged, and raised at the end. After an earlier process died, each
+run gets a process of its own, and those that may have ended it come last.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 from sojourn import worlds
 from sojourn.algorithms import within_load
 from sojourn.errors import InputError, RunFailed, SojournError
 from sojourn.metrics import Metrics, metrics_version
 from sojourn.record import Record
+from sojourn.runner.archive import Stored
 from sojourn.runner.check import check
+from sojourn.runner.leases import LOOK_S, Lease, Leases, State
 from sojourn.runner.point import Point
-from sojourn.runner.store import Finished, Store, Stored
-from sojourn.worlds import Executor, Made, Reduce, parsed
+from sojourn.runner.store import Finished, Store
+from sojourn.worlds import Executor, Made, Reduce, Running, WorkerDied, parsed
 
 #: Completed share of all virtual time (0 to 1), finished runs, total runs.
 Progress = Callable[[float, int, int], None]
@@ -93,65 +98,222 @@ def execute(
         )
     wanted = list(points)
     check(wanted)
-    missing = []
+    missing = {}
     for point in wanted:
         outcome = _recall(point, store, reduce) if store is not None else None
         if outcome is None:
-            missing.append(point)
+            missing[point.run_id] = point
         else:
             yield outcome
     if not missing:
         return
-    done = len(wanted) - len(missing)
-    failures: dict[int, Exception] = {}
-    world = worlds.find(missing[0].world)
-    running = world.run(missing, reduce, store is None or store.traces, workers, executor)
-    finished = 0
-    waiting: list[Finished] = []
-    kept = time.monotonic()
-    # No `finally` around a `yield`: runs without a reference cancel themselves.
-    while finished < len(missing):
-        try:
-            for index, result in running.poll(POLL_S):
-                finished += 1
-                if isinstance(result, Made):
-                    waiting.append(Finished(missing[index], *result))
-                    continue
-                failures[index] = result
-                if store is not None:
-                    store.fail(missing[index], str(result))
-            outcomes = []
-            last = finished == len(missing)
-            if last or store is None or store.traces or time.monotonic() - kept >= FLUSH_S:
-                outcomes = _keep(waiting, store, reduce)
-                waiting, kept = [], time.monotonic()
-            if on_progress is not None:
-                share = (done + running.progress() * len(missing)) / len(wanted)
-                on_progress(min(1.0, share), done + finished, len(wanted))
-        except BaseException:
-            running.cancel()
-            # Report the first error only: a full disk would cause a second one here.
-            with contextlib.suppress(SojournError):
-                _keep(waiting, store, reduce)
-            raise
-        yield from outcomes
-    if failures:
-        raise _failed([(missing[i], failures[i]) for i in sorted(failures)], len(wanted))
+    study = _Study(missing, len(wanted), store, reduce, on_progress)
+    # Leases are released if the caller drops the generator, too.
+    with study.leases or contextlib.nullcontext():
+        while study.missing:
+            yield from study.recalled()
+            if turn := study.turn():
+                source = _Source(turn.points, study, turn.after)
+                running = worlds.find(wanted[0].world).run(
+                    source, reduce, store is None or store.traces, workers, executor, turn.isolated
+                )
+                yield from study.executed(running, source)
+            elif study.missing:
+                study.wait()
+    if study.failures:
+        raise _failed(study.failures, len(wanted))
 
 
-def _keep(waiting: Sequence[Finished], store: Store | None, reduce: Reduce | None) -> list[Outcome]:
-    """Write finished runs to the store, if any; return their outcomes."""
-    if store is not None and store.traces:
-        for one in waiting:
-            store.write([one], metrics_version(), _version(reduce))
-    elif store is not None and waiting:
-        store.write(waiting, metrics_version(), _version(reduce))
-    return [
-        Outcome(
-            one.point, one.metrics, Record(one.data, parsed(one.point.plan_json)), True, tuple(one.warnings)
-        )
-        for one in waiting
-    ]
+class _Turn(NamedTuple):
+    """Points that may be executed now, and the stale leases that some of them have."""
+
+    points: list[Point]
+    after: dict[str, Lease]
+    isolated: bool
+
+
+class _Study:
+    """The points that are missing, and what happened to them."""
+
+    def __init__(
+        self,
+        missing: dict[str, Point],
+        total: int,
+        store: Store | None,
+        reduce: Reduce | None,
+        on_progress: Progress | None,
+    ) -> None:
+        self.missing, self.total = missing, total
+        self.store, self.reduce, self.on_progress = store, reduce, on_progress
+        self.leases = None if store is None else Leases(store.directory)
+        self.failures: list[tuple[Point, Exception]] = []
+        #: Runs that are stored without something that is needed, such as their series.
+        self._partial = set() if store is None else {one for one in missing if one in store}
+
+    def is_stored(self, point: Point) -> bool:
+        """Return whether the store has all that is needed of a point."""
+        store = self.store
+        if store is None or point.run_id not in store:
+            return False
+        return point.run_id not in self._partial or _recall(point, store, self.reduce) is not None
+
+    def recalled(self) -> Iterator[Outcome]:
+        """Yield what other processes have stored since."""
+        if self.store is None:
+            return
+        self.store.refresh()
+        found = []
+        for point in list(self.missing.values()):
+            if (
+                point.run_id in self.store
+                and (outcome := _recall(point, self.store, self.reduce)) is not None
+            ):
+                found.append(outcome)
+        self._finish([one.point for one in found])
+        yield from found
+
+    def turn(self) -> _Turn | None:
+        """Return the points to execute next: those without a lease, then suspects; None if there are none.
+
+        Runs that were given up fail.
+        """
+        leases = {} if self.leases is None else self.leases.survey()
+        free, suspects = [], []
+        for point in self.missing.values():
+            lease = leases.get(point.run_id)
+            if lease is None:
+                free.append(point)
+            elif lease.state is State.STALE:
+                suspects.append(point)
+            elif lease.state is State.ENDED:
+                self.fail(point, WorkerDied(f"{lease.reason}; --retry-failed executes it again"))
+        self._finish([point for point, _ in self.failures])
+        if free:
+            # What ended a process may have company: after one death every run gets a process of its own.
+            return _Turn(free, {}, bool(suspects))
+        return _Turn(suspects, leases, True) if suspects else None
+
+    def wait(self) -> None:
+        """Wait for the runs that other processes execute."""
+        self._report(0, 0.0)
+        time.sleep(LOOK_S)
+
+    def fail(self, point: Point, error: Exception) -> None:
+        """Note that a point failed."""
+        self.failures.append((point, error))
+        if self.store is not None:
+            with contextlib.suppress(SojournError):  # a full disk stops the next write
+                self.store.fail(point, str(error))
+
+    def _finish(self, points: Iterable[Point]) -> None:
+        for point in points:
+            self.missing.pop(point.run_id, None)
+
+    def _report(self, waiting: int, running: float) -> None:
+        if self.on_progress is not None:
+            done = self.total - len(self.missing) + waiting
+            self.on_progress(min(1.0, (done + running) / self.total), done, self.total)
+
+    def executed(self, running: Running, source: _Source) -> Iterator[Outcome]:
+        """Yield the outcomes of the points of `source` as they finish, and are stored."""
+        finished = kept = 0
+        waiting: list[Finished] = []
+        flushed = time.monotonic()
+        last = False
+        # No `finally` around a `yield`: runs without a reference cancel themselves.
+        while not last:
+            try:
+                for index, result in running.poll(POLL_S):
+                    finished += 1
+                    point = source.taken[index]
+                    if isinstance(result, Made):
+                        waiting.append(Finished(point, *result))
+                    else:
+                        self._failed(point, result)
+                outcomes = []
+                last = source.is_exhausted and finished == len(source.taken)
+                store = self.store
+                if last or store is None or store.traces or time.monotonic() - flushed >= FLUSH_S:
+                    outcomes = self._keep(waiting)
+                    waiting, flushed = [], time.monotonic()
+                kept += len(outcomes)
+                self._finish(one.point for one in outcomes)
+                self._report(len(waiting), max(0.0, running.progress() - finished))
+            except BaseException:
+                running.cancel()
+                # Report the first error only: a full disk would cause a second one here.
+                with contextlib.suppress(SojournError):
+                    self._keep(waiting)
+                raise
+            yield from outcomes
+
+    def _failed(self, point: Point, error: Exception) -> None:
+        self.fail(point, error)
+        self._finish([point])
+        if self.leases is not None and isinstance(error, WorkerDied):
+            self.leases.give_up(point.run_id, str(error))
+        elif self.leases is not None:
+            self.leases.release([point.run_id])
+
+    def _keep(self, waiting: Sequence[Finished]) -> list[Outcome]:
+        """Write finished runs to the store, if any; return their outcomes."""
+        store, leases = self.store, self.leases
+        if store is not None and leases is not None:
+            # Another process took over what this one, stopped for long, seemed to have abandoned.
+            waiting = [one for one in waiting if leases.holds(one.point.run_id)]
+            for part in [[one] for one in waiting] if store.traces else [waiting] if waiting else []:
+                store.write(part, metrics_version(), _version(self.reduce))
+                leases.release([one.point.run_id for one in part])
+        return [
+            Outcome(
+                one.point,
+                one.metrics,
+                Record(one.data, parsed(one.point.plan_json)),
+                True,
+                tuple(one.warnings),
+            )
+            for one in waiting
+        ]
+
+
+class _Source:
+    """Points to execute, in order; each is leased when it is taken, those of other processes are left out."""
+
+    def __init__(self, points: Sequence[Point], study: _Study, after: Mapping[str, Lease]) -> None:
+        self._points, self._next = points, 0
+        self._study, self._after = study, after
+        #: What was taken, by index.
+        self.taken: list[Point] = []
+        self.is_exhausted = False
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __length_hint__(self) -> int:
+        return len(self._points) - self._next
+
+    def __next__(self) -> Point:
+        while self._next < len(self._points):
+            point = self._points[self._next]
+            self._next += 1
+            if self._takes(point):
+                self.taken.append(point)
+                return point
+        self.is_exhausted = True
+        raise StopIteration
+
+    def _takes(self, point: Point) -> bool:
+        store, leases = self._study.store, self._study.leases
+        if store is None or leases is None:
+            return True
+        if self._study.is_stored(point) or not leases.take(point.run_id, self._after.get(point.run_id)):
+            return False
+        # It may have been stored, and its lease released, since the last look.
+        store.refresh()
+        if self._study.is_stored(point):
+            leases.release([point.run_id])
+            return False
+        return True
 
 
 def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None:
@@ -159,16 +321,19 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
     stored = store.read(point.run_id)
     if stored is None:
         return None
-    samples = parsed(point.plan_json)["trace"]["interval"] is not None
-    whole = store.has_traces(point.run_id) or not samples
-    if store.traces and not whole:
+    if store.traces and not _has_traces(point, store):
         return None
     if _is_current(stored, reduce):
         return Outcome(point, stored.metrics, stored.record, False, stored.warnings)
-    if reduce is not None and not whole:
+    if reduce is not None and not _has_traces(point, store):
         return None
     values = worlds.find(point.world).metrics(stored.record, reduce)
     return Outcome(point, values, stored.record, False, stored.warnings)
+
+
+def _has_traces(point: Point, store: Store) -> bool:
+    """Return whether everything over time that the scenario asks for is stored and verifies."""
+    return not any(parsed(point.plan_json)["trace"].values()) or store.has_traces(point.run_id)
 
 
 def _is_current(stored: Stored, reduce: Reduce | None) -> bool:

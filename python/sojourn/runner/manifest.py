@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from sojourn import _core, files
+from sojourn.errors import InputError, SojournError
 from sojourn.runner.code import code_of
 from sojourn.runner.point import Point
-from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
+
+#: The file in a results directory.
+MANIFEST = "manifest.json"
 
 
 def command_line(command: Sequence[str]) -> str:
@@ -44,11 +48,35 @@ def manifest(
     }
 
 
-def write_manifest(store: Store, manifest: dict[str, Any]) -> None:
-    """Write ``manifest.json`` atomically."""
-    write_text(store, "manifest.json", json.dumps(manifest, indent=1) + "\n")
+def manifest_of(directory: Path, name: str = MANIFEST) -> dict[str, Any]:
+    """Return the manifest of a results directory; empty if there is none.
+
+    Raises
+    ------
+    InputError
+        If it is not a JSON object.
+    """
+    path = directory / name
+    try:
+        found = json.loads(files.read_text(path) or "{}")
+    except ValueError as error:
+        raise InputError(str(path), f"is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InputError(str(path), "is not a JSON object")
+    return found
 
 
-def write_text(store: Store, name: str, text: str) -> None:
-    """Write a file of a results directory atomically."""
-    files.write(store.directory / name, text)
+@contextlib.contextmanager
+def marking_interruption(directory: Path, name: str = MANIFEST) -> Iterator[None]:
+    """Set the status of a manifest to ``interrupted`` if a signal ends the block."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        with contextlib.suppress(SojournError):
+            write_manifest(directory, {**manifest_of(directory, name), "status": "interrupted"}, name)
+        raise
+
+
+def write_manifest(directory: Path, manifest: Mapping[str, Any], name: str = MANIFEST) -> None:
+    """Write the manifest of a results directory."""
+    files.write(directory / name, json.dumps(manifest, indent=1) + "\n")

@@ -8,15 +8,17 @@ shell is a new study, even with the same link.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sojourn import files
 from sojourn.errors import InputError
+from sojourn.runner.leases import describing
 from sojourn.worlds import DEFAULT
 
 MANIFEST, TUNE, REPORT = "manifest.json", "tune.json", "report.html"
@@ -100,6 +102,20 @@ def require_owner(
             what = f"{HELD[kind].format('another scenario')} ({key})"
     by = f", by: {found.command}" if found.command else ""
     raise InputError(os.fspath(directory), f"holds {what}{by}", "a folder of its own, with --out DIR")
+
+
+@contextlib.contextmanager
+def entering(
+    out: str | os.PathLike[str], kind: str, name: str, text: str | None = None, world: str = "simulated"
+) -> Iterator[None]:
+    """Call `require_owner`, and exclude other processes until the block has written what the directory is of.
+
+    Of two different studies that enter a new directory at the same time, one is refused.
+    """
+    require_owner(out, kind, name, text, world)
+    with describing(Path(out)):
+        require_owner(out, kind, name, text, world)
+        yield
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from sojourn import _core, worlds
 from sojourn.algorithms import digests
+from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.scenario import Scenario
 
 MOST_SEEDS = 1_000_000
@@ -23,7 +24,7 @@ class Point:
     scenario : Scenario
         The network and its traffic.
     spec : str
-        The algorithm at the measured queue, in canonical form.
+        The algorithm at the measured queue; a text is parsed to a `Spec`.
     seed : int
         Seed of all random numbers; with the same seed, every algorithm gets the same traffic.
     world : str
@@ -36,7 +37,7 @@ class Point:
     world: str = worlds.DEFAULT
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", _core.canonical(self.spec))
+        object.__setattr__(self, "spec", Spec(self.spec))
 
     def __hash__(self) -> int:
         return hash(self.run_id)
@@ -71,5 +72,5 @@ def points(
     scenario: Scenario, specs: Iterable[str], seeds: Iterable[int], world: str = worlds.DEFAULT
 ) -> list[Point]:
     """Return every algorithm with every seed, seed by seed, so that partial results are balanced."""
-    names = list(specs)
-    return [Point(scenario, spec, seed, world) for seed in seeds for spec in names]
+    parsed = [Spec(spec) for spec in specs]
+    return [Point(scenario, spec, seed, world) for seed in seeds for spec in parsed]

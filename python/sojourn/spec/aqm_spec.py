@@ -1,15 +1,93 @@
-"""Specs of algorithms: name and parameters as text, like ``red min_th 5p ecn``."""
+"""Specs of algorithms: name and parameters as text, like ``red min_th 5p ecn``.
+
+`Spec` is a parsed spec. It is made where a text enters: the command line, a scenario, a plan file, Python.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakValueDictionary
 
 from sojourn import _core
 from sojourn.errors import InputError, from_core
 
+#: Longest spec.
+MOST_CHARACTERS = 10_000
 
-def aqm(name: str, **params: object) -> str:
+
+class Spec(str):
+    """A spec, parsed: its text is the canonical form.
+
+    While a spec exists its text is not parsed again, unless it names an algorithm in Python, whose file may
+    change.
+
+    Attributes
+    ----------
+    name : str
+        The algorithm.
+    values : mapping
+        The parameters that the text sets: numbers, booleans, or text with units.
+    limit, overflow : str or None
+        The queue's limit and the packet that it drops when it is full, if the text sets them.
+    ecn : bool
+        Whether the algorithm marks packets.
+    known : bool
+        False for an algorithm in Python whose parameters are unknown, as its code may not be executed; then
+        the text is not in canonical form, and is parsed again when it is used.
+
+    Raises
+    ------
+    SpecError
+        If the text is not a valid spec.
+    InputError
+        If it is too long, or names a file without a class.
+
+    Examples
+    --------
+    >>> spec = Spec("red max_th 30 min_th 10 ecn")
+    >>> spec, spec.name, spec.values["max_th"], spec.ecn
+    ('red min_th 10p max_th 30p ecn', 'red', '30p', True)
+    >>> Spec(spec) is spec
+    True
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    limit: str | None
+    overflow: str | None
+    ecn: bool
+    known: bool
+
+    def __new__(cls, text: str) -> Spec:  # noqa: D102 - described by its class
+        if isinstance(text, Spec) and text.known:
+            return text
+        if (found := _parsed.get(text)) is not None:
+            return found
+        if len(text) > MOST_CHARACTERS:
+            raise InputError(f"{text[:40]!r}...", "is too long", f"at most {MOST_CHARACTERS} characters")
+        if (file := text.partition(" ")[0]).endswith(".py"):
+            raise InputError(file, "names a file without a class", f"{file}:CLASS")
+        spec = super().__new__(cls, _core.canonical(text))
+        info = _core.spec_info(spec)
+        spec.name, spec.values = info["name"], MappingProxyType(info["values"])
+        spec.limit, spec.ecn, spec.known = info["limit"], info["ecn"], info["known"]
+        _, is_set, overflow = spec.rpartition(" overflow ")
+        # Within parentheses it is that of a queue of a scheduler.
+        spec.overflow = overflow if is_set and ")" not in overflow else None
+        return spec if ":" in spec else _parsed.setdefault(spec, spec)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+_parsed: WeakValueDictionary[str, Spec] = WeakValueDictionary()
+
+
+def aqm(name: str, **params: object) -> Spec:
     """Return the canonical spec of an algorithm.
 
     Parameters
@@ -30,19 +108,12 @@ def aqm(name: str, **params: object) -> str:
     return canonical(" ".join(words))
 
 
-def canonical(spec: str) -> str:
-    """Return the canonical form of a spec; raise ``InputError`` if it is invalid."""
+def canonical(spec: str) -> Spec:
+    """Return a spec, parsed; raise ``InputError`` if it is invalid."""
     try:
-        return parsed(spec)
+        return Spec(spec)
     except _core.SpecError as error:
         raise from_core(error) from None
-
-
-def parsed(spec: str) -> str:
-    """Return the canonical form of a spec; raise the core's ``SpecError`` if it is invalid."""
-    if (name := spec.partition(" ")[0]).endswith(".py"):
-        raise InputError(name, "names a file without a class", f"{name}:CLASS")
-    return _core.canonical(spec)
 
 
 def located(spec: str, folder: str) -> str:
@@ -55,9 +126,16 @@ def located(spec: str, folder: str) -> str:
     """
     name, space, rest = spec.strip().partition(" ")
     path, colon, cls = name.rpartition(":")
-    if not colon or not folder or Path(path).is_absolute() or not (Path(folder) / path).is_file():
+    if not colon or not folder or Path(path).is_absolute() or not _is_file(Path(folder) / path):
         return spec
     return f"{short_path(os.path.join(folder, path))}:{cls}{space}{rest}"  # noqa: PTH118
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # no file has such a name
+        return False
 
 
 def short_path(path: str) -> str:

@@ -5,18 +5,19 @@ A trace is read when the plan is made. Its content is part of the plan, so a cha
 
 from __future__ import annotations
 
-import csv
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError
+from sojourn.reading import MOST_TRACE, read_text, reason
 from sojourn.spec.schema import Varying
 from sojourn.spec.units import draw, number
 
 MTU_BITS = 1504 * 8
 MS, SECOND = 1_000_000, 1_000_000_000
-MOST_BYTES = 64_000_000
+#: Digits of a time in ms, and characters of a line that an error shows.
+MOST_DIGITS, SHOWN = 12, 8
 
 
 def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | None:
@@ -39,14 +40,11 @@ def capacity(varying: Varying | None, where: str, key: str) -> dict[str, Any] | 
     path = Path(where).parent / varying.file
     place = f"{where}: {key}.file"
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(place, f"= {varying.file!r} is too large", "at most 64 MB")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError(place, f"= {varying.file!r} is not text") from None
+        text = read_text(path, MOST_TRACE)
+    except InputError as error:
+        raise InputError(place, f"= {varying.file!r} {error.problem}", error.allowed) from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(place, f"= {str(path)!r} cannot be read: {reason}") from None
+        raise InputError(place, f"= {str(path)!r} cannot be read: {reason(error)}") from None
     is_csv = path.suffix.lower() == ".csv"
     steps = csv_steps(text, place) if is_csv else mahimahi_steps(text, place)
     return {"steps": {"steps": steps, "repeats": not is_csv}}
@@ -61,11 +59,12 @@ def csv_steps(text: str, place: str = "trace") -> list[list[int]]:
     [[500000000, 1000000], [1000000000, 2000000]]
     """
     rows: list[tuple[float, float]] = []
-    for i, row in enumerate(csv.reader(text.splitlines())):
-        if not row:
+    for i, line in enumerate(text.splitlines()):
+        row = line.split(",")
+        if not line.strip():
             continue
         try:
-            time, rate = (float(word) for word in row)
+            time, rate = (float(word.strip(' "')) for word in row)
         except ValueError:
             if i == 0:
                 continue  # a header
@@ -93,10 +92,11 @@ def mahimahi_steps(text: str, place: str = "trace") -> list[list[int]]:
     chances: dict[int, int] = {}
     last = 0
     for i, line in enumerate(text.split()):
-        if not (line.isascii() and line.isdigit()) or not last <= int(line) <= 10_000_000:
-            problem = f"line {i + 1}: {line[:20]!r} is not a time in ms, at or after the line before"
+        number_of = int(line) if line.isascii() and line.isdigit() and len(line) <= MOST_DIGITS else -1
+        if not last <= number_of <= 10_000_000:
+            problem = f"line {i + 1}: {line[:SHOWN]!r} is not a time in ms, at or after the line before"
             raise InputError(place, problem, "whole numbers, one per line")
-        last = int(line)
+        last = number_of
         chances[max(1, last)] = chances.get(max(1, last), 0) + 1
     if not chances:
         raise InputError(place, "is empty", "one millisecond per line")

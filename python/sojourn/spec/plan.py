@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from sojourn import _core
+from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.link_trace import capacity
 from sojourn.spec.schema import (
     HostLinks,
@@ -100,12 +101,12 @@ def _word(value: str | int | bool) -> str:
 def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
     """Return the plan; `spec` replaces the algorithm at the measured queue."""
     name = measured(scenario)
-    specs = {key: queue.aqm for key, queue in queues(scenario).items()}
+    specs = {key: Spec(queue.aqm) for key, queue in queues(scenario).items()}
     if spec is not None:
         everywhere = scenario.measure is not None and scenario.measure.aqms == "everywhere"
-        specs.update(dict.fromkeys(specs if everywhere else [name], spec))
+        specs.update(dict.fromkeys(specs if everywhere else [name], Spec(spec)))
     ecn = any(queue.ecn for queue in queues(scenario).values())
-    ecn = ecn or any(_core.spec_info(one)["ecn"] for one in specs.values())
+    ecn = ecn or any(one.ecn for one in specs.values())
     resolved = {key: _queue(queue, specs[key]) for key, queue in queues(scenario).items()}
     return {
         "duration": number("span", scenario.duration),
@@ -120,8 +121,8 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
     }
 
 
-def _queue(queue: Queue, spec: str) -> dict[str, Any]:
-    return {"limit": queue.limit, "aqm": _core.canonical(spec), "ecn": queue.ecn}
+def _queue(queue: Queue, spec: Spec) -> dict[str, Any]:
+    return {"limit": queue.limit, "aqm": spec, "ecn": queue.ecn}
 
 
 def _hosts(links: HostLinks, nodes: int | None) -> dict[str, Any]:

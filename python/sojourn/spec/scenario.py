@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
+from contextvars import ContextVar
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -17,10 +19,14 @@ from pydantic import BaseModel, PrivateAttr, ValidationError, model_validator
 
 from sojourn import _core
 from sojourn.errors import InputError
+from sojourn.reading import MOST_SCENARIO, read_text, reason
 from sojourn.spec import plan, validate
 from sojourn.spec.schema import ScenarioFields, folder
 from sojourn.spec.toml import dumps
 from sojourn.spec.validation_errors import refusal
+
+#: The source of the scenario that is being made.
+_source: ContextVar[str] = ContextVar("source", default="scenario")
 
 
 class Scenario(ScenarioFields):
@@ -51,8 +57,8 @@ class Scenario(ScenarioFields):
 
     _plans: dict[str, str] = PrivateAttr(default_factory=dict)
 
-    def __init__(self, **data: Any) -> None:
-        where = data.pop("__where__", "scenario")
+    def __init__(self, /, **data: Any) -> None:
+        where = _source.get()
         outer = folder.set(str(Path(where).parent))
         try:
             super().__init__(**data)
@@ -61,6 +67,15 @@ class Scenario(ScenarioFields):
         finally:
             folder.reset(outer)
         self._where = where
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any], where: str) -> Scenario:
+        """Return the scenario of TOML data; `where` is their source in error messages."""
+        outer = _source.set(where)
+        try:
+            return cls(**data)
+        finally:
+            _source.reset(outer)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -82,7 +97,7 @@ class Scenario(ScenarioFields):
             raise InputError(where, f"is not TOML: {error}") from None
         except RecursionError:
             raise InputError(where, "is not TOML: nested too deeply") from None
-        return cls(**{**data, "__where__": where})
+        return cls.of(data, where)
 
     def to_toml(self) -> str:
         """Return the scenario with all defaults as TOML; parsing it gives an equal scenario."""
@@ -97,7 +112,7 @@ class Scenario(ScenarioFields):
         for key, value in changes.items():
             data[key] = _plain(value)
         kept = {key: value for key, value in data.items() if value is not None}
-        return Scenario(**kept, __where__=self._where)
+        return Scenario.of(kept, self._where)
 
     def plan(self, spec: str | None = None) -> dict[str, Any]:
         """Return the core's plan: units as plain numbers, `spec` at the measured queue."""
@@ -138,7 +153,7 @@ def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def load(path: str | PathLike[str]) -> Scenario:
-    """Read a scenario file.
+    """Read a scenario file, ``-`` for standard input; code that it names is not executed.
 
     Examples
     --------
@@ -149,14 +164,16 @@ def load(path: str | PathLike[str]) -> Scenario:
     """
     where = str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # editors on Windows write a byte order mark
-    except UnicodeDecodeError as error:
-        raise InputError(where, f"is not UTF-8 text (byte {error.start})") from None
+        text = read_text(path, MOST_SCENARIO)
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        near = _nearest_file(Path(path)) if isinstance(error, FileNotFoundError) else None
-        raise InputError(where, f"cannot be read: {reason}", nearest=near) from None
+        raise unreadable(path, error) from None
     return Scenario.from_toml(text, where)
+
+
+def unreadable(path: str | PathLike[str], error: OSError | ValueError) -> InputError:
+    """Return the error for a scenario or plan that cannot be read, with the file that was probably meant."""
+    near = _nearest_file(Path(path)) if isinstance(error, FileNotFoundError) else None
+    return InputError(str(path), f"cannot be read: {reason(error)}", nearest=near)
 
 
 def _nearest_file(path: Path) -> str | None:

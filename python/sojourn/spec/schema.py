@@ -20,8 +20,8 @@ from pydantic import (
 )
 
 from sojourn import _core
-from sojourn.errors import InputError
-from sojourn.spec.aqm_spec import located, parsed
+from sojourn.errors import InputError, shortened
+from sojourn.spec.aqm_spec import Spec, located
 from sojourn.spec.units import (
     Amount,
     Bytes,
@@ -51,26 +51,25 @@ def _known_preset(word: str) -> str:
     return word
 
 
-def _canonical(spec: str) -> str:
-    return _read(located(spec, folder.get()), parsed)
+def _parse(spec: str) -> str:
+    return _read(located(spec, folder.get()), Spec)
 
 
 def _read(spec: str, read: Callable[[str], str]) -> str:
     try:
         return read(spec)
     except _core.SpecError as error:
-        raise Wrong(
-            f"= {spec!r}: {error.key} {error.problem}", error.allowed, nearest=error.nearest
-        ) from None
+        problem = f"= {shortened(spec, 100)!r}: {shortened(error.key, 100)} {error.problem}"
+        raise Wrong(problem, error.allowed, nearest=error.nearest) from None
     except InputError as error:
-        raise Wrong(f"= {spec!r}: {error.where} {error.problem}", error.allowed) from None
+        raise Wrong(f"= {shortened(spec, 100)!r}: {error.where} {error.problem}", error.allowed) from None
 
 
 def _canonical_marker(spec: str) -> str:
     return _read(spec, _core.canonical_marker)
 
 
-Spec = Annotated[str, AfterValidator(_canonical)]
+AqmSpec = Annotated[str, AfterValidator(_parse)]
 Marker = Annotated[str, AfterValidator(_canonical_marker)]
 Conventions = Annotated[
     str, AfterValidator(_known_preset), WithJsonSchema({"enum": _core.CONVENTIONS, "type": "string"})
@@ -108,7 +107,7 @@ class Queue(Table):
     """A finite queue and its algorithm."""
 
     limit: Limit = Field(description="maximum queue length; a limit in the algorithm's spec takes precedence")
-    aqm: Spec = Field("droptail", description="algorithm and parameters, replaced by --aqm")
+    aqm: AqmSpec = Field("droptail", description="algorithm and parameters, replaced by --aqm")
     ecn: bool = Field(False, description="mark ECN-capable packets; TCP is then ECN-capable")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from sojourn import _core
 from sojourn.algorithms import spec_of as canonical
 from sojourn.errors import InputError
+from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.scenario import Scenario
 
 MOST_VALUES = 10_000
@@ -158,7 +159,7 @@ def cells(scenario: Scenario, aqms: Sequence[str], axes: Sequence[Axis]) -> list
                 specs = [with_parameter(spec, rest, value) for spec in specs]
             else:
                 specs = [value]
-        varied = Scenario(**data, __where__=scenario.where)
+        varied = Scenario.of(data, scenario.where)
         found.append(Cell(pairs, varied, tuple(dict.fromkeys(_canonical(spec) for spec in specs))))
     return found
 
@@ -177,7 +178,7 @@ def with_parameter(spec: str, name: str, value: str) -> str:
     kept, rest = words[:1], iter(words[1:])
     for word in rest:
         # In canonical form, a flag that is on has no value.
-        flag = _core.spec_info(spec)["values"].get(word) is True
+        flag = Spec(spec).values.get(word) is True
         pair = [word] if flag else [word, next(rest, "")]
         kept += pair if word != name else []
     return _canonical(" ".join([*kept, name, value]))

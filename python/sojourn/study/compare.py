@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sojourn import _core
+from sojourn import _core, arguments
 from sojourn.algorithms import Aqm, permitting
 from sojourn.algorithms import spec_of as canonical
-from sojourn.api import plan
+from sojourn.api import plan, scenario_of
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
 from sojourn.metrics import METRICS, find, shown
@@ -23,7 +23,6 @@ from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import write_manifest
 from sojourn.runner.point import MOST_SEEDS
-from sojourn.runner.store import Store
 from sojourn.spec.scenario import Scenario
 from sojourn.stats import Effect, Estimate, holm, mean_ci, paired
 from sojourn.stats.sequential import level, looks, narrow
@@ -173,12 +172,18 @@ class Comparison:
         facts = results.manifest.get("comparison")
         if facts is None:
             return None
-        looks, chosen = tuple(facts["looks"]), tuple(facts.get("chosen", ()))
-        return cls(results, facts["baseline"], facts["sort"], facts["level"], looks, chosen)
+        try:
+            looks, chosen = tuple(facts["looks"]), tuple(facts.get("chosen", ()))
+            baseline, sort, level = str(facts["baseline"]), str(facts["sort"]), float(facts["level"])
+        except (AttributeError, KeyError, TypeError, ValueError):
+            baseline, level = "", 0.0
+        if baseline not in results.aqms or not 0 < level < 1:
+            raise InputError(str(results.directory), "is damaged: its comparison cannot be read")
+        return cls(results, baseline, sort, level, looks, chosen)
 
 
 def compare(
-    scenario: Scenario,
+    scenario: Scenario | str | os.PathLike[str],
     aqms: Sequence[str | Aqm | type[Aqm]],
     baseline: str | None = None,
     sort: str | None = None,
@@ -199,8 +204,8 @@ def compare(
 
     Parameters
     ----------
-    scenario : Scenario
-        The network and its traffic.
+    scenario : Scenario or path
+        The network and its traffic, or the file that describes them.
     aqms : sequence of str or Aqm
         Two or more specs of algorithms, or algorithms in Python.
     baseline : str, optional
@@ -239,9 +244,19 @@ def compare(
     >>> comparison.table().filter(metric="mean_delay_s", aqm="red")["verdict"].item()
     'better'
     """
+    arguments.whole(seeds, "seeds", 1, MOST_SEEDS)
+    arguments.whole(most_seeds, "most_seeds", 1, MOST_SEEDS)
+    for value, key in ((baseline, "baseline"), (sort, "sort")):
+        if value is not None:
+            arguments.text(value, key, "a text")
+    on = arguments.texts(on, "on", "a list of metrics")
+    metrics = arguments.texts(metrics, "metrics", "a list of metrics")
+    if until_ci is not None:
+        until_ci = arguments.number(until_ci, "until-ci", "above 0, below 1")
     with permitting(allow_code):
+        scenario = scenario_of(scenario)
         scenario = scenario.with_() if allow_code else scenario
-        points = plan(scenario, list(aqms), max(1, seeds), seed_from)
+        points = plan(scenario, aqms, seeds, seed_from)
         specs = list(dict.fromkeys(point.spec for point in points))
         if len(specs) < 2:
             raise InputError("compare", "needs at least two algorithms", "--aqm A --aqm B")
@@ -295,7 +310,7 @@ def keep(comparison: Comparison) -> Comparison:
     results = comparison.results
     if results.directory is not None:
         results.manifest["comparison"] = comparison.facts()
-        write_manifest(Store(results.directory), results.manifest)
+        write_manifest(results.directory, results.manifest)
     return comparison
 
 

@@ -19,8 +19,10 @@ from sojourn.metrics import METRICS, Metrics, compute, metrics_version, shown
 from sojourn.metrics.tables import whole
 from sojourn.record import Record
 from sojourn.results import Results
+from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
-from sojourn.runner.manifest import command_line, write_manifest, write_text
+from sojourn.runner.identity import keep_rows
+from sojourn.runner.manifest import command_line, write_manifest
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
@@ -134,11 +136,12 @@ class Session:
         store = Store(out if out is not None else self.default_folder)
         store.write([Finished(self, self.record.data, self.metrics)], metrics_version())  # type: ignore[arg-type]
         manifest = self._manifest()
-        write_manifest(store, manifest)
-        write_text(store, LINK, self.to_toml())
+        manifest["id"] = keep_rows(store.directory, store.leaves([self.run_id]))
+        write_manifest(store.directory, manifest)
+        files.write(store.directory / LINK, self.to_toml())
         return self._results(store, manifest)
 
-    def _results(self, store: Store, manifest: dict[str, Any]) -> Results:
+    def _results(self, store: Archive, manifest: dict[str, Any]) -> Results:
         outcome = Outcome(self, self.metrics, self.record, True)  # type: ignore[arg-type]
         warnings = manifest["warnings"]
         return Results(self, [self.spec], [outcome], warnings, store.directory, manifest)  # type: ignore[arg-type]
@@ -183,7 +186,7 @@ def reopen(folder: Path) -> tuple[Session, Results]:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
     except (ValueError, TypeError) as error:
         raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
-    store = Store(folder)
+    store = Archive(folder)
     stored = store.read(name)
     if stored is None:
         raise InputError(str(folder), f"has no record: runs/{name}.parquet is missing or damaged")

@@ -13,7 +13,18 @@ from typing import Final
 
 from sojourn.errors import unknown
 from sojourn.metrics import Metric
-from sojourn.worlds.base import Case, Executor, Made, News, Reduce, Running, World, measure, parsed
+from sojourn.worlds.base import (
+    Case,
+    Executor,
+    Made,
+    News,
+    Reduce,
+    Running,
+    WorkerDied,
+    World,
+    measure,
+    parsed,
+)
 
 __all__ = [
     "COMPARED",
@@ -25,6 +36,7 @@ __all__ = [
     "News",
     "Reduce",
     "Running",
+    "WorkerDied",
     "World",
     "find",
     "having",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from sojourn.metrics import Metrics, compute
@@ -45,18 +45,22 @@ class Made(NamedTuple):
     warnings: Sequence[str] = ()
 
 
-#: Index of a case, and its result.
+#: Index of a case, in the order in which they were taken, and its result.
 News = list[tuple[int, Made | Exception]]
 
 
+class WorkerDied(RuntimeError):  # noqa: N818 - a result, as RunFailed
+    """The processes that executed a run ended, or made no progress; it is not known to be able to finish."""
+
+
 class Running(Protocol):
-    """A batch of runs in progress."""
+    """Runs in progress. Further ones are taken from an iterator when there is room for them, not before."""
 
     def poll(self, timeout: float) -> News:
         """Return the runs that finished since the last call; wait about `timeout` seconds at most for one."""
 
     def progress(self) -> float:
-        """Return the completed share of all virtual time, 0 to 1."""
+        """Return the number of finished runs, plus the completed shares of those in progress."""
 
     def cancel(self) -> None:
         """Start no further run and stop those in progress."""
@@ -65,17 +69,21 @@ class Running(Protocol):
 class Executor(Protocol):
     """Executes simulated runs, on this machine or on others."""
 
-    def start(self, jobs: Sequence[tuple[str, int]], reduce: Reduce | None, samples: bool) -> Running:
+    def start(
+        self, jobs: Iterator[tuple[str, int]], reduce: Reduce | None, samples: bool, isolated: bool = False
+    ) -> Running:
         """Start the jobs.
 
         Parameters
         ----------
-        jobs : sequence of (str, int)
-            Plans in the core's JSON, each with a seed; at least one.
+        jobs : iterator of (str, int)
+            Plans in the core's JSON, each with a seed.
         reduce : callable or None
             Computes further metrics from a record.
         samples : bool
             Whether the time series are needed; otherwise they are not transferred.
+        isolated : bool
+            Whether each run gets a process that may end without harm to others.
         """
 
     def close(self) -> None:
@@ -122,17 +130,18 @@ class World(Protocol):
 
     def run(
         self,
-        cases: Sequence[Case],
+        cases: Iterator[Case],
         reduce: Reduce | None,
         samples: bool,
         workers: int | None,
         executor: Executor | None,
+        isolated: bool = False,
     ) -> Running:
-        """Start the runs of `cases`, at least one.
+        """Start the runs of `cases`.
 
         Parameters
         ----------
-        cases : sequence of Case
+        cases : iterator of Case
             The runs.
         reduce : callable or None
             Computes further metrics from a record.
@@ -142,6 +151,8 @@ class World(Protocol):
             Number of parallel runs, if the world allows them; all cores if None.
         executor : Executor or None
             Executes simulated runs; the cores of this machine if None.
+        isolated : bool
+            Whether each run gets a process that may end without harm to others, if the world can.
         """
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:

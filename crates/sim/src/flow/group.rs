@@ -1,8 +1,8 @@
 //! What the flows of a traffic group share: TCP options, demand, routes.
 
+use super::connection::full_packet;
 use crate::{
     error::PlanError,
-    flow::Connection,
     packet::Packet,
     path::Route,
     plan::{self, Draw, Tcp, Traffic, TrafficKind, Web},
@@ -18,6 +18,8 @@ pub(crate) struct Group {
     /// Index of its traffic in the plan.
     pub(crate) traffic: u32,
     pub(crate) class: Class,
+    /// Its connections have an [`super::Application`].
+    has_applications: bool,
     /// A full data packet of its connections: the template of most packets.
     pub(crate) full: Packet,
     /// The markers at the edge of the network, if there are some.
@@ -65,10 +67,15 @@ impl Group {
         }
         let demand = Demand::new(seed, &plan.name);
         let class = Class(plan.class);
+        let edge = Edge::new(plan, &demand)?;
+        let is_bulk = matches!(plan.kind, TrafficKind::Tcp(_));
+        let is_plain = |tcp: &Tcp| is_bulk && tcp.payloads.is_none() && tcp.max_rate.is_none();
+        let has_applications = tcp.as_ref().is_some_and(|tcp| edge.is_some() || !is_plain(tcp));
         Ok(Group {
             kind: plan.kind.clone(),
-            full: tcp.as_ref().map(|tcp| Connection::full_packet(tcp, class)).unwrap_or_default(),
+            full: tcp.as_ref().map(|tcp| full_packet(tcp, class)).unwrap_or_default(),
             tcp,
+            has_applications,
             traffic,
             senders,
             requests: 0,
@@ -82,7 +89,7 @@ impl Group {
                 plan::Ecn::Ect0 => Ecn::Ect0,
                 plan::Ecn::Ect1 => Ecn::Ect1,
             },
-            edge: Edge::new(plan, &demand)?,
+            edge,
             starts: Starts::new(plan, &demand),
             demand,
             routes,
@@ -108,7 +115,7 @@ impl Group {
         let group = Group::new(plan, traffic, routes, 1, seed)?;
         Ok(Group {
             kind: TrafficKind::Tcp(tcp.clone()),
-            full: Connection::full_packet(&tcp, group.class),
+            full: full_packet(&tcp, group.class),
             tcp: Some(tcp),
             responds_late: web.respond_late,
             is_request: true,
@@ -129,6 +136,12 @@ impl Group {
     /// Whether its flows carry requests only.
     pub(crate) fn is_requests(&self) -> bool {
         self.is_request
+    }
+
+    /// Whether its connections have an [`super::Application`].
+    #[inline(always)]
+    pub(crate) fn has_applications(&self) -> bool {
+        self.has_applications
     }
 
     /// The configuration of its connections, if its flows are TCP.

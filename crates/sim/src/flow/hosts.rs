@@ -1,6 +1,8 @@
 //! The hosts of a run: all flows, and the state that they share.
 
-use super::{Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp};
+use super::{
+    Application, Applications, Connection, Endpoint, Flow, FlowIndex, Group, Pools, Source, Task, Udp, Writer,
+};
 use crate::{
     engine::RtoScan, packet::Sacks, plan::Plan, record::ObjectColumns, tcp::Segment, traffic::Datagrams,
 };
@@ -10,6 +12,8 @@ use sojourn_aqm::Time;
 pub(crate) struct Hosts {
     pub(crate) groups: Vec<Group>,
     pub(crate) flows: Vec<Flow>,
+    /// The applications of connections that have one.
+    pub(crate) applications: Applications,
     pub(crate) index: FlowIndex,
     /// Finite transfers.
     pub(crate) objects: ObjectColumns,
@@ -30,6 +34,7 @@ impl Hosts {
         let mut flows = Vec::new();
         flows.reserve_exact(count);
         Hosts {
+            applications: Applications::default(),
             index: FlowIndex::new(&groups),
             groups,
             flows,
@@ -49,20 +54,32 @@ impl Hosts {
         let paced = Datagrams::new(&group.kind, &group.demand, index, start).map(|(source, size)| {
             (group.pareto.map_or(source.clone(), |shape| source.with_pareto(shape)), size)
         });
-        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(u64::from(index))));
+        let marker = group.edge.as_ref().map(|edge| edge.marker(u64::from(index)));
+        let flow = self.flows.len() as u32;
         let endpoint = match (group.tcp(), paced) {
-            (Some(tcp), Some((writer, _))) => Endpoint::Tcp(
-                Connection::written(tcp, &group.demand, u64::from(index), writer).marked_by(marker),
-            ),
-            (Some(tcp), None) => {
-                Endpoint::Tcp(Connection::new(tcp, &group.demand, u64::from(index), bytes).marked_by(marker))
+            (Some(tcp), paced) => {
+                let writer = paced.map(|(source, _)| Writer { source, written: 0 });
+                let has_writer = writer.is_some();
+                let application = group.has_applications().then(|| {
+                    let mut application = Application::new(tcp, &group.demand, u64::from(index), bytes);
+                    (application.writer, application.marker) = (writer, marker);
+                    application
+                });
+                let end = application.as_ref().map_or(u32::MAX, Application::end);
+                let mut connection = Connection::new(tcp, &group.demand, u64::from(index), end);
+                if has_writer {
+                    connection.sender = connection.sender.waiting_for_data();
+                }
+                if let Some(application) = application {
+                    self.applications.insert(flow, application);
+                }
+                Endpoint::Tcp(connection)
             }
             (None, Some((source, size))) => {
                 Endpoint::Udp(Box::new(Udp { source, size, sent: 0, goodput: 0, marker }))
             }
             (None, None) => unreachable!("traffic is TCP or datagrams"),
         };
-        let flow = self.flows.len() as u32;
         group.count += 1;
         if group.starts.sources() == 0 {
             self.index.add_source(Source { group: number, index, start });
@@ -84,11 +101,13 @@ impl Hosts {
     ) {
         let group = &self.groups[number as usize];
         let Some(tcp) = group.tcp() else { return };
-        let mut connection = Connection::new(tcp, &group.demand, own, Some(bytes));
-        connection.replace_task(task);
-        let marker = group.edge.as_ref().map(|edge| Box::new(edge.marker(own)));
-        let (endpoint, route) = (Endpoint::Tcp(connection.marked_by(marker)), group.routes[route]);
+        let marker = group.edge.as_ref().map(|edge| edge.marker(own));
+        let mut application = Application::new(tcp, &group.demand, own, Some(bytes));
+        (application.task, application.marker) = (task, marker);
+        let connection = Connection::new(tcp, &group.demand, own, application.end());
+        let (endpoint, route) = (Endpoint::Tcp(connection), group.routes[route]);
         self.index.add_flow(row);
+        self.applications.insert(self.flows.len() as u32, application);
         self.flows.push(Flow::new(endpoint, number, route));
     }
 
@@ -101,11 +120,5 @@ impl Hosts {
         self.objects.end_ns.push(u64::MAX);
         self.objects.bytes.push(bytes);
         row
-    }
-
-    /// Clear the task of the connection of flow `number`; returns whether it had one.
-    pub(crate) fn take_task(&mut self, number: u32) -> bool {
-        let Endpoint::Tcp(connection) = &mut self.flows[number as usize].endpoint else { return false };
-        connection.replace_task(Task::Nothing) != Task::Nothing
     }
 }

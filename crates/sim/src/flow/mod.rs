@@ -1,11 +1,13 @@
 //! A flow: one source and its destination, over TCP or as datagrams.
 
+mod application;
 mod connection;
 mod group;
 mod hosts;
 mod index;
 
-pub(crate) use connection::{Connection, FlowRoute, Pools, Task};
+pub(crate) use application::{Application, Applications, Task, Writer};
+pub(crate) use connection::{Connection, FlowRoute, Pools};
 pub(crate) use group::Group;
 pub(crate) use hosts::Hosts;
 pub(crate) use index::{FlowIndex, Source};
@@ -53,10 +55,12 @@ impl Flow {
         [self.counts.received, self.losses.outside, self.losses.dropped].map(u64::from).iter().sum()
     }
 
-    /// Bytes received for the first time, in the measurement window. `group` is that of the flow.
-    pub(crate) fn goodput(&self, group: &Group) -> u64 {
+    /// Bytes received for the first time, in the measurement window. `group` and `application` are those of
+    /// the flow.
+    pub(crate) fn goodput(&self, group: &Group, application: Option<&Application>) -> u64 {
         match (&self.endpoint, group.tcp()) {
-            (Endpoint::Tcp(connection), Some(tcp)) => connection.goodput(tcp, self.counts.received),
+            (Endpoint::Tcp(_), Some(_)) if let Some(application) = application => application.goodput,
+            (Endpoint::Tcp(connection), Some(tcp)) => connection.goodput_if_full(tcp, self.counts.received),
             (Endpoint::Tcp(_), None) => 0,
             (Endpoint::Udp(udp), _) => udp.goodput,
         }
@@ -98,7 +102,7 @@ pub(crate) struct Udp {
     pub(crate) sent: u64,
     /// Bytes received in the measurement window.
     pub(crate) goodput: u64,
-    pub(crate) marker: Option<Box<EdgeMarker>>,
+    pub(crate) marker: Option<EdgeMarker>,
 }
 
 impl Udp {

@@ -261,11 +261,12 @@ mod tests {
         for ack_policy in [AckPolicy::None, AckPolicy::Immediate] {
             let kinds: Vec<u32> = (0..3000).map(|link| u32::from(link > 0)).collect();
             let mut routes = Routes::new(&kinds);
+            let datagrams = ack_policy == AckPolicy::None;
+            let sender = if datagrams { Err(SlowPathReason::Datagrams) } else { Ok(()) };
             for host in 0..1000 {
                 let (out, back) = (4 + 2 * host, 5 + 2 * host);
-                routes
-                    .add(9 + host, 1, ack_policy, Ok(()), 1, || Ok([vec![out, 0, 2], vec![3, 1, back]]))
-                    .unwrap();
+                let links = || Ok([vec![out, 0, 2], vec![3, 1, back]]);
+                routes.add(9 + host, 1, ack_policy, sender, 1, links).unwrap();
             }
             let mut with_queue = LinkKind::new(1, Span::ZERO);
             with_queue.port = Some(0);

@@ -5,15 +5,11 @@
 //! queue the algorithm decides again, until it lets a packet pass.
 
 use super::{
-    QueueOps,
+    QueueOps, Sampled,
     packet_ring::PacketRing,
     stats::{QueueStats, QueuedPacket},
 };
-use crate::{
-    engine::CalendarQueue,
-    packet::Packet,
-    record::{Counters, Recorder, Sampled},
-};
+use crate::{packet::Packet, record::Counters};
 use sojourn_aqm::{Aqm, Cause, Hooks, IgnoresContents, Limit, Overflow, Random, Stream, Time, Verdict};
 use std::any::Any;
 
@@ -166,8 +162,8 @@ impl<A: Aqm + ?Sized> QueueOps for FifoRef<'_, A> {
     }
 
     #[inline(always)]
-    fn sample(&mut self, now: Time, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
-        recorder.sample_one(now, self.reborrow(), calendar);
+    fn sampled(&mut self) -> impl Sampled {
+        self.reborrow()
     }
 }
 

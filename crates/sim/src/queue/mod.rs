@@ -10,16 +10,15 @@ mod packet_ring;
 mod stats;
 
 pub(crate) use fifo::FifoRef;
-pub(crate) use ops::QueueOps;
+pub(crate) use ops::{QueueOps, Sampled};
 pub use stats::Outcome;
 pub(crate) use stats::QueueStats;
 
 use crate::{
-    engine::CalendarQueue,
     error::PlanError,
     packet::Packet,
     plan,
-    record::{Backlog, Counters, Recorder, Sampled},
+    record::{Backlog, Counters},
 };
 use classful::Classful;
 use fifo::Fifo;
@@ -238,9 +237,8 @@ impl QueueOps for Port {
         true
     }
 
-    fn sample(&mut self, now: Time, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>) {
-        recorder.sample(now, std::slice::from_mut(self));
-        recorder.schedule_next(now, calendar);
+    fn sampled(&mut self) -> impl Sampled {
+        self
     }
 }
 

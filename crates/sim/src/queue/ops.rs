@@ -1,7 +1,7 @@
 //! The operations of a queue in the packet cycle.
 
 use super::QueueStats;
-use crate::{engine::CalendarQueue, packet::Packet, record::Recorder};
+use crate::{packet::Packet, record::Counters};
 use sojourn_aqm::Time;
 
 /// A queue: a [`super::Port`] with any algorithm, or a [`super::FifoRef`] with a known one, for which the
@@ -20,6 +20,31 @@ pub(crate) trait QueueOps {
     fn len(&self) -> u32;
     /// Whether packets may be dropped or marked when they leave.
     fn drops_at_dequeue(&self) -> bool;
-    /// Take a sample of this queue, which is the only one, and schedule the next.
-    fn sample(&mut self, now: Time, recorder: &mut Recorder, calendar: &mut CalendarQueue<Packet>);
+    /// The queue to take a sample of.
+    fn sampled(&mut self) -> impl Sampled;
+}
+
+/// A queue that can be sampled.
+pub(crate) trait Sampled {
+    /// Extend the integrals to `now`; returns the queued packets and bytes.
+    fn pass(&mut self, now: Time) -> (u32, u64);
+    /// Its counters.
+    fn counters(&self) -> &Counters;
+    /// Report the probes of the algorithm.
+    fn probe(&self, field: impl FnMut(&str, f64));
+}
+
+impl<Q: Sampled> Sampled for &mut Q {
+    #[inline(always)]
+    fn pass(&mut self, now: Time) -> (u32, u64) {
+        (**self).pass(now)
+    }
+
+    fn counters(&self) -> &Counters {
+        (**self).counters()
+    }
+
+    fn probe(&self, field: impl FnMut(&str, f64)) {
+        (**self).probe(field);
+    }
 }

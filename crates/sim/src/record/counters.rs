@@ -34,7 +34,7 @@ pub(crate) struct Counters {
     pub(crate) arrivals: u64,
     pub(crate) departures: u64,
     pub(super) arrived_bytes: u64,
-    pub(super) departed_bytes: u64,
+    pub(crate) departed_bytes: u64,
     drops: [u64; Cause::ALL.len()],
     pub(super) dropped_bytes: u64,
     pub(super) marks: [u64; Cause::ALL.len()],

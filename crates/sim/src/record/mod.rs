@@ -8,16 +8,13 @@ mod classes;
 mod counters;
 mod histogram;
 mod integrals;
-mod loss_log;
-mod recorder;
+mod reserve;
 
 pub use classes::ClassColumns;
 pub(crate) use counters::Counters;
 pub use counters::Totals;
 pub use histogram::Histogram;
 pub(crate) use integrals::Backlog;
-pub(crate) use loss_log::{LossContext, LossLog};
-pub(crate) use recorder::{Recorder, RunResult, Sampled, conserved, offered, port_conserves};
 
 use crate::path::FastPath;
 use sojourn_aqm::{Cause, Span, Time};

@@ -6,12 +6,11 @@
 
 use crate::{
     engine::{CalendarQueue, Event},
-    flow::{Connection, Flow, FlowRoute, Group},
+    flow::{Applications, Connection, Flow, FlowRoute, Group},
+    measure::{LossContext, LossLog},
     packet::{Packet, Sacks},
     path::{Hop, Links, Route},
-    plan::Tcp,
     queue::QueueOps,
-    record::{LossContext, LossLog},
     tcp::{Segment, Sender},
 };
 use sojourn_aqm::Time;
@@ -22,14 +21,14 @@ pub(super) struct ActiveFlow<'a> {
     pub(super) route: Route,
     pub(super) connection: &'a mut Connection,
     pub(super) group: &'a Group,
-    pub(super) tcp: &'a Tcp,
+    pub(super) applications: &'a mut Applications,
 }
 
 impl ActiveFlow<'_> {
     /// A copy for one call that is not inlined: then the original need not be in memory.
     #[inline(always)]
     fn reborrow(&mut self) -> ActiveFlow<'_> {
-        ActiveFlow { connection: self.connection, ..*self }
+        ActiveFlow { connection: self.connection, applications: self.applications, ..*self }
     }
 }
 
@@ -97,14 +96,14 @@ pub(super) fn transmit(
     segment: Segment,
     at: Time,
 ) {
-    let ActiveFlow { number, route, connection, group, tcp } = flow;
+    let ActiveFlow { number, route, group, applications, .. } = flow;
     let first = hop.link(route.host);
     let link = &mut links.each[first as usize];
     calendar.push_with(
         #[inline(always)]
         |packet| {
             let forward = FlowRoute { flow: *number, route: *route };
-            connection.write_packet(packet, forward, &group.full, tcp, segment, at);
+            group.write_packet(packet, forward, segment, at, applications);
             let tx_time = &mut hop.tx_time;
             let (arrival, burst_index) = link.cross_with_index(tx_time, links.kinds, at, packet.bytes);
             Event::arrival(arrival, tx_time.tie_key(), burst_index, first)

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     engine::{CalendarQueue, Event, EventKind, FlowTimer, OF_GROUP, RtoScan},
-    flow::{Endpoint, Flow, FlowRoute, Hosts, Task, Udp},
+    flow::{Endpoint, Flow, FlowRoute, Hosts, Task, Udp, Writer},
     packet::{Carries, Packet},
     path::{Links, Network, Route},
     plan::{self, validate::MAX_PACKET_BYTES},
@@ -73,10 +73,11 @@ impl Simulation {
             }
             return false;
         };
-        if tcp.options.delayed_ack > Span::ZERO || connection.task() != Task::Nothing {
+        if tcp.options.delayed_ack > Span::ZERO || hosts.applications.task(packet.flow) != Task::Nothing {
             return self.receive_and_decide(at, packet, in_window);
         }
-        connection.receive::<true>(tcp, packet, in_window, &mut hosts.pools.receivers);
+        let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
+        connection.receive::<true>(group, tcp, packet, in_window, applications, pool);
         let route = Route { first: packet.step + 1, host: packet.host };
         let backward = FlowRoute { flow: packet.flow, route };
         *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
@@ -96,7 +97,8 @@ impl Simulation {
         let was_held = connection.receiver.delayed_ack().is_some();
         let earlier =
             (turns && was_held).then(|| connection.ack(backward, group.class, tcp, &mut hosts.sacks));
-        let received = connection.receive_any(tcp, packet, in_window, &mut hosts.pools.receivers);
+        let (applications, pool) = (&mut hosts.applications, &mut hosts.pools.receivers);
+        let received = connection.receive_any(tcp, packet, in_window, applications, pool);
         let mut waits = false;
         if tcp.options.delayed_ack > Span::ZERO {
             let is_syn = tcp.options.syn && sequence == 0;
@@ -113,7 +115,7 @@ impl Simulation {
             connection.receiver.on_ack_sent();
             *packet = connection.ack(backward, group.class, tcp, &mut hosts.sacks);
         }
-        if connection.task() != Task::Nothing && received.is_new && connection.has_all() {
+        if hosts.applications.task(number) != Task::Nothing && received.is_new && connection.has_all() {
             web::delivered(hosts, &mut clock.calendar, at, number);
         }
         if let Some(earlier) = earlier {
@@ -148,7 +150,7 @@ impl Simulation {
         act: impl FnOnce(&mut tcp::Sender, &plan::Tcp, (&mut Vec<Segment>, &mut ColdStatePool)),
     ) {
         let World { hosts, clock, log, .. } = &mut self.world;
-        let Hosts { flows, groups, objects, rto_scan, released, pools, .. } = hosts;
+        let Hosts { flows, groups, applications, objects, rto_scan, released, pools, .. } = hosts;
         let flow = &mut flows[number as usize];
         let group = &groups[flow.group as usize];
         let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
@@ -162,14 +164,17 @@ impl Simulation {
             log.cwnd.ssthresh.push(connection.sender.ssthresh());
         }
         let mut is_answered = false;
-        if connection.task() != Task::Nothing && connection.sender.is_done() {
-            if let Task::Transfer(object) = connection.task() {
+        if let Some(application) = applications.get_mut(number)
+            && application.task != Task::Nothing
+            && connection.sender.is_done()
+        {
+            if let Task::Transfer(object) = application.task {
                 objects.end_ns[object as usize] = now.0;
-                objects.bytes[object as usize] = connection.bytes(tcp);
-                connection.replace_task(Task::Nothing);
-            } else if let Task::Request(_) = connection.task() {
+                objects.bytes[object as usize] = application.bytes(tcp, connection.sender.end());
+                application.task = Task::Nothing;
+            } else if let Task::Request(_) = application.task {
                 is_answered = group.responds_late;
-                connection.replace_task(Task::Nothing);
+                application.task = Task::Nothing;
             }
         }
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
@@ -199,20 +204,21 @@ impl Simulation {
         let World { hosts, clock, network, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
-        let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        if connection.shaper().is_some() {
+        let Endpoint::Tcp(connection) = &mut flow.endpoint else { return };
+        let applications = &mut hosts.applications;
+        if applications.get(number).is_some_and(|application| application.shaper.is_some()) {
             return self.send_shaped(now, number, segment);
         }
         let Network { each, kinds, fixed_path, steps, .. } = network;
         let step = &mut steps[flow.route.first as usize];
         if !step.eventless && kinds[step.hop.tx_time.kind as usize].port.is_none() {
-            let mut active = ActiveFlow { number, route: flow.route, connection, group, tcp };
+            let mut active = ActiveFlow { number, route: flow.route, connection, group, applications };
             let (calendar, mut links) = (&mut clock.calendar, Links { each, kinds, fixed_path });
             return cycle::transmit(calendar, &mut links, &mut step.hop, &mut active, segment, now);
         }
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
+        group.write_packet(&mut packet, forward, segment, now, applications);
         self.forward(now, packet);
     }
 
@@ -221,8 +227,7 @@ impl Simulation {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
-        let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        let Some(shaper) = connection.shaper() else { return };
+        let Some(shaper) = hosts.applications.shaper(number) else { return };
         if !shaper.is_free(now) {
             if let Some(time) = shaper.wait(segment) {
                 clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
@@ -231,8 +236,8 @@ impl Simulation {
         }
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
-        if let Some(shaper) = connection.shaper() {
+        group.write_packet(&mut packet, forward, segment, now, &mut hosts.applications);
+        if let Some(shaper) = hosts.applications.shaper(number) {
             shaper.leave(now, packet.bytes);
         }
         self.forward(now, packet);
@@ -243,14 +248,12 @@ impl Simulation {
         let World { hosts, clock, .. } = &mut self.world;
         let flow = &mut hosts.flows[number as usize];
         let group = &hosts.groups[flow.group as usize];
-        let (Endpoint::Tcp(connection), Some(tcp)) = (&mut flow.endpoint, group.tcp()) else { return };
-        let Some(segment) = connection.shaper().and_then(|shaper| shaper.waiting.pop_front()) else {
-            return;
-        };
+        let shaper = hosts.applications.shaper(number);
+        let Some(segment) = shaper.and_then(|shaper| shaper.waiting.pop_front()) else { return };
         let mut packet = Packet::default();
         let forward = FlowRoute { flow: number, route: flow.route };
-        connection.write_packet(&mut packet, forward, &group.full, tcp, segment, now);
-        if let Some(shaper) = connection.shaper() {
+        group.write_packet(&mut packet, forward, segment, now, &mut hosts.applications);
+        if let Some(shaper) = hosts.applications.shaper(number) {
             let time = shaper.leave(now, packet.bytes);
             if !shaper.waiting.is_empty() {
                 clock.calendar.push(Event::new(time, time - now, EventKind::Paced, number));
@@ -346,7 +349,8 @@ impl Simulation {
         }
         let mut is_first = true;
         if let Endpoint::Tcp(connection) = &mut flow.endpoint
-            && let Some((source, written)) = connection.writer()
+            && let Some(application) = hosts.applications.get_mut(number)
+            && let Some(Writer { source, written }) = &mut application.writer
         {
             is_first = *written == 0;
             let (syn, bytes) =
@@ -384,8 +388,8 @@ impl Simulation {
         let lifetime = lifetime.map(|lifetime| Span(draw("lifetime", lifetime) as u64));
         let flow = hosts.add_flow(number, index, now, bytes);
         let object = hosts.add_object(number, index, now, bytes.unwrap_or(0));
-        if let Endpoint::Tcp(connection) = &mut hosts.flows[flow as usize].endpoint {
-            connection.replace_task(Task::Transfer(object));
+        if let Some(application) = hosts.applications.get_mut(flow) {
+            application.task = Task::Transfer(object);
         }
         if let Some(lifetime) = lifetime {
             clock.calendar.push_timer(Event::new(now + lifetime, lifetime, EventKind::Stop, flow));

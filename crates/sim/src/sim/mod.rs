@@ -34,11 +34,12 @@ use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP, OLDEST, Service},
     error::{PlanError, RunError},
     flow::{Endpoint, Group, Hosts, WarmupSnapshot},
+    measure::{self, LossLog, Recorder, RunResult, offered},
     packet::Packet,
     path::{FastPath, Layout, Network, Route, eligibility},
     plan::{self, Plan, validate},
     queue::Port,
-    record::{CwndColumns, DropColumns, LossLog, Record, Recorder, RunResult, Window, offered},
+    record::{CwndColumns, DropColumns, Record, Window},
 };
 use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,10 +52,14 @@ pub struct Control {
     pub cancel: AtomicBool,
     /// Virtual time reached.
     pub now_ns: AtomicU64,
+    /// Bytes that the traces of drops and congestion windows may take; None: as many as there are.
+    pub trace_limit: Option<u64>,
 }
 
 /// Events between two polls of [`Control`].
 const EVENTS_PER_BATCH: u64 = 2048;
+/// Rows of a trace that have memory before a batch of events begins; few events write more than one.
+const ROWS_PER_BATCH: usize = 4 * EVENTS_PER_BATCH as usize;
 /// The least number of events between two adaptations of the calendar, except at the start, when the number
 /// of pending events changes fastest.
 const EVENTS_PER_ADAPTATION: u64 = 32_768;
@@ -113,6 +118,22 @@ struct Log {
     cwnd: CwndColumns,
     /// Of the flows that were there when the window opened.
     at_warmup: Vec<WarmupSnapshot>,
+}
+
+impl Log {
+    /// Ask for the memory of the rows that the next batch of events may write.
+    fn reserve(&mut self, limit: Option<u64>) -> Result<(), RunError> {
+        let drops = self.losses.traced.then_some(&mut self.losses.columns);
+        let cwnd = self.traces_cwnd.then_some(&mut self.cwnd);
+        let mut bytes = 0;
+        if let Some(columns) = drops {
+            bytes += columns.reserve(ROWS_PER_BATCH, limit)?;
+        }
+        if let Some(columns) = cwnd {
+            columns.reserve(ROWS_PER_BATCH, limit.map(|limit| limit.saturating_sub(bytes)))?;
+        }
+        Ok(())
+    }
 }
 
 impl Simulation {
@@ -176,7 +197,8 @@ impl Simulation {
     /// Run to the end.
     ///
     /// # Errors
-    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Conservation`] if packets are not conserved.
+    /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than there
+    /// is or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
         let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
         while self.peek().time() < end {
@@ -184,6 +206,7 @@ impl Simulation {
             if control.cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
+            self.world.log.reserve(control.trace_limit)?;
             if events >= until_adapted {
                 let calendar = &mut self.world.clock.calendar;
                 calendar.adapt();
@@ -243,9 +266,10 @@ impl Simulation {
                     let mut first = start;
                     match &mut hosts.flows[flow as usize].endpoint {
                         Endpoint::Udp(udp) => first = udp.source.first(start),
-                        Endpoint::Tcp(connection) => {
-                            if let Some((writer, _)) = connection.writer() {
-                                first = writer.first(start);
+                        Endpoint::Tcp(_) => {
+                            let application = hosts.applications.get_mut(flow);
+                            if let Some(writer) = application.and_then(|one| one.writer.as_mut()) {
+                                first = writer.source.first(start);
                             }
                         }
                     }
@@ -276,7 +300,7 @@ impl Simulation {
     fn conserved(&self) -> Result<(), RunError> {
         let pending = self.world.clock.calendar.pending();
         let flying = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
-        crate::record::conserved(&self.ports, &self.world.hosts.flows, flying.map(|(_, packet)| packet))
+        measure::conserved(&self.ports, &self.world.hosts, flying.map(|(_, packet)| packet))
     }
 
     fn into_record(self, events: u64) -> Record {

@@ -15,7 +15,7 @@
 
 use crate::{
     engine::{CalendarQueue, Event, EventKind, OF_GROUP},
-    flow::{Endpoint, Hosts, Task},
+    flow::{Hosts, Task},
     packet::Packet,
     plan::{self, validate::MAX_FLOWS},
     record::PageColumns,
@@ -232,7 +232,7 @@ impl WebSessions {
         object: u32,
     ) {
         let Object { response, row, .. } = self.objects[object as usize];
-        if hosts.take_task(response) {
+        if hosts.applications.take_task(response) {
             hosts.objects.end_ns[row as usize] = now.0;
             self.finish_object(hosts, calendar, now, object, true);
         }
@@ -247,10 +247,9 @@ impl WebSessions {
         now: Time,
         request: u32,
     ) -> bool {
-        let Endpoint::Tcp(response) = &hosts.flows[request as usize + 1].endpoint else { return false };
-        let Task::Response(object) = response.task() else { return false };
-        hosts.take_task(request);
-        hosts.take_task(request + 1);
+        let Task::Response(object) = hosts.applications.task(request + 1) else { return false };
+        hosts.applications.take_task(request);
+        hosts.applications.take_task(request + 1);
         self.finish_object(hosts, calendar, now, object, false);
         true
     }
@@ -288,8 +287,7 @@ impl WebSessions {
 /// server has the request, or the client has the object.
 pub(super) fn delivered(hosts: &Hosts, calendar: &mut CalendarQueue<Packet>, at: Time, number: u32) {
     let flow = &hosts.flows[number as usize];
-    let Endpoint::Tcp(connection) = &flow.endpoint else { return };
-    match connection.task() {
+    match hosts.applications.task(number) {
         Task::Request(_) if !hosts.groups[flow.group as usize].responds_late => respond(calendar, at, number),
         // An event, since the client may abort the object before.
         Task::Response(object) => calendar.push(Event::new(at, Span::ZERO, EventKind::Object, object)),

@@ -9,7 +9,10 @@ use sojourn_aqm::{Span, Time};
 
 /// Declare an option that takes one of several words: an enum whose variants are named by these words.
 macro_rules! choice {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+    (
+        $(#[$doc:meta])*
+        pub enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
         pub enum $name {
@@ -33,7 +36,7 @@ macro_rules! choice {
 
 choice! {
     /// Congestion control; the first three also select the loss recovery, unless `sack` overrides it.
-    Variant {
+    pub enum Variant {
         /// RFC 5681: a fast recovery retransmits one packet.
         Reno = "reno",
         /// RFC 6582: partial ACKs retransmit one packet per round trip.
@@ -49,7 +52,7 @@ choice! {
 
 choice! {
     /// What a congestion event takes a share of.
-    Halve {
+    pub enum Halve {
         /// FlightSize, in whole packets (RFC 5681, section 3.1, equation 4).
         Flight = "flight",
         /// The window, not rounded (ns-2).
@@ -59,7 +62,7 @@ choice! {
 
 choice! {
     /// How the retransmission timeout is computed.
-    Timer {
+    pub enum Timer {
         /// RFC 6298 in exact time.
         Rfc6298 = "rfc6298",
         /// Samples in clock ticks, integer averages (ns-2, BSD).
@@ -71,7 +74,7 @@ choice! {
 
 choice! {
     /// Which SACK-based loss recovery.
-    Scoreboard {
+    pub enum Scoreboard {
         /// RFC 6675: SetPipe and NextSeg.
         Rfc6675 = "rfc6675",
         /// ns-2 Sack1: a pipe counter; each hole is retransmitted once.
@@ -81,7 +84,7 @@ choice! {
 
 choice! {
     /// The response to ECN echoes.
-    Marks {
+    pub enum Marks {
         /// At most one reduction per window of data; at a window of one packet the sender waits for the
         /// retransmission timer (RFC 3168, section 6.1.2).
         Rfc3168 = "rfc3168",
@@ -94,7 +97,7 @@ choice! {
 
 choice! {
     /// How recovery ends.
-    Exit {
+    pub enum Exit {
         /// The window becomes ssthresh, or FlightSize + 1 if that is less, to avoid a burst (RFC 6582,
         /// section 3.2, step 3).
         Deflate = "deflate",
@@ -105,7 +108,7 @@ choice! {
 
 choice! {
     /// How a loss is detected.
-    LossDetection {
+    pub enum LossDetection {
         /// Three duplicate ACKs (RFC 5681, section 3.2; RFC 6675, section 5).
         Dupack = "dupack",
         /// RACK-TLP: a packet sent later was delivered, and time; a probe for a lost tail (RFC 8985).
@@ -115,7 +118,7 @@ choice! {
 
 choice! {
     /// How the window is reduced in recovery.
-    Recovery {
+    pub enum Recovery {
         /// At its start.
         Window = "window",
         /// In proportion to what is delivered (RFC 6937).

@@ -1,8 +1,7 @@
 //! The TCP receiver: reassembly, SACK blocks, ECN echo, and which ACKs may be delayed.
 //!
 //! There may be very many receivers. What one needs only while packets are missing, a mark must be echoed or
-//! ACKs are delayed is in a box, [`Reassembly`]; while all packets arrive in order, there is none. The box
-//! also holds the connection's application state `K`, which saves every connection a second pointer.
+//! ACKs are delayed is in a box, [`Reassembly`]; while all packets arrive in order, there is none.
 
 use super::{
     POOL_SIZE,
@@ -12,20 +11,20 @@ use crate::packet::{Block, Sack};
 use sojourn_aqm::{Span, Time};
 
 /// A TCP receiver.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
-pub(crate) struct Receiver<K = ()> {
+pub(crate) struct Receiver {
     /// The first packet still missing (RCV.NXT).
     next: u32,
     /// Packets received in the measurement window that carried no new payload: copies, the SYN.
     pub(crate) without_payload: u32,
-    reassembly: Option<Box<Reassembly<K>>>,
+    reassembly: Option<Box<Reassembly>>,
 }
 
 /// The blocks received above `next`, no two of which touch, the most recently changed first (RFC 2018,
 /// section 4). Usually there is one.
 #[derive(Clone, Debug)]
-struct Reassembly<K> {
+struct Reassembly {
     /// The first three, which ACKs report; unused places are [`NO_BLOCK`].
     recent: Sack,
     /// ACKs that will not be delayed (Linux: quickack mode).
@@ -33,17 +32,16 @@ struct Reassembly<K> {
     /// ECE: a mark was received and no CWR since (RFC 3168, section 6.1.3). With DCTCP: the last packet was
     /// marked (DCTCP.CE; RFC 8257, section 3.2).
     ece: bool,
-    cold: Option<Box<ColdState<K>>>,
+    cold: Option<Box<ColdState>>,
 }
 
 /// What few receivers have.
 #[derive(Clone, Debug)]
-struct ColdState<K> {
+struct ColdState {
     /// The blocks after the first three.
     older: Vec<Block>,
     /// When the delayed ACK must be sent; zero: none is delayed.
     delayed_ack: Time,
-    app: Option<K>,
 }
 
 const NO_BLOCK: Block = (0, 0);
@@ -58,14 +56,9 @@ pub(crate) struct EcnBits {
 }
 
 /// Boxes that receivers have returned, for the next one that needs one.
+#[derive(Default)]
 #[allow(clippy::vec_box, reason = "the allocations are what is reused")]
-pub(crate) struct ReassemblyPool<K>(Vec<Box<Reassembly<K>>>);
-
-impl<K> Default for ReassemblyPool<K> {
-    fn default() -> ReassemblyPool<K> {
-        ReassemblyPool(Vec::new())
-    }
-}
+pub(crate) struct ReassemblyPool(Vec<Box<Reassembly>>);
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,46 +74,18 @@ fn quick_acks(o: &TcpOptions) -> u32 {
     if o.delayed_ack > Span::ZERO { o.quick_acks } else { 0 }
 }
 
-impl<K> Default for Receiver<K> {
-    fn default() -> Receiver<K> {
-        Receiver { next: 0, without_payload: 0, reassembly: None }
-    }
-}
-
-impl<K> Receiver<K> {
-    pub(crate) fn new(o: &TcpOptions, app: Option<K>) -> Receiver<K> {
+impl Receiver {
+    pub(crate) fn new(o: &TcpOptions) -> Receiver {
         let mut receiver = Receiver::default();
         let quick_acks = quick_acks(o);
-        if quick_acks > 0 || app.is_some() {
-            let reassembly = receiver.reassembly();
-            reassembly.quick_acks = quick_acks;
-            if app.is_some() {
-                reassembly.cold().app = app;
-            }
+        if quick_acks > 0 {
+            receiver.reassembly().quick_acks = quick_acks;
         }
         receiver
     }
 
-    fn reassembly(&mut self) -> &mut Reassembly<K> {
+    fn reassembly(&mut self) -> &mut Reassembly {
         self.reassembly.get_or_insert_with(Reassembly::new)
-    }
-
-    /// The application state.
-    #[inline]
-    pub(crate) fn app(&self) -> Option<&K> {
-        self.reassembly.as_ref()?.app()
-    }
-
-    #[inline]
-    pub(crate) fn app_mut(&mut self) -> Option<&mut K> {
-        self.reassembly.as_mut()?.cold.as_mut()?.app.as_mut()
-    }
-
-    pub(crate) fn app_or_default(&mut self) -> &mut K
-    where
-        K: Default,
-    {
-        self.reassembly().cold().app.get_or_insert_default()
     }
 
     /// With DCTCP: whether a packet with this CE bit changes DCTCP.CE. Then the packets before it are
@@ -167,7 +132,7 @@ impl<K> Receiver<K> {
         &mut self,
         sequence: u32,
         ce: bool,
-        pool: &mut ReassemblyPool<K>,
+        pool: &mut ReassemblyPool,
     ) -> Option<u32> {
         let next = self.next;
         match &mut self.reassembly {
@@ -180,7 +145,7 @@ impl<K> Receiver<K> {
                 self.open_hole(sequence, pool);
                 Some(next)
             }
-            Some(reassembly) if !SACK && !reassembly.ece && reassembly.app().is_none() => {
+            Some(reassembly) if !SACK && !reassembly.ece => {
                 reassembly.extend_latest(sequence).then_some(next)
             }
             _ => None,
@@ -190,9 +155,7 @@ impl<K> Receiver<K> {
     /// Receive packet `sequence` if all that it does is to extend the latest block; returns whether it does.
     #[inline(always)]
     pub(crate) fn extend_latest_block(&mut self, o: &TcpOptions, sequence: u32, ce: bool) -> bool {
-        let is_simple = |reassembly: &&mut Box<Reassembly<K>>| {
-            o.sack && !ce && !reassembly.ece && reassembly.app().is_none()
-        };
+        let is_simple = |reassembly: &&mut Box<Reassembly>| o.sack && !ce && !reassembly.ece;
         self.reassembly
             .as_mut()
             .filter(is_simple)
@@ -200,7 +163,7 @@ impl<K> Receiver<K> {
     }
 
     #[inline(never)]
-    fn open_hole(&mut self, sequence: u32, pool: &mut ReassemblyPool<K>) {
+    fn open_hole(&mut self, sequence: u32, pool: &mut ReassemblyPool) {
         let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
         reassembly.recent[0] = (sequence, sequence + 1);
     }
@@ -212,7 +175,7 @@ impl<K> Receiver<K> {
         o: &TcpOptions,
         sequence: u32,
         EcnBits { ce, cwr }: EcnBits,
-        pool: &mut ReassemblyPool<K>,
+        pool: &mut ReassemblyPool,
     ) -> Received {
         let reassembly = self.reassembly.get_or_insert_with(|| pool.0.pop().unwrap_or_else(Reassembly::new));
         if o.variant == Variant::Dctcp {
@@ -267,26 +230,19 @@ impl<K> Receiver<K> {
     }
 }
 
-impl<K> Reassembly<K> {
+impl Reassembly {
     #[inline(never)]
-    fn new() -> Box<Reassembly<K>> {
+    fn new() -> Box<Reassembly> {
         Box::new(Reassembly { recent: Sack::default(), quick_acks: 0, ece: false, cold: None })
     }
 
     /// Whether the box holds nothing.
     fn is_unused(&self) -> bool {
-        self.is_empty() && !self.ece && self.app().is_none()
+        self.is_empty() && !self.ece
     }
 
-    fn cold(&mut self) -> &mut ColdState<K> {
-        self.cold.get_or_insert_with(|| {
-            Box::new(ColdState { older: Vec::new(), delayed_ack: Time::ZERO, app: None })
-        })
-    }
-
-    #[inline]
-    fn app(&self) -> Option<&K> {
-        self.cold.as_ref()?.app.as_ref()
+    fn cold(&mut self) -> &mut ColdState {
+        self.cold.get_or_insert_with(|| Box::new(ColdState { older: Vec::new(), delayed_ack: Time::ZERO }))
     }
 
     /// Whether there is no block.
@@ -298,8 +254,7 @@ impl<K> Reassembly<K> {
     /// The index of the first block that satisfies `predicate`, which [`NO_BLOCK`] does not.
     #[inline(always)]
     fn find(&self, predicate: impl Fn(&Block) -> bool) -> Option<usize> {
-        let in_older =
-            |cold: &ColdState<K>| Some(self.recent.len() + cold.older.iter().position(&predicate)?);
+        let in_older = |cold: &ColdState| Some(self.recent.len() + cold.older.iter().position(&predicate)?);
         let found = self.recent.iter().position(&predicate);
         found.or_else(|| self.cold.as_deref().and_then(in_older))
     }
@@ -406,12 +361,12 @@ mod tests {
     /// Where losses are frequent, most receivers have one.
     #[test]
     fn reassembly_state_is_small() {
-        assert!(size_of::<Reassembly<Box<()>>>() <= 40, "{} bytes", size_of::<Reassembly<Box<()>>>());
+        assert!(size_of::<Reassembly>() <= 40, "{} bytes", size_of::<Reassembly>());
     }
 
     #[test]
     fn the_latest_block_is_reported_first() {
-        let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
+        let (o, mut r) = (options("default", &[]), Receiver::default());
         for sequence in [0, 2, 4, 6, 3] {
             receive(&mut r, &o, sequence, false, false);
         }
@@ -434,7 +389,7 @@ mod tests {
 
     #[test]
     fn ece_is_sent_until_cwr_is_received() {
-        let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
+        let (o, mut r) = (options("default", &[]), Receiver::default());
         receive(&mut r, &o, 0, true, false);
         receive(&mut r, &o, 1, false, false);
         assert!(r.ece());
@@ -448,7 +403,7 @@ mod tests {
     #[test]
     fn dctcp_echoes_each_mark() {
         let o = options("default", &[("variant", "dctcp")]);
-        let mut r = Receiver::<()>::new(&o, None);
+        let mut r = Receiver::new(&o);
         let mut seen = Vec::new();
         for (sequence, ce) in [false, true, true, false, true].into_iter().enumerate() {
             let changes = r.changes_dctcp_ce(&o, ce);
@@ -456,13 +411,13 @@ mod tests {
             seen.push((changes, r.ece()));
         }
         assert_eq!(seen, [(false, false), (true, true), (false, true), (true, false), (true, true)]);
-        assert!(!Receiver::<()>::default().changes_dctcp_ce(&options("default", &[]), true));
+        assert!(!Receiver::default().changes_dctcp_ce(&options("default", &[]), true));
     }
 
     #[test]
     fn the_first_acknowledgements_are_quick() {
         let o = options("linux", &[]);
-        let mut r = Receiver::<()>::new(&o, None);
+        let mut r = Receiver::new(&o);
         for _ in 0..16 {
             assert!(!r.may_delay_ack());
             r.on_ack_sent();
@@ -478,7 +433,7 @@ mod tests {
         #[test]
         fn every_packet_is_new_once_in_any_order(order in Just((0u32..60).collect::<Vec<_>>()).prop_shuffle(),
                                                  again in proptest::collection::vec(0u32..60, 0..60)) {
-            let (o, mut r) = (options("default", &[]), Receiver::<()>::default());
+            let (o, mut r) = (options("default", &[]), Receiver::default());
             let mut seen = [false; 60];
             let mut blocks: Vec<(u32, u32)> = Vec::new();
             for sequence in again.into_iter().chain(order) {

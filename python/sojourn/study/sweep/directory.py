@@ -6,7 +6,6 @@ runs. ``runs.parquet`` and ``summary.parquet`` are written when all runs are com
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,18 +13,19 @@ from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, refuse_damaged
+from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
-from sojourn.runner.manifest import command_line
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.identity import keep_rows
+from sojourn.runner.manifest import command_line, manifest_of, write_manifest
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
-from sojourn.runner.run_index import RunIndex
-from sojourn.runner.store import Store, parquet
+from sojourn.runner.sealed import seal
+from sojourn.runner.store import Store
 from sojourn.study.sweep.model import Sweep, Swept
 from sojourn.study.sweep.plan_file import read
 
 PLAN = "sweep.toml"
-MANIFEST = "manifest.json"
 RUNS = "runs.parquet"
 SUMMARY = "summary.parquet"
 REPORT = "report.html"
@@ -44,6 +44,7 @@ README = """\
 | runs/ | finished runs: one row per run, with metrics and counters |
 | runs.parquet | when all runs are complete: one row per run, with the varied keys and every metric |
 | summary.parquet | when all runs are complete: mean and half-width of the 95 % interval over the seeds |
+| rows.parquet | when all runs are complete: run id and hash of each row |
 | failures.jsonl | failed runs: seed, reason, command to repeat the run |
 | manifest.json | versions, command, status |
 
@@ -57,7 +58,11 @@ Progress: `sojourn sweep status DIR`. Report: `sojourn report DIR`. In Python, o
 
 def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory of a sweep; return the store of its runs."""
-    require_owner(directory, "sweep", plan.scenario.name, plan.scenario.to_toml())
+    with entering(directory, "sweep", plan.scenario.name, plan.scenario.to_toml()):
+        return _describe(plan, directory, command)
+
+
+def _describe(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     code = code_of(plan.points)
     require_same(directory, code)
     store = Store(directory, traces=False)
@@ -83,7 +88,7 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
         "command": words,
         "code": code,
     }
-    _write_facts(directory, facts)
+    write_manifest(directory, facts)
     page = README.format(
         name=plan.scenario.name,
         version=_core.VERSION,
@@ -96,33 +101,34 @@ def prepare(plan: Sweep, directory: Path, command: Sequence[str]) -> Store:
     return store
 
 
-def finish(swept: Swept, directory: Path) -> None:
-    """Write the tables of a complete sweep."""
-    files.write(directory / RUNS, parquet(swept.runs()))
-    files.write(directory / SUMMARY, parquet(swept.summary()))
-    facts = json.loads(files.read_text(directory / MANIFEST) or "{}")
-    _write_facts(directory, {**facts, "status": "complete"})
-
-
-def _write_facts(directory: Path, facts: dict[str, Any]) -> None:
-    files.write(directory / MANIFEST, json.dumps(facts, indent=1) + "\n")
+def finish(swept: Swept, store: Store) -> str:
+    """Write the tables of a complete sweep, and its id; return the id."""
+    directory = store.directory
+    files.write(directory / RUNS, seal(swept.runs(), RUNS))
+    files.write(directory / SUMMARY, seal(swept.summary(), SUMMARY))
+    known = keep_rows(directory, store.leaves(point.run_id for point in swept.sweep.points))
+    write_manifest(directory, {**manifest_of(directory), "status": "complete", "id": known})
+    return known
 
 
 def done(plan: Sweep, directory: str | os.PathLike[str]) -> int:
     """Return the number of finished runs in a directory."""
-    index = RunIndex(Path(directory) / "runs")
-    return sum(point.run_id in index for point in plan.points)
+    archive = Archive(directory)
+    return sum(point.run_id in archive for point in plan.points)
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Swept:
     """Read the finished part of a sweep from its directory; nothing is run."""
     remember(stored(directory))
     plan = read(Path(directory) / PLAN)
-    store = Store(directory, traces=False)
-    found = {point: store.read(point.run_id) for point in plan.points}
-    return Swept(plan, {p: one.metrics for p, one in found.items() if one is not None}, Path(directory))
+    archive = Archive(directory)
+    found = {point: archive.read(point.run_id) for point in plan.points}
+    metrics = {point: one.metrics for point, one in found.items() if one is not None}
+    return Swept(plan, metrics, Path(directory), manifest_of(Path(directory)).get("id"))
 
 
+@refuse_damaged
 def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
     """Return the progress of a sweep: runs, done, failed (each with its command), command.
 
@@ -136,17 +142,11 @@ def status(directory: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(str(folder), f"is not the directory of a sweep: it has no {PLAN}")
     remember(stored(folder))
     plan = read(folder / PLAN)
-    try:
-        manifest = json.loads(files.read_text(folder / MANIFEST) or "{}")
-        lines = (files.read_text(folder / "failures.jsonl") or "").splitlines()
-    except ValueError as error:
-        raise InputError(str(folder), f"cannot be read: {error}") from None
-    failed = {one["run_id"]: one for one in map(json.loads, lines)}
-    index = RunIndex(folder / "runs")
-    missing = {point.run_id for point in plan.points if point.run_id not in index}
+    archive = Archive(folder)
+    missing = {point.run_id for point in plan.points if point.run_id not in archive}
     return {
         "runs": len(plan.points),
         "done": len(plan.points) - len(missing),
-        "failed": [one for run_id, one in failed.items() if run_id in missing],
-        "command": manifest.get("command", ""),
+        "failed": [one for run_id, one in archive.failures().items() if run_id in missing],
+        "command": manifest_of(folder).get("command", ""),
     }

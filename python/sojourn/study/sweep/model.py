@@ -70,8 +70,9 @@ class Sweep:
     @cached_property
     def points(self) -> list[Point]:
         """All runs, seed by seed, so that the parameter space fills evenly; without duplicates."""
+        cells = self.cells  # checks the plan, even if there are no seeds
         seeds = range(self.seed_from, self.seed_from + self.seeds)
-        every = (Point(c.scenario, spec, seed) for seed in seeds for c in self.cells for spec in c.specs)
+        every = (Point(c.scenario, spec, seed) for seed in seeds for c in cells for spec in c.specs)
         return list(dict.fromkeys(every))
 
     def to_toml(self) -> str:
@@ -137,6 +138,8 @@ class Swept:
     sweep: Sweep
     metrics: Mapping[Point, Metrics]
     directory: Path | None = None
+    #: The id of a complete result (`sojourn.runner.identity`).
+    id: str | None = None
 
     @property
     def complete(self) -> bool:
@@ -184,7 +187,7 @@ class Swept:
         runs = self.runs()
         metrics = [name for name in runs.columns if name not in (*keys, "aqm", "seed", "run_id")]
         rows = []
-        for group in runs.partition_by([*keys, "aqm"], maintain_order=True):
+        for group in runs.partition_by([*keys, "aqm"], maintain_order=True) if runs.height else ():
             head = group.select([*keys, "aqm"]).row(0)
             rows += [(*head, name, *mean_ci(group[name].to_list())) for name in metrics]
         text, number = pl.String, pl.Float64

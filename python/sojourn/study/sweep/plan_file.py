@@ -10,13 +10,21 @@ from typing import Any
 
 from sojourn import _core
 from sojourn.errors import InputError
-from sojourn.spec.scenario import Scenario, load
+from sojourn.reading import MOST_SCENARIO, read_text
+from sojourn.spec.scenario import Scenario, load, unreadable
 from sojourn.study.axes import Axis, listed, spaced
 from sojourn.study.sweep.model import Sweep
 
 
-def read(path: str | os.PathLike[str]) -> Sweep:
+def read(path: str | os.PathLike[str], or_scenario: bool = False) -> Sweep:
     """Read a plan file: ``scenario`` (a table, or the path of a file), ``aqms``, ``seeds``, ``vary``.
+
+    Parameters
+    ----------
+    path : path
+        The file, or ``-`` for standard input.
+    or_scenario : bool
+        Whether a file with neither ``scenario`` nor ``vary`` is a scenario alone.
 
     Raises
     ------
@@ -25,11 +33,15 @@ def read(path: str | os.PathLike[str]) -> Sweep:
     """
     where = str(path)
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(read_text(path, MOST_SCENARIO))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(where, f"is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(where, "is not TOML: nested too deeply") from None
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from None
+    if or_scenario and {"scenario", "vary"}.isdisjoint(data):
+        return Sweep(Scenario.of(data, where), [], [])
     known = ("scenario", "aqms", "seeds", "seed_from", "vary")
     for key in data:
         if key not in known:
@@ -38,7 +50,7 @@ def read(path: str | os.PathLike[str]) -> Sweep:
             )
     scenario = data.get("scenario")
     if isinstance(scenario, dict):
-        varied = Scenario(**scenario, __where__=where)
+        varied = Scenario.of(scenario, where)
     elif isinstance(scenario, str):
         varied = load(Path(path).parent / scenario)
     else:

@@ -6,16 +6,18 @@ and the process that finds all runs complete writes the tables. The same call re
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.algorithms import permitting
-from sojourn.errors import place
+from sojourn.arguments import folder as folder_of
 from sojourn.metrics import Metrics
 from sojourn.runner.check import check
 from sojourn.runner.code import require_permission
 from sojourn.runner.execute import Progress, execute
+from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.study.sweep.directory import finish, prepare
@@ -74,21 +76,19 @@ def sweep(
         points = plan.points
         require_permission(points, plan.where)
         check(points)
-    store = None if out is None else prepare(plan, place(out), command)
+    store = None if out is None else prepare(plan, folder_of(out), command)
 
     def metrics(wanted: Sequence[Point], store: Store | None) -> dict[Point, Metrics]:
-        return {
-            one.point: one.metrics for one in execute(wanted, store, workers, progress, executor=executor)
-        }
+        with contextlib.nullcontext() if store is None else marking_interruption(store.directory):
+            outcomes = execute(wanted, store, workers, progress, executor=executor)
+            return {one.point: one.metrics for one in outcomes}
 
     found = metrics(shard.of(points), store)
     if store is None:
         return Swept(plan, found)
     # Other shards may have finished in the meantime.
-    store = Store(store.directory, traces=False)
+    store.refresh()
     if len(found) < len(points) and all(point.run_id in store for point in points):
         found = metrics(points, store)
     swept = Swept(plan, found, store.directory)
-    if swept.complete:
-        finish(swept, store.directory)
-    return swept
+    return replace(swept, id=finish(swept, store)) if swept.complete else swept

@@ -57,9 +57,10 @@ def write_script(
         raise InputError("sbatch", f"= {count} is out of range", f"1 to {len(plan.points)}, one run each")
     cpus = workers or 1
     require_permission(plan.points, plan.where)
+    folder = directory.resolve()
+    log = _quoted(Path(os.fspath(folder).replace("%", "%%")) / "slurm-%A_%a.log")
     found = estimate(plan, directory, cpus)
     prepare(plan, directory, command)
-    folder = directory.resolve()
     minutes = (found.seconds or 0.0) / 60 / count
     text = TEXT.format(
         runs=found.runs,
@@ -69,7 +70,7 @@ def write_script(
         job="".join(c if c.isalnum() else "-" for c in plan.scenario.name),
         cpus=cpus,
         limit=max(LEAST, math.ceil(MARGIN * minutes)),
-        log=folder / "slurm-%A_%a.log",
+        log=log,
         sojourn=_program(),
         plan=shlex.quote(os.fspath(folder / PLAN)),
         out=shlex.quote(os.fspath(folder)),
@@ -78,6 +79,22 @@ def write_script(
     path = directory / SCRIPT
     files.write(path, text, executable=True)
     return path
+
+
+def _quoted(path: Path) -> str:
+    """Return a path for a line ``#SBATCH``; which sbatch reads itself.
+
+    Raises
+    ------
+    InputError
+        If the path has a character that cannot be quoted there.
+    """
+    text = os.fspath(path)
+    if not text.isprintable() or '"' in text or "\\" in text:
+        raise InputError(
+            f"{text!r}:", "has a character that sbatch cannot take", "a folder without it, with --out"
+        )
+    return f'"{text}"'
 
 
 def _program() -> str:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core, files
 from sojourn.algorithms import remember
-from sojourn.errors import InputError
+from sojourn.errors import InputError, RunFailed, refuse_damaged
 from sojourn.results import Results
+from sojourn.runner.archive import Archive
 from sojourn.runner.code import code_of, require_same, stored
-from sojourn.runner.manifest import command_line
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.identity import keep_rows
+from sojourn.runner.manifest import command_line, manifest_of, write_manifest
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import points
-from sojourn.runner.store import Store, parquet
+from sojourn.runner.sealed import Damaged, seal, table
+from sojourn.runner.store import Store
 from sojourn.spec.scenario import load
 from sojourn.study.compare import Comparison
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
@@ -30,13 +33,18 @@ REPORT = "report.html"
 
 def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     """Create or reopen the directory; return the store of its runs."""
-    require_owner(folder, "tune", plan.scenario.name, plan.scenario.to_toml())
+    with entering(folder, "tune", plan.scenario.name, plan.scenario.to_toml()):
+        return _describe(plan, folder, command)
+
+
+def _describe(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
     code = code_of(points(plan.scenario, plan.specs, [plan.seed_from]))
     require_same(folder, code)
     store = Store(folder, traces=False)
     facts = {
         "version": _core.VERSION,
         "core_version": _core.CORE_VERSION,
+        "status": "running",
         "command": command_line(command) if command else "",
         "code": code,
         **plan.facts(),
@@ -45,25 +53,32 @@ def prepare(plan: Tune, folder: Path, command: Sequence[str]) -> Store:
         for name in (TRIALS, REPORT):  # of another plan; its finished runs stay in runs/
             files.remove(folder / name)
     files.write(folder / "scenario.toml", plan.scenario.to_toml())
-    files.write(folder / MANIFEST, json.dumps(facts, indent=1) + "\n")
+    write_manifest(folder, facts, MANIFEST)
     return store
 
 
 def _is_same_plan(folder: Path, plan: Tune) -> bool:
     """Return whether the directory belongs to the same plan."""
     try:
-        facts = json.loads(files.read_text(folder / MANIFEST) or "")
-    except ValueError:
+        facts = manifest_of(folder, MANIFEST)
+    except InputError:
         return False
     now = json.loads(json.dumps(plan.facts()))
     return all(facts.get(key) == value for key, value in now.items())
 
 
-def keep_trials(tuned: Tuned, folder: Path) -> None:
-    """Write the trials of a finished tuning."""
-    files.write(folder / TRIALS, parquet(tuned.table()))
+def finish(tuned: Tuned, store: Store, run_ids: Iterable[str]) -> str:
+    """Write the trials of a finished tuning; return the id of the runs `run_ids` and the confirmation."""
+    folder = store.directory
+    files.write(folder / TRIALS, seal(tuned.table(), TRIALS))
+    outcomes = tuned.comparison.results.outcomes
+    confirmed = Archive(folder / CONFIRM).leaves(one.point.run_id for one in outcomes)
+    known = keep_rows(folder, store.leaves(run_ids) | confirmed)
+    write_manifest(folder, {**manifest_of(folder, MANIFEST), "status": "complete", "id": known}, MANIFEST)
+    return known
 
 
+@refuse_damaged
 def reopen(directory: str | os.PathLike[str]) -> Tuned:
     """Read a finished tuning from its directory; nothing is run.
 
@@ -72,17 +87,24 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
     InputError
         If it is not the directory of a finished tuning.
     """
-    import polars as pl
-
     folder = Path(directory)
-    plan, table = files.read_text(folder / MANIFEST), files.read(folder / TRIALS)
-    if plan is None or table is None:
+    facts, content = manifest_of(folder, MANIFEST), files.read(folder / TRIALS)
+    if not facts or content is None:
         raise InputError(str(folder), f"is not a finished tuning: it has no {MANIFEST} or no {TRIALS}")
     try:
-        facts = json.loads(plan)
-        rows = pl.read_parquet(io.BytesIO(table)).rows(named=True)
-    except (ValueError, pl.exceptions.PolarsError) as error:
-        raise InputError(str(folder), f"cannot be read: {error}") from None
+        tuned = _tuned(folder, facts, table(content, TRIALS).frame.rows(named=True))
+    except Damaged as error:
+        raise RunFailed(
+            f"{folder / TRIALS}: cannot be read: {error}; {facts.get('command')} makes it again"
+        ) from None
+    except (LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            str(folder / MANIFEST), f"does not describe a tuning: {type(error).__name__}: {error}"
+        ) from None
+    return tuned
+
+
+def _tuned(folder: Path, facts: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> Tuned:
     remember(stored(folder))
     objectives = [Objective.parse(one) for one in facts["objectives"]]
     (first, last), (fresh, latest) = facts["seeds"], facts["fresh_seeds"]
@@ -110,4 +132,4 @@ def reopen(directory: str | os.PathLike[str]) -> Tuned:
     comparison = Comparison.of(Results.open(folder / CONFIRM))
     if comparison is None:
         raise InputError(str(folder), "is not a finished tuning: the confirmation is missing")
-    return Tuned(tune, trials, choose(tune, trials), comparison, folder)
+    return Tuned(tune, trials, choose(tune, trials), comparison, folder, facts.get("id"))

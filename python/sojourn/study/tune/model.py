@@ -133,6 +133,8 @@ class Tuned:
     ranking: Ranking
     comparison: Comparison
     directory: Path | None = None
+    #: The id of the result (`sojourn.runner.identity`).
+    id: str | None = None
 
     @property
     def chosen(self) -> list[str]:

@@ -11,12 +11,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 from sojourn import _core
 from sojourn.errors import InputError, unknown
 from sojourn.metrics import METRICS, find
+from sojourn.reading import MOST_SCENARIO, MOST_TRACE, read_bytes, read_text, reason
 from sojourn.study.tune.rank import Column, Weight, literal, printed, weigh
 
 WEIGHTS: dict[str, Weight] = {"literal": literal, "printed": printed}
@@ -183,10 +183,11 @@ def read_table(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:
 
     where = os.fspath(path)
     try:
+        content = read_bytes(path, MOST_TRACE)
         is_parquet = where.endswith(".parquet")
-        frame = pl.read_parquet(where) if is_parquet else pl.read_csv(where, comment_prefix="#")
+        frame = pl.read_parquet(content) if is_parquet else pl.read_csv(content, comment_prefix="#")
     except OSError as error:
-        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise InputError(where, f"cannot be read: {reason(error)}") from None
     except pl.exceptions.PolarsError as error:
         raise InputError(where, f"is not a table: {str(error).splitlines()[0]}") from None
     names = frame.columns[:1]
@@ -209,10 +210,10 @@ def read_ties(path: str | os.PathLike[str]) -> list[Tie]:
     """Read the order within ties: ``[[tie]]`` with ``metric``, ``order`` (better first) and ``because``."""
     where = os.fspath(path)
     try:
-        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        data = tomllib.loads(read_text(path, MOST_SCENARIO))
     except OSError as error:
-        raise InputError(where, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(where, f"cannot be read: {reason(error)}") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise InputError(where, f"is not TOML: {error}") from None
     found = []
     for i, one in enumerate(data.get("tie", []), 1):

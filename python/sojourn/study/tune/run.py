@@ -8,19 +8,22 @@ held-out seeds, together with the baseline.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from sojourn.algorithms import permitting
 from sojourn.api import run as run_scenario
-from sojourn.errors import InputError, place
+from sojourn.arguments import folder as folder_of
+from sojourn.errors import InputError
 from sojourn.metrics import Metrics
 from sojourn.runner.check import check
 from sojourn.runner.execute import Progress, execute
+from sojourn.runner.manifest import marking_interruption
 from sojourn.runner.point import Point, points
 from sojourn.study.compare import Comparison, keep
-from sojourn.study.tune.directory import keep_trials, prepare
+from sojourn.study.tune.directory import MANIFEST, finish, prepare
 from sojourn.study.tune.model import CONFIRM, Tune, Tuned, choose
 from sojourn.study.tune.search import Run, Trial, search
 from sojourn.worlds import Executor
@@ -61,37 +64,39 @@ def tune(
     with permitting(allow_code):
         plan = replace(plan, scenario=plan.scenario.with_()) if allow_code else plan
         check(points(plan.scenario, plan.specs, [plan.seed_from]))
-    folder = None if out is None else place(out)
+    folder = None if out is None else folder_of(out)
     store = None if folder is None else prepare(plan, folder, command)
     groups = len(plan.aqms) * (plan.trials if plan.rule == "search" else 1)
     total, done = groups * plan.seeds + (1 + plan.best) * plan.confirm, 0
+
+    made: set[str] = set()
 
     def run(wanted: Sequence[Point]) -> dict[Point, Metrics]:
         nonlocal done
         found = {one.point: one.metrics for one in execute(wanted, store, executor=executor)}
         done += len(found)
+        made.update(point.run_id for point in found)
         if progress is not None:
             progress(min(1.0, done / total), done, total)
         return found
 
     seeds = range(plan.seed_from, plan.seed_from + plan.seeds)
-    trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
-    ranking = choose(plan, trials)
-    baseline = plan.baseline
-    results = run_scenario(
-        plan.scenario,
-        list(dict.fromkeys([*ranking.order[: plan.best], baseline])),
-        plan.fresh,
-        out=None if folder is None else folder / CONFIRM,
-        progress=None,
-        command=command or None,
-        executor=executor,
-    )
+    with contextlib.nullcontext() if folder is None else marking_interruption(folder, MANIFEST):
+        trials = _searched(plan, seeds, run) if plan.rule == "search" else _listed(plan, seeds, run)
+        ranking = choose(plan, trials)
+        baseline = plan.baseline
+        results = run_scenario(
+            plan.scenario,
+            list(dict.fromkeys([*ranking.order[: plan.best], baseline])),
+            plan.fresh,
+            out=None if folder is None else folder / CONFIRM,
+            progress=None,
+            command=command or None,
+            executor=executor,
+        )
     comparison = keep(Comparison(results, baseline, plan.objectives[0].metric))
     tuned = Tuned(plan, trials, ranking, comparison, folder)
-    if folder is not None:
-        keep_trials(tuned, folder)
-    return tuned
+    return tuned if store is None else replace(tuned, id=finish(tuned, store, made))
 
 
 def _searched(plan: Tune, seeds: range, run: Run) -> list[Trial]:

@@ -17,6 +17,7 @@ from typing import Any
 from sojourn import _core
 from sojourn.algorithms.builtin import parameters
 from sojourn.errors import InputError, unknown
+from sojourn.spec.aqm_spec import Spec
 from sojourn.study.axes import quantity_of, with_parameter
 
 SPAN = 10.0
@@ -87,10 +88,10 @@ def dimensions(
     lists : sequence of (str, str)
         Parameters with lists of values, ``a,b,c``.
     """
-    info = _core.spec_info(spec)
-    params = {one["name"]: one for one in parameters(info["name"])}
+    parsed = Spec(spec)
+    params = {one["name"]: one for one in parameters(parsed.name)}
     if not ranges and not lists:
-        found = [_from_schema(one) for one in params.values() if one["name"] not in info["values"]]
+        found = [_from_schema(one) for one in params.values() if one["name"] not in parsed.values]
         known = [dimension for dimension in found if dimension is not None]
         if not known:
             raise InputError(f"aqm {spec!r}:", "has nothing to search", "-P PARAMETER LOW:HIGH:log")
@@ -99,7 +100,7 @@ def dimensions(
     for key, text in [*ranges, *lists]:
         name = key.removeprefix("aqm.")
         if name not in params:
-            raise unknown(name, f"a parameter of {info['name']}", params, "-P")
+            raise unknown(name, f"a parameter of {parsed.name}", params, "-P")
         if any(dimension.name == name for dimension in named):
             raise InputError(name, "is given twice")
         if (key, text) in lists:

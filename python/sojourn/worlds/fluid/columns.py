@@ -70,7 +70,7 @@ def _queue(found: Setting, solution: Solution) -> dict[str, Any]:
         "drops": [whole(refused), whole(early), 0, 0, 0],
         "marks": [0, whole(marked), 0, 0, 0],
         "name": FORWARD,
-        "spec": found.spec,
+        "spec": str(found.spec),
         "limit_packets": round(limit),
         "limit_bytes": 0,
         "capacity_bits": found.plan["topology"]["dumbbell"]["rate"] * seconds,

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from sojourn import _core
-from sojourn.errors import InputError, from_core
+from sojourn.errors import InputError
+from sojourn.spec.aqm_spec import canonical
 from sojourn.worlds.fluid.delay_laws import Pi2, Pie
 from sojourn.worlds.fluid.marking import Ared, Avq, Blue, Law, Ldc, Pi, Place, Raqm, Red, Rem
 
@@ -78,15 +79,12 @@ def law(spec: str, place: Place, packet: float, conventions: str = "default") ->
     InputError
         If the spec is wrong, or its algorithm has no mean-field law.
     """
-    try:
-        info = _core.spec_info(spec)
-    except _core.SpecError as error:
-        raise from_core(error) from None
-    name = info["name"]
+    found = canonical(spec)
+    name = found.name
     if name not in LAWS:
         reason = REASONS.get(name, "has no mean-field law here")
         raise InputError(f"aqm {name!r}", f"{reason}; the fluid world cannot run it", ", ".join(LAWS))
-    values = parameters(name, info["values"], place, packet, conventions)
+    values = parameters(name, dict(found.values), place, packet, conventions)
     if name == "gred":
         values["gentle"] = True
     return LAWS[name](values, place)

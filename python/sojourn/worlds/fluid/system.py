@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sojourn import _core
 from sojourn.errors import InputError
+from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.plan import FORWARD
 from sojourn.spec.scenario import Scenario
 from sojourn.worlds.fluid.laws import law
@@ -112,10 +113,10 @@ def setting(scenario: Scenario, spec: str) -> Setting:
     packet = _packet(plan)
     queue = dumbbell["queue"]
     rate = dumbbell["rate"] / (8 * packet)
-    info = _core.spec_info(spec)
-    value, unit = _core.parse_unit("limit", info["limit"] or queue["limit"])
+    parsed = Spec(spec)
+    value, unit = _core.parse_unit("limit", parsed.limit or queue["limit"])
     limit = value if unit == "p" else value / packet
-    ecn = info["values"].get("ecn", queue["ecn"])
+    ecn = parsed.values.get("ecn", queue["ecn"])
     place = Place(np.array([rate]), np.array([limit]), drops=ecn not in (True, "on"))
     background = [stream(one, packet) for one in plan["traffic"] if "tcp" not in one["kind"]]
     return Setting(

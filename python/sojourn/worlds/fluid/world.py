@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import resources
 
 from sojourn.metrics import Metrics, compute, find
@@ -39,14 +39,15 @@ class Fluid:
 
     def run(
         self,
-        cases: Sequence[Case],
+        cases: Iterator[Case],
         reduce: Reduce | None,
         samples: bool,
         workers: int | None,
         executor: Executor | None,
+        isolated: bool = False,
     ) -> Solving:
         """Start to solve the cases."""
-        return Solving(_settings(cases), reduce)
+        return Solving((setting(case.scenario, case.spec) for case in cases), reduce)
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
         """Return every metric of a record; None if averages do not determine it."""
@@ -60,21 +61,23 @@ class Fluid:
 class Solving:
     """Solves one case per `poll`."""
 
-    def __init__(self, settings: Sequence[Setting], reduce: Reduce | None) -> None:
+    def __init__(self, settings: Iterator[Setting], reduce: Reduce | None) -> None:
         self._settings, self._reduce = settings, reduce
         self._done = 0
 
     def poll(self, timeout: float) -> News:
         """Solve the next case."""
-        index, found = self._done, self._settings[self._done]
+        index, found = self._done, next(self._settings, None)
+        if found is None:
+            return []
         solution = found.solve()
         data = columns(found, solution)
         self._done += 1
         return [(index, Made(data, metrics(Record(data, found.plan), self._reduce), _warnings(solution)))]
 
     def progress(self) -> float:
-        """Return the share of solved cases."""
-        return self._done / len(self._settings)
+        """Return the number of solved cases."""
+        return float(self._done)
 
     def cancel(self) -> None:
         """Do nothing: no work is in progress between two calls of `poll`."""

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from sojourn.terminal import show
 from sojourn.worlds.real.caller import Caller
 from sojourn.worlds.real.mounts import mount_proc
 from sojourn.worlds.real.namespace import CLONE_NEWNS, CLONE_NEWPID, Namespace, call, die_with_parent
@@ -146,9 +147,9 @@ def _become(command: Command) -> None:
         os.execvpe(command.words[0], list(command.words), command.environment)
     except FileNotFoundError:
         code = NOT_FOUND
-        print(f"sojourn: {command.words[0]}: command not found", file=sys.stderr)
+        show(f"sojourn: {command.words[0]}: command not found", sys.stderr)
     except OSError as error:
-        print(f"sojourn: {command.words[0]}: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        show(f"sojourn: {command.words[0]}: {(error.strerror or str(error)).lower()}", sys.stderr)
     finally:
         sys.stderr.flush()
         os._exit(code)

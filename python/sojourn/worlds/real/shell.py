@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.errors import InputError
+from sojourn.reading import MOST_TRACE, read_text
 from sojourn.record import Record
 from sojourn.spec.aqm_spec import canonical
 from sojourn.spec.link_trace import mahimahi_steps
@@ -82,7 +83,7 @@ class Request:
         """Return one direction of the link."""
         capacity: dict[str, Any] | None = None
         if Path(rate).is_file():
-            steps = mahimahi_steps(Path(rate).read_text(encoding="utf-8", errors="replace"), rate)
+            steps = mahimahi_steps(read_text(rate, MOST_TRACE), rate)
             span = sum(length for length, _ in steps)
             mean = sum(length * bits for length, bits in steps) // span
             capacity, rate = {"steps": {"steps": steps, "repeats": True}}, f"{max(1, mean)}bit/s"

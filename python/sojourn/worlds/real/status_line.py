@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 
+from sojourn.terminal import control, escape
 from sojourn.worlds.real.gateway import Gateway
 
 _SAVE, _BACK = "\0337", "\0338"
@@ -24,7 +25,7 @@ class StatusLine:
         self._before = gateway.live()
         self._rows = size().lines
         if not title:
-            self._put(f"\n{_SAVE}\033[1;{self._rows - 1}r{_BACK}\033[1A")
+            control(f"\n{_SAVE}\033[1;{self._rows - 1}r{_BACK}\033[1A")
 
     def draw(self) -> None:
         """Update the line."""
@@ -35,22 +36,18 @@ class StatusLine:
             f"{name} {part(before, after, now.seconds - self._before.seconds)}"
             for name, before, after in zip(("up", "down"), self._before.queues, now.queues, strict=True)
         )
-        self._before = now
+        self._before, text = now, escape(text)
         if self._title:
-            self._put(f"\033]0;sojourn: {text}\007")
+            control(f"\033]0;sojourn: {text}\007")
         else:
-            self._put(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: size().columns - 1]}{_BACK}")
+            control(f"{_SAVE}\033[{self._rows};1H\033[2K{text[: size().columns - 1]}{_BACK}")
 
     def close(self) -> None:
         """Restore the terminal."""
         if self._title:
-            self._put("\033]0;\007")
+            control("\033]0;\007")
         else:
-            self._put(f"{_SAVE}\033[r\033[{self._rows};1H\033[2K{_BACK}")
-
-    def _put(self, text: str) -> None:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+            control(f"{_SAVE}\033[r\033[{self._rows};1H\033[2K{_BACK}")
 
 
 def size() -> os.terminal_size:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from importlib import resources
 
 from sojourn import _core
@@ -51,14 +51,15 @@ class Real:
 
     def run(
         self,
-        cases: Sequence[Case],
+        cases: Iterator[Case],
         reduce: Reduce | None,
         samples: bool,
         workers: int | None,
         executor: Executor | None,
+        isolated: bool = False,
     ) -> Measuring:
         """Start the runs."""
-        return Measuring([layout(case.scenario, case.spec, case.seed) for case in cases], reduce)
+        return Measuring((layout(case.scenario, case.spec, case.seed) for case in cases), reduce)
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
         """Return the metrics of a record."""
@@ -72,18 +73,17 @@ class Real:
 class Measuring:
     """Runs that execute one after the other; one whose hosts or gateway failed is a failed run."""
 
-    def __init__(self, layouts: Sequence[Layout], reduce: Reduce | None) -> None:
-        self._count = len(layouts)
-        self._share = 0.0
+    def __init__(self, layouts: Iterator[Layout], reduce: Reduce | None) -> None:
+        self._progress = 0.0
         self._steps = self._all(layouts, reduce)
 
-    def _all(self, layouts: Sequence[Layout], reduce: Reduce | None) -> Generator[News]:
+    def _all(self, layouts: Iterator[Layout], reduce: Reduce | None) -> Generator[News]:
         with prevent_cpu_idle():
             for index, found in enumerate(layouts):
                 steps = measuring(found)
                 while True:
                     try:
-                        self._share = (index + next(steps)) / self._count
+                        self._progress = index + next(steps)
                     except StopIteration as end:
                         seen, hosts = end.value
                         result: Made | Exception = _made(found, seen, hosts, reduce)
@@ -92,7 +92,7 @@ class Measuring:
                         result = error
                         break
                     yield []
-                self._share = (index + 1) / self._count
+                self._progress = index + 1.0
                 yield [(index, result)]
 
     def poll(self, timeout: float) -> News:
@@ -104,8 +104,8 @@ class Measuring:
         return news
 
     def progress(self) -> float:
-        """Return the completed share of the total duration."""
-        return self._share
+        """Return the number of finished runs, plus the completed share of the one in progress."""
+        return self._progress
 
     def cancel(self) -> None:
         """Stop the run in progress."""

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import math
+import operator
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
 from sojourn import _core
@@ -22,7 +24,7 @@ from sojourn import algorithms as own
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import metrics_version
 from sojourn.record.columns import TRACE_TABLES
-from sojourn.worlds.base import Made, News, Reduce, Running
+from sojourn.worlds.base import Made, News, Reduce, Running, WorkerDied
 from sojourn.worlds.simulated.executors import Job, cores, measured
 
 if TYPE_CHECKING:
@@ -63,17 +65,13 @@ class Dask:
         self.address, self.workers = address, workers
         self._client: Client | None = None
 
-    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
-        """Start the jobs."""
-        names = sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
-        sources = own.shipped(names)
-        if sources is None:
-            raise InputError(
-                "dask", "cannot carry an algorithm that only this process knows", "one in a file"
-            )
+    def start(
+        self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
+    ) -> Running:
+        """Start the jobs; a worker that dies harms no other run in any case."""
         if self._client is None:
             self._client = self._connect()
-        return _Chunks(self._client, jobs, reduce, samples, sources)
+        return _Chunks(self._client, jobs, reduce, samples)
 
     def close(self) -> None:
         """Leave the cluster; one of our own ends."""
@@ -207,16 +205,17 @@ class _Chunks:
     def __init__(
         self,
         client: Client,
-        jobs: Sequence[Job],
+        jobs: Iterator[Job],
         reduce: Reduce | None,
         samples: bool,
-        sources: list[tuple[str, bytes]],
     ) -> None:
         from distributed import as_completed
 
-        self._client, self._jobs = client, jobs
-        self._with = (version(), sources, reduce, samples)
-        self._todo = deque(range(len(jobs)))
+        self._client, self._source = client, jobs
+        self._with = (reduce, samples)
+        #: Jobs that are out.
+        self._jobs: dict[int, Job] = {}
+        self._taken = 0
         #: Runs of chunks that lost several workers; each is repeated alone at the end.
         self._suspects: deque[int] = deque()
         self._alone = False
@@ -227,7 +226,6 @@ class _Chunks:
         self._seconds: float | None = None
         #: Time at which the last worker was lost.
         self._deserted: float | None = None
-        self._feed()
 
     def _size(self) -> int:
         if self._seconds is None:
@@ -253,21 +251,39 @@ class _Chunks:
         """Keep every worker busy, and no more: results come in before new work goes out."""
         threads = max(1, self._threads())
         ahead = threads * (1 if self._seconds is None else AHEAD)
-        while self._todo and len(self._out) < ahead:
+        while len(self._out) < ahead:
             # The end is shared evenly.
-            size = min(self._size(), math.ceil(len(self._todo) / threads))
-            self._send([self._todo.popleft() for _ in range(min(size, len(self._todo)))])
+            size = min(self._size(), math.ceil(operator.length_hint(self._source, MOST) / threads))
+            if not (indices := self._take_jobs(max(1, size))):
+                break
+            self._send(indices)
         if self._suspects and not self._out:
             self._alone = True
             self._send([self._suspects.popleft()])
 
+    def _take_jobs(self, count: int) -> list[int]:
+        """Take up to `count` further jobs; return their indices."""
+        first = self._taken
+        for job in itertools.islice(self._source, count):
+            self._jobs[self._taken] = job
+            self._taken += 1
+        return list(range(first, self._taken))
+
     def _send(self, indices: list[int]) -> None:
         jobs = [self._jobs[index] for index in indices]
-        future = self._client.submit(work, jobs, *self._with, pure=False)
+        sources = own.shipped(
+            sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
+        )
+        if sources is None:
+            raise InputError(
+                "dask", "cannot carry an algorithm that only this process knows", "one in a file"
+            )
+        future = self._client.submit(work, jobs, version(), sources, *self._with, pure=False)
         self._out[future] = indices
         self._back.add(future)
 
     def poll(self, timeout: float) -> News:
+        self._feed()
         if not self._out:
             return []
         news: News = []
@@ -297,9 +313,11 @@ class _Chunks:
             self._suspects.extend(indices)
             return []
         else:
-            results = [RuntimeError("every worker that tried it died")]
+            results = [WorkerDied("every worker that tried it died")]
         future.release()
         self._done += len(indices)
+        for index in indices:
+            del self._jobs[index]
         return list(zip(indices, results, strict=True))
 
     def _learn(self, seconds: float) -> None:
@@ -307,10 +325,10 @@ class _Chunks:
         self._seconds = seconds if before is None else (1 - WEIGHT) * before + WEIGHT * seconds
 
     def progress(self) -> float:
-        return self._done / len(self._jobs)
+        return float(self._done)
 
     def cancel(self) -> None:
-        self._todo.clear()
+        self._source = iter(())
         self._suspects.clear()
         with contextlib.suppress(Exception):
             self._client.cancel(list(self._out))

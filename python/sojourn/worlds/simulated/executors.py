@@ -1,28 +1,36 @@
 """Executors of simulated runs: one interface for this machine and for clusters.
 
-``start`` takes jobs and returns a batch to poll for finished runs, in any order. ``Serial`` executes one run
-after the other, ``Local`` uses all cores of this machine, and ``sojourn.Dask`` any number of machines. The
-results do not depend on the executor.
+``start`` takes an iterator of jobs and returns a `Running` to poll for finished runs, in any order.
+``Serial`` executes one run after the other, ``Local`` uses all cores of this machine, and ``sojourn.Dask``
+any number of machines. The results do not depend on the executor.
+
+On this machine a run goes one of three ways: into a native thread of the core, into a worker process
+(`processes`), or, for a class that only this process knows, into this thread.
 """
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from sojourn import _core
+from sojourn import algorithms as own
+from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
 from sojourn.worlds.base import Made, News, Reduce, Running, measure, parsed
-from sojourn.worlds.simulated.processes import start
+from sojourn.worlds.simulated.memory import trace_limit
+from sojourn.worlds.simulated.processes import Processes
 
 #: A plan as the core reads it, and a seed.
 Job = tuple[str, int]
-#: Jobs that the core is given at once: each holds its plan.
-AT_ONCE = 256
+#: Work that waits beside the runs in progress, so that no core waits for this thread: s, and runs at most.
+AHEAD_S = 0.1
+MOST_AHEAD = 64
 
 
 def measured(plan_json: str, data: Mapping[str, Any], reduce: Reduce | None) -> Metrics:
@@ -38,6 +46,19 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
+def checked(workers: int | None) -> int:
+    """Return a number of workers: the cores if it is None.
+
+    Raises
+    ------
+    InputError
+        If it is not a number of at least 1.
+    """
+    if workers is None:
+        return cores()
+    return whole(workers, "workers", 1)
+
+
 class Local:
     """All cores of this machine: native threads, or processes for algorithms in Python.
 
@@ -48,83 +69,155 @@ class Local:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or cores()
+        self.workers = checked(workers)
 
-    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+    def start(
+        self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
+    ) -> Running:
         """Start the jobs."""
-        return _Slices(jobs, self.workers, reduce)
+        return _Here(jobs, reduce, self.workers, isolated)
 
     def close(self) -> None:
         """Do nothing: there are no resources to release."""
-
-
-class _Slices:
-    """Jobs that the core gets slice by slice."""
-
-    def __init__(self, jobs: Sequence[Job], workers: int, reduce: Reduce | None) -> None:
-        self._jobs, self._workers, self._reduce = jobs, workers, reduce
-        self._begin, self._left = 0, 0
-        self._next()
-
-    def _next(self) -> None:
-        slice_ = self._jobs[self._begin : self._begin + AT_ONCE]
-        self._left = len(slice_)
-        self._batch = start(slice_, self._workers)
-
-    def poll(self, timeout: float) -> News:
-        news: News = []
-        for i, result in self._batch.poll(timeout):
-            index = self._begin + i
-            if not isinstance(result, Exception):
-                result = Made(result, measured(self._jobs[index][0], result, self._reduce))
-            news.append((index, result))
-        self._left -= len(news)
-        if self._left == 0 and self._begin + AT_ONCE < len(self._jobs):
-            self._begin += AT_ONCE
-            self._next()
-        return news
-
-    def progress(self) -> float:
-        size = min(AT_ONCE, len(self._jobs) - self._begin)
-        return (self._begin + self._batch.progress() * size) / len(self._jobs)
-
-    def cancel(self) -> None:
-        self._batch.cancel()
 
 
 class Serial:
     """One run after the other, in this thread: the plainest way, for looking at what happens."""
 
-    def start(self, jobs: Sequence[Job], reduce: Reduce | None, samples: bool) -> Running:
+    def start(
+        self, jobs: Iterator[Job], reduce: Reduce | None, samples: bool, isolated: bool = False
+    ) -> Running:
         """Start the jobs."""
-        return _InTurn(jobs, reduce)
+        return _Here(jobs, reduce, 1, isolated, serial=True)
 
     def close(self) -> None:
         """Do nothing: there are no resources to release."""
 
 
-class _InTurn:
-    """The next run is made when there is a `poll`."""
+class _Way(Protocol):
+    """One way to execute runs."""
 
-    def __init__(self, jobs: Sequence[Job], reduce: Reduce | None) -> None:
-        self._reduce, self._count = reduce, len(jobs)
-        self._todo = deque(enumerate(jobs))
+    def add(self, index: int, job: Job) -> None: ...
+    def poll(self, timeout: float) -> list[tuple[int, Any]]: ...
+    def progress(self) -> float: ...
+    def cancel(self) -> None: ...
 
-    def poll(self, timeout: float) -> News:
-        deadline = time.monotonic() + timeout
-        news: News = []
-        while self._todo and (not news or time.monotonic() < deadline):
-            index, (plan, seed) = self._todo.popleft()
-            try:
-                data = _core.run(plan, seed)
-            except Exception as error:  # noqa: BLE001 - a failed run is a result
-                news.append((index, error))
-            else:
-                news.append((index, Made(data, measured(plan, data, self._reduce))))
-        return news
+
+class _Threads:
+    """Native threads of the core."""
+
+    def __init__(self, workers: int, limit: int | None) -> None:
+        self._batch = _core.Batch([], workers, limit)
+        self._index: dict[int, int] = {}
+        self._count = 0
+
+    def add(self, index: int, job: Job) -> None:
+        self._index[self._batch.add(*job)] = index
+        self._count += 1
+
+    def poll(self, timeout: float) -> list[tuple[int, Any]]:
+        return [(self._index.pop(own_index), result) for own_index, result in self._batch.poll(timeout)]
 
     def progress(self) -> float:
-        return 1 - len(self._todo) / self._count
+        return max(0.0, self._batch.progress() * self._count - (self._count - len(self._index)))
+
+    def cancel(self) -> None:
+        self._batch.cancel()
+
+
+class _InTurn:
+    """The calling thread: the next run is made when there is a `poll`."""
+
+    def __init__(self, limit: int | None) -> None:
+        self._todo: deque[tuple[int, Job]] = deque()
+        self._limit = limit
+
+    def add(self, index: int, job: Job) -> None:
+        self._todo.append((index, job))
+
+    def poll(self, timeout: float) -> list[tuple[int, Any]]:
+        if not self._todo:
+            return []
+        index, job = self._todo.popleft()
+        try:
+            return [(index, _core.run(*job, self._limit))]
+        except Exception as error:  # noqa: BLE001 - a failed run is a result
+            return [(index, error)]
+
+    def progress(self) -> float:
+        return 0.0
 
     def cancel(self) -> None:
         self._todo.clear()
+
+
+class _Here:
+    """Runs on this machine; a job is taken when a worker is free, and a few more if runs are short."""
+
+    def __init__(
+        self, jobs: Iterator[Job], reduce: Reduce | None, workers: int, isolated: bool, serial: bool = False
+    ) -> None:
+        self._jobs, self._reduce = jobs, reduce
+        self._workers, self._isolated, self._serial = workers, isolated, serial
+        self._limit = trace_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._ways: dict[str, _Way] = {}
+        #: Plan of each run in progress.
+        self._open: dict[int, str] = {}
+        self._taken = self._done = 0
+        self._begun = time.monotonic()
+
+    def _ahead(self) -> int:
+        if self._serial or self._isolated:
+            return 0
+        rate = self._done / max(1e-9, time.monotonic() - self._begun)
+        return min(MOST_AHEAD, int(AHEAD_S * rate))
+
+    def _way(self, plan: str) -> _Way:
+        """Return the way for a run.
+
+        After the first class in Python all runs that can go into processes do: threads would compete.
+        """
+        names = own.names_in(plan)
+        if (names and own.shipped(sorted(names)) is None) or (self._serial and not self._isolated):
+            return self._ways.setdefault("here", _InTurn(self._limit))
+        if names or self._isolated or "processes" in self._ways:
+            if "processes" not in self._ways:
+                self._ways["processes"] = Processes(self._workers, self._limit)
+            return self._ways["processes"]
+        if "threads" not in self._ways:
+            self._ways["threads"] = _Threads(self._workers, self._limit)
+        return self._ways["threads"]
+
+    def _fill(self) -> None:
+        while len(self._open) < self._workers + self._ahead():
+            job = next(self._jobs, None)
+            if job is None:
+                return
+            self._open[self._taken] = job[0]
+            self._way(job[0]).add(self._taken, job)
+            self._taken += 1
+
+    def poll(self, timeout: float) -> News:
+        self._fill()
+        if not self._open:
+            return []
+        ways = list(self._ways.values())
+        found = [one for way in ways[1:] for one in way.poll(0.0)]
+        found += ways[0].poll(0.0 if found else timeout if len(ways) == 1 else min(timeout, 0.01))
+        return [(index, self._measured(self._open.pop(index), result)) for index, result in found]
+
+    def _measured(self, plan: str, result: Any) -> Made | Exception:
+        self._done += 1
+        if isinstance(result, Exception):
+            return result
+        try:
+            return Made(result, measured(plan, result, self._reduce))
+        except MemoryError:
+            return MemoryError("there is not enough memory to compute its metrics")
+
+    def progress(self) -> float:
+        return self._done + sum(way.progress() for way in self._ways.values())
+
+    def cancel(self) -> None:
+        for way in self._ways.values():
+            way.cancel()

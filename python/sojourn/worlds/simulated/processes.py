@@ -1,76 +1,60 @@
-"""Runs in worker processes, for algorithms in Python: threads of one process would run them serially (GIL).
+"""Runs in worker processes: for algorithms in Python, which threads of one process would run serially (GIL),
+and for runs that may end their process.
 
-`Processes` has the interface of the core's ``Batch``. Each worker executes one run after the other; if it
-dies, only its run fails. Ctrl-C, or the deletion of the object, kills the workers; finished runs are in the
-parent's store.
+Each worker executes one run after the other. If it dies, or its run makes no progress for long, its run is
+repeated once, after all others; a second time the run fails with `WorkerDied`. Ctrl-C, or the deletion of the
+object, kills the workers; finished runs are in the parent's store.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
 from typing import Any
 
-from sojourn import _core
 from sojourn import algorithms as own
+from sojourn.errors import InputError
+from sojourn.worlds.base import WorkerDied
 
 Job = tuple[str, int]
-News = list[tuple[int, Any]]
+
+#: Deaths of workers after which their run fails.
+MOST_DEATHS = 2
+#: Time without any progress of virtual time (s) after which a worker is killed.
+STALL_S = 600.0
+#: The environment variable with another value of it.
+STALL = "SOJOURN_STALL_S"
+#: The most that one look at the workers counts as waiting (s): this process may itself have been stopped.
+LOOK_S = 1.0
 
 
-def start(jobs: Sequence[Job], workers: int) -> _core.Batch | Processes | Here:
-    """Start `jobs` (plan and seed): in native threads, in processes, or here if no process could."""
-    names = sorted({name for plan in {plan for plan, _ in jobs} for name in own.names_in(plan)})
-    sources = own.shipped(names)
-    if sources is None:
-        return Here(jobs, workers)
-    return Processes(jobs, workers, sources) if names else _core.Batch(list(jobs), workers)
+def stall_seconds() -> float:
+    """Return the time without progress after which a worker is killed, in s.
 
-
-class Here:
-    """Runs of classes that only this process knows, one a `poll`; the others go on in native threads."""
-
-    def __init__(self, jobs: Sequence[Job], workers: int) -> None:
-        mine = {plan for plan in {plan for plan, _ in jobs} if own.names_in(plan)}
-        self._todo = deque((index, job) for index, job in enumerate(jobs) if job[0] in mine)
-        others = [(index, job) for index, job in enumerate(jobs) if job[0] not in mine]
-        self._indices = [index for index, _ in others]
-        self._batch = _core.Batch([job for _, job in others], workers)
-        self._done, self._count = 0, len(jobs)
-
-    def poll(self, timeout: float = 0.0) -> News:
-        """Make the next run, or wait for the others; return what finished."""
-        news: News = []
-        if self._todo:
-            index, job = self._todo.popleft()
-            try:
-                news.append((index, _core.run(*job)))
-            except Exception as error:  # noqa: BLE001 - a failed run is a result
-                news.append((index, error))
-        others = self._batch.poll(0.0 if news else timeout)
-        news += [(self._indices[index], result) for index, result in others]
-        self._done += len(news)
-        return news
-
-    def progress(self) -> float:
-        """Return the share of runs that are done, 0 to 1."""
-        return self._done / max(1, self._count)
-
-    def cancel(self) -> None:
-        """Start no further run; stop the others."""
-        self._todo.clear()
-        self._batch.cancel()
+    Raises
+    ------
+    InputError
+        If the environment variable is not a number above 0.
+    """
+    text = os.environ.get(STALL, "")
+    try:
+        value = float(text or STALL_S)
+    except ValueError:
+        value = 0.0
+    if not value > 0:
+        raise InputError(STALL, f"= {text!r} is not a time in s", "a number above 0, like 600")
+    return value
 
 
 class _Worker:
     """One process and the pipe to it; it is sent the next job when it has answered the last."""
 
-    def __init__(self, sources: Iterable[tuple[str, bytes]]) -> None:
+    def __init__(self) -> None:
         from multiprocessing import Pipe
 
         self.pipe, theirs = Pipe()
@@ -85,9 +69,10 @@ class _Worker:
             process_group=0,
         )
         theirs.close()
+        #: Names of the classes that it has.
+        self.has: set[str] = set()
         self.job: int | None = None
-        self.share = 0.0
-        self.pipe.send(list(sources))
+        self.share = self.waited = 0.0
 
     def kill(self) -> int:
         self.process.kill()
@@ -102,71 +87,112 @@ def _environment() -> dict[str, str]:
 
 
 class Processes:
-    """Runs that go on in worker processes until all are finished, or cancelled."""
+    """Runs in worker processes.
 
-    def __init__(self, jobs: Sequence[Job], workers: int, sources: list[tuple[str, bytes]]) -> None:
-        self._jobs, self._sources = list(jobs), sources
-        self._todo = deque(range(len(self._jobs)))
-        self._done = 0
+    Parameters
+    ----------
+    workers : int
+        The most processes at a time.
+    trace_limit : int or None
+        Bytes that the traces of a run may take.
+    """
+
+    def __init__(self, workers: int, trace_limit: int | None) -> None:
+        self._most, self._trace_limit, self._stall = workers, trace_limit, stall_seconds()
+        self._jobs: dict[int, Job] = {}
+        self._todo: deque[int] = deque()
+        self._deaths: Counter[int] = Counter()
         self._workers: list[_Worker] = []
-        try:
-            for _ in range(min(workers, len(self._jobs))):
-                self._workers.append(_Worker(sources))
-                self._feed(self._workers[-1])
-        except BaseException:
-            self.cancel()
-            raise
+        self._looked = time.monotonic()
 
-    def poll(self, timeout: float = 0.0) -> News:
+    def add(self, index: int, job: Job) -> None:
+        """Add a job."""
+        self._jobs[index] = job
+        self._todo.append(index)
+        self._feed()
+
+    def poll(self, timeout: float) -> list[tuple[int, Any]]:
         """Return what finished since the last call: index of the job, and its record or the exception."""
         from multiprocessing.connection import wait
 
-        news: News = []
+        news: list[tuple[int, Any]] = []
         deadline = time.monotonic() + timeout
-        while not news and self._workers:
-            pipes: list[Any] = [worker.pipe for worker in self._workers]
-            ready = wait(pipes, max(0.0, deadline - time.monotonic()))
-            if not ready:
+        while not news and (busy := [worker for worker in self._workers if worker.job is not None]):
+            ready = wait([worker.pipe for worker in busy], max(0.0, deadline - time.monotonic()))
+            for worker in busy:
+                if worker.pipe in ready:
+                    news += self._hear(worker)
+            news += self._watch()
+            self._feed()
+            if time.monotonic() >= deadline:
                 break
-            for worker in [worker for worker in self._workers if worker.pipe in ready]:
-                news += self._hear(worker)
-        self._done += len(news)
         return news
 
-    def _hear(self, worker: _Worker) -> News:
+    def _hear(self, worker: _Worker) -> list[tuple[int, Any]]:
         index = worker.job
+        assert index is not None
         try:
             message = worker.pipe.recv()
         except (EOFError, OSError):
-            return self._bury(worker)
+            return self._bury(worker, _cause(worker.process.wait()))
+        except MemoryError:
+            self._remove(worker)
+            message = MemoryError("there is not enough memory to receive its record")
         if isinstance(message, float):
-            worker.share = message
+            if message > worker.share:
+                worker.share, worker.waited = message, 0.0
             return []
-        self._feed(worker)
-        assert index is not None
+        worker.job = None
+        self._jobs.pop(index)
         return [(index, message)]
 
-    def _bury(self, worker: _Worker) -> News:
-        """Take away a worker that died: its run failed; another takes its place if there is more to do."""
-        self._workers.remove(worker)
-        code, index = worker.process.wait(), worker.job
-        worker.pipe.close()
-        if self._todo:
-            self._workers.append(_Worker(self._sources))
-            self._feed(self._workers[-1])
-        return [] if index is None else [(index, RuntimeError(f"the worker process ended with code {code}"))]
+    def _watch(self) -> list[tuple[int, Any]]:
+        """Kill the workers that have made no progress for too long."""
+        now = time.monotonic()
+        passed, self._looked = min(now - self._looked, LOOK_S), now
+        news: list[tuple[int, Any]] = []
+        for worker in [worker for worker in self._workers if worker.job is not None]:
+            worker.waited += passed
+            if worker.waited > self._stall:
+                news += self._bury(worker, f"made no progress for {self._stall:g} s and was killed")
+        return news
 
-    def _feed(self, worker: _Worker) -> None:
-        """Send the next job, or the end."""
-        worker.share = 0.0
-        worker.job = self._todo.popleft() if self._todo else None
-        # A worker that has died is found out when it is heard.
-        with contextlib.suppress(OSError):
-            worker.pipe.send(None if worker.job is None else self._jobs[worker.job])
+    def _bury(self, worker: _Worker, cause: str) -> list[tuple[int, Any]]:
+        """Remove a worker that ended; its run is repeated after all others, or has failed."""
+        index = worker.job
+        assert index is not None
+        self._remove(worker)
+        self._deaths[index] += 1
+        if self._deaths[index] < MOST_DEATHS:
+            self._todo.append(index)
+            return []
+        self._jobs.pop(index)
+        return [(index, WorkerDied(f"the process that executed it {cause}, {MOST_DEATHS} times"))]
+
+    def _remove(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        worker.kill()
+
+    def _feed(self) -> None:
+        """Send the next jobs to idle workers; start workers for them, up to the limit."""
+        while self._todo:
+            worker = next((one for one in self._workers if one.job is None), None)
+            if worker is None:
+                if len(self._workers) >= self._most:
+                    return
+                worker = _Worker()
+                self._workers.append(worker)
+            worker.job, worker.share, worker.waited = self._todo.popleft(), 0.0, 0.0
+            plan, seed = self._jobs[worker.job]
+            missing = sorted(set(own.names_in(plan)) - worker.has)
+            worker.has.update(missing)
+            # A worker that has died is found out when it is heard.
+            with contextlib.suppress(OSError):
+                worker.pipe.send((own.shipped(missing) or [], plan, seed, self._trace_limit))
 
     def progress(self) -> float:
-        """Return the share of all virtual time that is done, 0 to 1."""
-        return (self._done + sum(worker.share for worker in self._workers)) / max(1, len(self._jobs))
+        """Return the sum of the completed shares of the runs in progress."""
+        return sum(worker.share for worker in self._workers if worker.job is not None)
 
     def cancel(self) -> None:
         """Kill the workers; what has not finished never will."""
@@ -174,11 +200,22 @@ class Processes:
         while self._workers:
             self._workers.pop().kill()
 
-    @property
-    def finished(self) -> bool:
-        """Whether every job has finished and been handed over."""
-        return self._done == len(self._jobs)
-
     def __del__(self) -> None:
         if hasattr(self, "_workers"):
             self.cancel()
+
+
+def _cause(code: int) -> str:
+    """Return how a process ended, as the rest of a sentence.
+
+    Examples
+    --------
+    >>> _cause(-9), _cause(3)
+    ('was ended by SIGKILL', 'ended with exit code 3')
+    """
+    if code >= 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"

@@ -1,8 +1,8 @@
 """The worker process of `sojourn.worlds.simulated.processes`.
 
-``python -m sojourn.worlds.simulated.worker FD`` reads the sources of the user's classes once, then jobs (plan
-and seed) until None or the end of the connection. For each job it sends the completed share of virtual time
-ten times a second, then the record or the exception.
+``python -m sojourn.worlds.simulated.worker FD`` reads jobs until the end of the connection: sources of
+classes that it does not have yet, plan, seed, and the bytes that the traces may take. For each job it sends
+the completed share of virtual time ten times a second, then the record or the exception.
 """
 
 from __future__ import annotations
@@ -21,14 +21,18 @@ INTERVAL = 0.1
 def main(pipe: Connection) -> None:
     """Work until there is nothing more to do."""
     with contextlib.suppress(EOFError, OSError):
-        for name, source in pipe.recv():
-            own.adopt(name, source)
-        while (job := pipe.recv()) is not None:
-            pipe.send(_answer(pipe, *job))
+        while True:
+            sources, plan, seed, trace_limit = pipe.recv()
+            for name, source in sources:
+                own.adopt(name, source)
+            try:
+                pipe.send(_answer(pipe, plan, seed, trace_limit))
+            except MemoryError:
+                pipe.send(MemoryError("there is not enough memory to send its record"))
 
 
-def _answer(pipe: Connection, plan: str, seed: int) -> Any:
-    batch = _core.Batch([(plan, seed)], 1)
+def _answer(pipe: Connection, plan: str, seed: int, trace_limit: int | None) -> Any:
+    batch = _core.Batch([(plan, seed)], 1, trace_limit)
     while True:
         for _, result in batch.poll(INTERVAL):
             return result

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Self
 
 from sojourn.metrics import Metrics
 from sojourn.metrics.diagnostics import diagnose
@@ -28,15 +30,15 @@ class Simulated:
 
     def run(
         self,
-        cases: Sequence[Case],
+        cases: Iterator[Case],
         reduce: Reduce | None,
         samples: bool,
         workers: int | None,
         executor: Executor | None,
+        isolated: bool = False,
     ) -> Running:
         """Start the runs on all cores, or on what `executor` stands for."""
-        jobs = [(case.plan_json, case.seed) for case in cases]
-        return (executor or Local(workers)).start(jobs, reduce, samples)
+        return (executor or Local(workers)).start(_Jobs(cases), reduce, samples, isolated)
 
     def metrics(self, record: Record, reduce: Reduce | None) -> Metrics:
         """Return the metrics of a record."""
@@ -45,6 +47,23 @@ class Simulated:
     def warnings(self, record: Record) -> list[str]:
         """Return what makes the figures of a record doubtful."""
         return diagnose(record)
+
+
+class _Jobs:
+    """Cases as the core takes them: plan and seed."""
+
+    def __init__(self, cases: Iterator[Case]) -> None:
+        self._cases = cases
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> tuple[str, int]:
+        case = next(self._cases)
+        return case.plan_json, case.seed
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self._cases)
 
 
 WORLD = Simulated()

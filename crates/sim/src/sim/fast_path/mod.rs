@@ -121,7 +121,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
     let Network { each, kinds, fixed_path, steps, round_trips } = network;
     let (steps, round_trips) = (&mut steps[..], &mut round_trips[..]);
     let mut links = Links { each, kinds, fixed_path };
-    let Hosts { groups, flows, rto_scan, released, sacks, pools, .. } = hosts;
+    let Hosts { groups, flows, applications, rto_scan, released, sacks, pools, .. } = hosts;
     let (groups, flows) = (&groups[..], &mut flows[..]);
     let Log { recorder, losses, .. } = log;
     loop {
@@ -133,7 +133,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
             // The packet of an event without one is on no step.
             if steps.get(packet.step as usize).is_none_or(|step| step.queue != measured) {
                 if event.kind() == EventKind::Sample && recorder.has_one() {
-                    queue.sample(now, recorder, &mut clock.calendar);
+                    recorder.sample_one(now, queue.sampled(), &mut clock.calendar);
                     continue;
                 }
                 let is_arrival = event.is_arrival();
@@ -169,7 +169,8 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
 
         let data = round_trip.cross_to_receiver(&mut links, host, at, packet.bytes);
         let in_window = flow.counts.receive(&mut flow.losses, data.arrival, Time(packet.stamp), clock.window);
-        let plain = connection.receive::<SACK>(tcp, packet, in_window, &mut pools.receivers);
+        let pool = &mut pools.receivers;
+        let plain = connection.receive::<SACK>(group, tcp, packet, in_window, applications, pool);
 
         let Connection { sender, receiver } = &mut *connection;
         let expires = sender.expires();
@@ -203,7 +204,7 @@ fn run_cycles<Q: QueueOps, const SACK: bool>(queue: &mut Q, world: &mut World) -
         };
         let (hop, first) = round_trip.first_hop();
         let route = Route { first, host };
-        let mut active = ActiveFlow { number, route, connection, group, tcp };
+        let mut active = ActiveFlow { number, route, connection, group, applications };
         transmit_allowed(&mut clock.calendar, &mut links, hop, &mut active, limit, released, at);
         let timer = FlowTimer { flow: number, event: &mut flow.rto_event };
         rto_scan.arm(&mut clock.calendar, timer, expires, active.connection.sender.expires(), at);

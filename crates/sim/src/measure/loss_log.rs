@@ -1,10 +1,10 @@
 //! Per-flow counts of dropped and marked packets, and the trace of drops at the measured queue.
 
-use super::DropColumns;
 use crate::{
     flow::Flow,
     packet::{Carries, Packet, Sacks},
     queue::{Outcome, QueueStats},
+    record::DropColumns,
 };
 use sojourn_aqm::{Cause, Time};
 

@@ -1,0 +1,12 @@
+//! Measuring a run: samples of the queues, losses of the flows, and the [`crate::record::Record`] at the end.
+//!
+//! This module depends on queues and flows; those depend on the counters and columns of [`crate::record`]
+//! only.
+
+mod loss_log;
+mod recorder;
+mod result;
+
+pub(crate) use loss_log::{LossContext, LossLog};
+pub(crate) use recorder::Recorder;
+pub(crate) use result::{RunResult, conserved, offered, port_conserves};

@@ -1,0 +1,155 @@
+//! The record of a run from its final state, and the check that every packet is accounted for.
+
+use super::Recorder;
+use crate::{
+    error::RunError,
+    flow::{Application, Flow, Hosts, WarmupSnapshot},
+    packet::Packet,
+    path::{Network, Route},
+    queue::Port,
+    record::{CwndColumns, DropColumns, FlowColumns, PageColumns, Record, Window},
+};
+
+/// The final state of a run.
+pub(crate) struct RunResult {
+    pub(crate) window: Window,
+    pub(crate) network: Network,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) hosts: Hosts,
+    pub(crate) at_warmup: Vec<WarmupSnapshot>,
+    pub(crate) pages: PageColumns,
+    pub(crate) recorder: Recorder,
+    pub(crate) measured: u32,
+    pub(crate) drops: DropColumns,
+    pub(crate) cwnd: CwndColumns,
+}
+
+impl RunResult {
+    /// The record of the run.
+    pub(crate) fn record(mut self) -> Record {
+        let RunResult { hosts, drops, cwnd, .. } = &mut self;
+        for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
+            let group = hosts.flows[*flow as usize].group;
+            *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
+        }
+        let kinds = &mut self.network.kinds;
+        let record = self.recorder.columns(self.window, self.measured as usize, &self.ports, kinds);
+        Record {
+            flows: flow_columns(&self),
+            objects: self.hosts.objects,
+            pages: self.pages,
+            drops: self.drops,
+            cwnd: self.cwnd,
+            ..record
+        }
+    }
+}
+
+/// Packets of each flow offered to the `measured` queue so far: those that left it and those still queued.
+pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
+    let mut offered: Vec<u32> = flows.iter().map(|flow| flow.counts.queue_left).collect();
+    for packet in measured.waiting() {
+        offered[packet.flow as usize] += 1;
+    }
+    offered
+}
+
+fn flow_columns(result: &RunResult) -> FlowColumns {
+    let RunResult { network, ports, hosts, .. } = result;
+    let mut columns = FlowColumns::default();
+    for row in hosts.index.all(&hosts.groups) {
+        columns.traffic.push(hosts.groups[row.group as usize].traffic);
+        columns.index.push(row.index);
+        columns.start_ns.push(row.start.0);
+    }
+    let rows = columns.index.len();
+    columns.crosses.resize(rows, 0);
+    for column in [
+        &mut columns.queue_arrivals,
+        &mut columns.queue_drops,
+        &mut columns.queue_marks,
+        &mut columns.sent_packets,
+        &mut columns.retransmitted_packets,
+        &mut columns.timeouts,
+        &mut columns.window_cuts,
+        &mut columns.dropped_packets,
+        &mut columns.received_packets,
+        &mut columns.delay_ns,
+        &mut columns.delay_max_ns,
+        &mut columns.goodput_bytes,
+    ] {
+        column.resize(rows, 0);
+    }
+    let bottleneck = ports[result.measured as usize].link;
+    let crosses = |route: Route| network.links_of(route).any(|link| link == bottleneck);
+    for (crossing, row) in columns.crosses.iter_mut().zip(hosts.index.all(&hosts.groups)) {
+        let group = &hosts.groups[row.group as usize];
+        if group.is_web() {
+            *crossing = u8::from(group.routes.iter().any(|route| crosses(*route)));
+        }
+    }
+    let offered = offered(&hosts.flows, &ports[result.measured as usize]);
+    for (number, (flow, offered)) in hosts.flows.iter().zip(offered).enumerate() {
+        let before = result.at_warmup.get(number).copied().unwrap_or_default();
+        let group = &hosts.groups[flow.group as usize];
+        let (counts, row) = (&flow.counts, hosts.index.of(number as u32, group) as usize);
+        if !group.is_web() && !group.is_requests() {
+            columns.crosses[row] = u8::from(crosses(flow.route));
+        }
+        columns.queue_arrivals[row] += u64::from(offered - before.offered);
+        columns.queue_drops[row] += u64::from(flow.losses.queue_drops);
+        columns.queue_marks[row] += u64::from(flow.losses.queue_marks);
+        let tally = flow.tally();
+        columns.sent_packets[row] += tally.sent - before.tally.sent;
+        columns.retransmitted_packets[row] += tally.retransmitted - before.tally.retransmitted;
+        columns.timeouts[row] += tally.timeouts - before.tally.timeouts;
+        columns.window_cuts[row] += tally.cuts - before.tally.cuts;
+        columns.dropped_packets[row] += u64::from(flow.losses.dropped - before.dropped);
+        columns.received_packets[row] += u64::from(counts.received);
+        columns.delay_ns[row] += counts.delay.0;
+        columns.delay_max_ns[row] = columns.delay_max_ns[row].max(counts.delay_max.0);
+        if !group.is_requests() {
+            columns.goodput_bytes[row] += flow.goodput(group, hosts.applications.get(number as u32));
+        }
+    }
+    columns
+}
+
+/// Check that every packet is accounted for, at every queue and for every flow. `in_flight`: the packets on
+/// links whose arrival is a pending event.
+pub(crate) fn conserved<'a>(
+    ports: &'a [Port],
+    hosts: &Hosts,
+    in_flight: impl Iterator<Item = &'a Packet>,
+) -> Result<(), RunError> {
+    ports.iter().try_for_each(port_conserves)?;
+    let Hosts { flows, applications, .. } = hosts;
+    let mut in_network = vec![0u32; flows.len()];
+    for packet in in_flight.chain(ports.iter().flat_map(|port| port.waiting())).filter(|p| p.is_forward()) {
+        in_network[packet.flow as usize] += 1;
+    }
+    for (number, flow) in flows.iter().enumerate() {
+        in_network[number] += applications.get(number as u32).map_or(0, Application::shaped) as u32;
+        let sent = flow.tally().sent;
+        let known = flow.accounted() + u64::from(in_network[number]);
+        if sent != known {
+            return Err(RunError::Conservation(format!(
+                "flow {number}: {sent} sent, {known} received, dropped or in flight"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Check that every packet is accounted for at one queue.
+pub(crate) fn port_conserves(port: &Port) -> Result<(), RunError> {
+    let c = &port.stats.counters;
+    let known = c.departures + c.total_drops() + port.waiting().count() as u64;
+    if c.arrivals != known || port.backlog().0 as usize != port.waiting().count() {
+        return Err(RunError::Conservation(format!(
+            "queue {}: {} arrived, {known} departed, dropped or queued",
+            port.name, c.arrivals
+        )));
+    }
+    Ok(())
+}

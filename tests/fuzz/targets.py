@@ -1,0 +1,203 @@
+"""The targets of fuzzing: how an input is made from a seed, and what may come of it.
+
+`Target.run` raises what a reader must not raise. A new crash becomes a file in ``corpus/`` and is then tried,
+unchanged and mutated, in every run. Packets are fuzzed in ``crates/gateway/tests/packets.rs``.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sojourn
+from fuzz import mutate
+from sojourn import _core
+from sojourn.results import Results
+from sojourn.spec.toml import dumps
+from sojourn.study.compare import Comparison
+from sojourn.study.sweep import directory as sweep_directory
+from sojourn.study.tune import directory as tune_directory
+
+CORPUS = Path(__file__).parent / "corpus"
+#: Longest message, in characters: the lists of all metrics and all algorithms are the longest.
+MOST_MESSAGE = 8000
+
+
+class Found(AssertionError):  # noqa: N818 - a result
+    """A reader did what it must not do: the input, and what happened."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A reader of inputs.
+
+    Attributes
+    ----------
+    make : callable
+        Returns an input for a source of random numbers.
+    run : callable
+        Reads it; raises `Found`, or anything that is not an error for the user.
+    """
+
+    make: Callable[[random.Random], Any]
+    run: Callable[[Any], None]
+
+
+def search(target: Target, cases: int, first: int = 0) -> int:
+    """Try inputs; raise `Found` with the first that fails. Return the number of inputs tried."""
+    for seed in range(first, first + cases):
+        given = target.make(random.Random(seed))
+        try:
+            target.run(given)
+        except Found as found:
+            raise Found(f"seed {seed}: {found}: {given!r:.2000}") from None
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic of Rust is no Exception
+            raise Found(f"seed {seed}: {type(error).__name__}: {error}: {given!r:.2000}") from error
+    return cases
+
+
+def corpus(name: str) -> list[bytes]:
+    """Return the inputs that are kept for a target."""
+    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+
+
+def _is_clear(error: sojourn.InputError) -> None:
+    message = str(error)
+    if "\n" in message or len(message) > MOST_MESSAGE or not error.problem:
+        raise Found(f"the message is {message[:500]!r}")
+
+
+# Specs: the grammar of the core.
+
+
+def _specs() -> list[bytes]:
+    return [line for text in corpus("specs") for line in text.splitlines() if line]
+
+
+def read_spec(text: bytes) -> None:
+    """Read a spec as text, and again in its canonical form."""
+    spec = text.decode(errors="replace")
+    try:
+        canonical = sojourn.aqm(spec)
+        info = _core.spec_info(spec)
+    except sojourn.InputError as error:
+        _is_clear(error)
+        return
+    if info["known"] and sojourn.aqm(canonical) != canonical:
+        raise Found(f"{canonical!r} reads back as {sojourn.aqm(canonical)!r}")
+
+
+SPECS = Target(lambda rng: mutate.data(rng, _specs()), read_spec)
+
+# Plans: JSON for the core.
+
+
+def _plans(rng: random.Random) -> str:
+    plans = corpus("plans")
+    if rng.random() < 0.2:
+        return mutate.data(rng, plans).decode(errors="replace")
+    return json.dumps(mutate.tree(rng, json.loads(rng.choice(plans))))
+
+
+def read_plan(text: str) -> None:
+    """Check a plan in the core, which raises a ValueError (or its subclass PlanError) if it is wrong."""
+    try:
+        _core.check(text)
+    except _core.PlanError as error:
+        if not error.key or not error.problem:
+            raise Found(f"a refusal without place or reason: {error}") from None
+    except ValueError as error:
+        if not str(error):
+            raise Found("a refusal without a reason") from None
+
+
+PLANS = Target(_plans, read_plan)
+
+# Scenarios and plans of sweeps: TOML.
+
+
+def _scenarios(rng: random.Random) -> str:
+    texts = corpus("scenarios")
+    if rng.random() < 0.2:
+        return mutate.data(rng, texts).decode(errors="replace")
+    return dumps(mutate.tree(rng, tomllib.loads(rng.choice(texts).decode())))
+
+
+def read_scenario(text: str) -> None:
+    """Read a scenario, write it, plan it and check the plan."""
+    try:
+        scenario = sojourn.Scenario.from_toml(text)
+        again = sojourn.Scenario.from_toml(scenario.to_toml())
+        if again != scenario:
+            raise Found("another scenario after writing and reading")
+        read_plan(scenario.plan_json())
+    except sojourn.InputError as error:
+        _is_clear(error)
+
+
+SCENARIOS = Target(_scenarios, read_scenario)
+
+# Results directories: manifests, tables, scenarios and plans of sweeps.
+
+
+def damaged(rng: random.Random, source: Path, target: Path) -> str:
+    """Copy a results directory and damage one or two of its files; return what was changed."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    files = sorted(path for path in target.rglob("*") if path.is_file() and path.suffix != ".html")
+    changes = []
+    for path in rng.sample(files, rng.randint(1, 2)):
+        content = path.read_bytes()
+        kind = rng.randrange(4)
+        if kind == 0:
+            path.unlink()
+        elif path.suffix == ".json" and kind < 3:
+            path.write_text(json.dumps(mutate.tree(rng, json.loads(content))))
+        elif path.suffix == ".toml" and kind < 3:
+            path.write_text(dumps(mutate.tree(rng, tomllib.loads(content.decode()))))
+        elif kind == 1:
+            path.write_bytes(content[: rng.randrange(len(content) + 1)])
+        else:
+            flipped = bytearray(content)
+            for _ in range(rng.choice([1, 1, 30])):
+                if flipped:
+                    flipped[rng.randrange(len(flipped))] ^= 1 << rng.randrange(8)
+            path.write_bytes(flipped)
+        changes.append(f"{path.relative_to(target)} {kind}")
+    return ", ".join(changes)
+
+
+def stored(source: Path, target: Path) -> Target:
+    """Return the target of a results directory, which is copied to `target`."""
+    return Target(lambda rng: damaged(rng, source, target), lambda _changes: read_stored(target))
+
+
+def read_stored(folder: Path) -> None:
+    """Read a results directory as reports and the status of a sweep do, but for the figures."""
+    readers: list[Callable[[], Any]] = [lambda: _tables(Results.open(folder))]
+    if (folder / sweep_directory.PLAN).exists():
+        readers = [lambda: sweep_directory.status(folder), lambda: sweep_directory.reopen(folder).summary()]
+    elif (folder / tune_directory.MANIFEST).exists():
+        readers = [lambda: tune_directory.reopen(folder).table()]
+    for read in readers:
+        try:
+            read()
+        except sojourn.SojournError as error:
+            if "\n" in str(error) or len(str(error)) > MOST_MESSAGE:
+                raise Found(f"the message is {str(error)[:500]!r}") from None
+
+
+def _tables(results: Results) -> None:
+    results.summary()
+    comparison = Comparison.of(results)
+    if comparison is not None:
+        comparison.table()
+    results.trace("queue")
