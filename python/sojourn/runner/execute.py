@@ -113,7 +113,9 @@ def execute(
         for point in missing[outcome.point.run_id]:
             yield replace(outcome, point=point)
     if study.failures:
-        raise _failed(study.failures, len(wanted))
+        order = {point.run_id: i for i, point in enumerate(wanted)}
+        failures = sorted(study.failures, key=lambda failure: order[failure[0].run_id])
+        raise _failed(failures, len(wanted))
 
 
 def _outcomes(study: _Study, workers: int | None, executor: Executor | None) -> Iterator[Outcome]:

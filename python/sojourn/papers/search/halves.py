@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from pathlib import Path
 
+from sojourn import files
 from sojourn.papers import PAPERS, find
 from sojourn.papers.claims import rows
 from sojourn.papers.paper import Paper
@@ -77,7 +78,7 @@ def main() -> None:
     for name in sys.argv[1:] or PAPERS:
         path = Path(str(find(name).data)) / NAME
         if not path.exists():
-            path.write_text(text(find(name)), encoding="utf-8")
+            files.write(path, text(find(name)))
 
 
 if __name__ == "__main__":
