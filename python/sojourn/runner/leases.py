@@ -89,6 +89,8 @@ class Leases:
     def close(self) -> None:
         """Release what is held; remove the folder if it is empty."""
         self._end.set()
+        if self._beating is not None and self._beating.ident is not None:
+            self._beating.join()  # a process with a second thread cannot enter namespaces
         with contextlib.suppress(SojournError):  # an error before this one matters more
             self.release(list(self._held))
         files.remove_folder(self.folder)
