@@ -57,13 +57,16 @@ PLAN = Sweep(BASE, ["droptail"], [Axis("queue.limit", ("10p", "20p"))], seeds=2)
 
 
 class Replay:
-    """The simulated world with finished runs, which arrive one by one in an order of its own."""
+    """The simulated world with finished runs, which arrive in an order of its own, `together` at a time."""
+
+    #: Runs that arrive together share a file, so a second process has file names of its own.
+    together = 1
 
     def __init__(self, made: Mapping[tuple[str, int], Made], jobs: Sequence[tuple[str, int]]) -> None:
         self.waiting = [(i, made[job]) for i, job in enumerate(jobs)]
 
     def poll(self, timeout: float) -> list[tuple[int, Made]]:
-        return [self.waiting.pop()] if self.waiting else []
+        return [self.waiting.pop() for _ in range(min(Replay.together, len(self.waiting)))]
 
     def progress(self) -> float:
         return 0.5
@@ -240,7 +243,8 @@ def history(kind: str, fault: str, seed: int) -> str:
     whole = Process(study.medium, draw)
 
     def other() -> None:
-        with contextlib.suppress(SojournError):
+        with contextlib.suppress(SojournError), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Replay, "together", 2)
             study.call(Process(study.medium, draw, name="host-2"))
 
     process = Process(study.medium, draw, draw.randrange(calls), fault, other)
@@ -321,6 +325,19 @@ def renamed_by_all(self: Archive, path: Path, reason: str) -> None:
         files.rename(path, path.with_name(f"{path.name}.damaged"))
 
 
+class NoLeases(Leases):
+    """Finding 8: every process executes every run that it does not find stored."""
+
+    def survey(self) -> dict[str, leases.Lease]:
+        return {}
+
+    def take(self, run_id: str, after: leases.Lease | None = None) -> bool:
+        return True
+
+    def holds(self, run_id: str) -> bool:
+        return True
+
+
 READ = run_index.RunIndex._read
 #: Old behaviour, by the finding of the review, with a kind of history that shows it, and its replacement.
 OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
@@ -339,6 +356,7 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
         "rot",
         [(Archive, "has_traces", lambda self, run_id: self.trace_tables(run_id) is not None)],
     ),
+    "8: runs have no leases": ("sweep", "other", [(execute, "Leases", NoLeases)]),
     "9: folders are not synchronized": (
         "sweep",
         "power",

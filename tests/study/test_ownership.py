@@ -7,13 +7,14 @@ the previous plan not removed.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sojourn import InputError, Scenario
-from sojourn.cli import call
+from sojourn.cli import call, shell
 from sojourn.runner.ownership import require_owner
 from sojourn.study.axes import Axis
 from sojourn.study.sweep import directory as sweep_directory
@@ -108,6 +109,32 @@ def test_a_directory_has_one_shell_session(tmp_path: Path) -> None:
     for kind, name, text in (("run", "small", SHORT), ("shell", "shell", link)):
         with pytest.raises(InputError, match=r"holds a session of a shell, by: sojourn shell -- true"):
             require_owner(tmp_path, kind, name, text, "real")
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+def test_a_directory_belongs_to_a_shell_from_its_start(
+    is_refused: bool, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen to fail: a second session, or a run, that enters during the first."""
+    second = "shell --rate 1mbit -- true"
+
+    def run(*_: object) -> tuple[int, object]:
+        monkeypatch.setattr(shell, "run", lambda *_: pytest.fail("a second session has begun"))
+        assert threading.active_count() == threads, "a process with two threads cannot enter namespaces"
+        for words in (second, MADE["run"]):
+            assert into("out", words) == 2
+            assert "out holds a session of a shell, by: sojourn" in capsys.readouterr().err
+        assert call(["report", "out"]) == 2
+        assert "out has no record yet: the shell is running, or was killed" in capsys.readouterr().err
+        if is_refused:
+            raise InputError("the kernel", "does not allow it")
+        return 127, None
+
+    threads = threading.active_count()
+    monkeypatch.setattr(shell, "run", run)
+    into("out", second)
+    assert not (here / "out/leases").exists()
+    assert into("out", MADE["run"]) == 0
 
 
 @pytest.mark.parametrize(("made", "name"), [("run", "scenario.toml"), ("sweep", "sweep.toml")])

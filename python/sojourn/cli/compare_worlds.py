@@ -22,7 +22,7 @@ from sojourn.errors import InputError, unknown
 from sojourn.format import Scale
 from sojourn.metrics import PERCENT, display, shown
 from sojourn.results import Results
-from sojourn.runner.ownership import require_owner
+from sojourn.runner.ownership import entering, require_owner
 from sojourn.spec.scenario import load
 from sojourn.worlds import COMPARED, DEFAULT, REGISTRY, find
 
@@ -94,7 +94,7 @@ def _compare_averages(
     points = plan(scenario, aqm, seeds)
     spec = points[0].spec
     directory = out if out is not None else default_directory(scenario, [spec], f"beside {world}")
-    # Its report would overwrite that of another command.
+    # Its report would overwrite that of another command. It is checked again when the report is written.
     require_owner(directory, "compare-worlds", scenario.name)
     averages = run_scenario(scenario, [spec], 1, world=world)
     with progress(scenario.name) as move:
@@ -104,7 +104,8 @@ def _compare_averages(
     for warning in averages.warnings:
         note(f"sojourn: warning: {world}: {warning}")
     tables = _of(spec, world, averages, packets, cells)
-    path = _write(directory, world, spec, averages, packets, tables)
+    with entering(directory, "compare-worlds", scenario.name):
+        path = _write(directory, world, spec, averages, packets, tables)
     rows = [_row(name, world, averages, packets, spec) for name in shown("worlds")]
     data = {"aqm": spec, "metrics": rows, "grid": [_cell(one, world) for one in cells], "report": str(path)}
     trusted = sum(one.trusted for one in cells)

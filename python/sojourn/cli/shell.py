@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +15,9 @@ from sojourn.cli.options import Export, Json, Out
 from sojourn.cli.output import Column, Output, Table
 from sojourn.cli.run import write_report
 from sojourn.metrics import METRICS, shown
-from sojourn.runner.ownership import require_owner
-from sojourn.runner.store import Store
-from sojourn.spec.toml import dumps
-from sojourn.study.shell_session import Session
+from sojourn.study.shell_session import Session, begin, undo
 from sojourn.worlds.real.caller import given_to_caller
-from sojourn.worlds.real.shell import SHELL_WORLD, Request, run
+from sojourn.worlds.real.shell import Request, run
 
 
 def shell(
@@ -117,10 +113,14 @@ def shell(
     ).checked()
     if out is not None:
         with given_to_caller(out):
-            require_owner(out, "shell", "shell", dumps({"link": asdict(request)}), SHELL_WORLD)
-            Store(out)  # an error here comes before the program runs
+            begin(out, request)  # an error here comes before the program runs
     started = time.time()
-    code, record = run(request, command or [], peer, quiet, note)
+    record = None
+    try:
+        code, record = run(request, command or [], peer, quiet, note)
+    finally:
+        if out is not None and record is None:
+            undo(out)
     if record is not None:
         session = Session(request, record, command or [], started)
         with given_to_caller(out or session.default_folder):

@@ -89,25 +89,38 @@ class Leases:
     def close(self) -> None:
         """Release what is held; remove the folder if it is empty."""
         self._end.set()
+        if self._beating is not None and self._beating.ident is not None:
+            self._beating.join()  # a process with a second thread cannot enter namespaces
         with contextlib.suppress(SojournError):  # an error before this one matters more
             self.release(list(self._held))
         files.remove_folder(self.folder)
 
     def survey(self) -> dict[str, Lease]:
         """Return the present lease of each run that has one and that this object does not hold."""
+        are_dead: dict[Owner, bool | None] = {}
+        judged = {
+            run_id: self._judged(run_id, number, are_dead)
+            for run_id, number in self._present().items()
+            if run_id not in self._held
+        }
+        return {run_id: lease for run_id, lease in judged.items() if lease is not None}
+
+    def look(self, run_id: str) -> Lease | None:
+        """Return the present lease of one run, which this object does not hold."""
+        number = self._present().get(run_id)
+        return None if number is None else self._judged(run_id, number, {})
+
+    def _present(self) -> dict[str, int]:
+        """Return the highest number of each run that has a lease."""
         present: dict[str, int] = {}
         for name in files.names(self.folder):
             if found := _NAME.fullmatch(name):
                 run_id, number = found[1], int(found[2])
                 present[run_id] = max(number, present.get(run_id, 0))
-        judged = {
-            run_id: self._judged(run_id, number)
-            for run_id, number in present.items()
-            if run_id not in self._held
-        }
-        return {run_id: lease for run_id, lease in judged.items() if lease is not None}
+        return present
 
-    def _judged(self, run_id: str, number: int) -> Lease | None:
+    def _judged(self, run_id: str, number: int, are_dead: dict[Owner, bool | None]) -> Lease | None:
+        """Judge a lease; `are_dead` has the owners that were looked at before in this survey."""
         path = self._path(run_id, number)
         content, stamp = files.read(path), files.modified(path)
         if content is None or stamp is None:
@@ -121,7 +134,9 @@ class Leases:
             owner = Owner(**facts["owner"])
         if owner is not None and owner.name == self._owner.name:
             return Lease(number, State.STALE, deaths)  # left by a takeover that was undone
-        dead = owner.is_dead() if owner is not None else None
+        if owner is not None and owner not in are_dead:
+            are_dead[owner] = owner.is_dead()
+        dead = None if owner is None else are_dead[owner]
         if dead is None:
             dead = self._is_unchanged(path.name, stamp)
         if not dead:
@@ -210,7 +225,7 @@ def describing(directory: Path) -> Iterator[None]:
     """Exclude other processes from the description of a directory (manifest, scenario) during the block."""
     with Leases(directory) as leases:
         while True:
-            lease = leases.survey().get(DIRECTORY)
+            lease = leases.look(DIRECTORY)
             if (lease is None or lease.state is not State.HELD) and leases.take(DIRECTORY, lease):
                 break
             time.sleep(LOOK_S / 10)

@@ -23,6 +23,7 @@ from sojourn.runner.archive import Archive
 from sojourn.runner.execute import Outcome
 from sojourn.runner.identity import keep_rows
 from sojourn.runner.manifest import command_line, write_manifest
+from sojourn.runner.ownership import entering
 from sojourn.runner.point import digest
 from sojourn.runner.store import Finished, Store
 from sojourn.spec.toml import dumps
@@ -168,6 +169,28 @@ class Session:
         }
 
 
+def begin(folder: Path, request: Request) -> None:
+    """Create the directory of a session, which other commands refuse from now on.
+
+    Raises
+    ------
+    InputError
+        If it has the results of another command.
+    """
+    link = dumps({"link": asdict(request)})
+    with entering(folder, "shell", "shell", link, SHELL_WORLD):
+        store = Store(folder)
+        command = command_line(["sojourn", *sys.argv[1:]])
+        write_manifest(store.directory, {"world": SHELL_WORLD, "command": command, "status": "running"})
+        files.write(store.directory / LINK, link)
+
+
+def undo(folder: Path) -> None:
+    """Undo `begin`: the session has no record."""
+    for name in (MANIFEST, LINK):
+        files.remove(folder / name)
+
+
 def reopen(folder: Path) -> tuple[Session, Results]:
     """Read a session from its directory; return it with its results for a report.
 
@@ -181,10 +204,12 @@ def reopen(folder: Path) -> tuple[Session, Results]:
         raise InputError(str(folder), f"is not the directory of a shell: it has no {MANIFEST}")
     try:
         manifest = json.loads(text)
+        if manifest.get("status") == "running":
+            raise InputError(str(folder), "has no record yet: the shell is running, or was killed")
         name, command, _ = (manifest[key] for key in ("run_id", "ran", "warnings"))
     except KeyError as error:
         raise InputError(str(folder / MANIFEST), f"has no {error}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         raise InputError(str(folder / MANIFEST), f"cannot be read: {error}") from None
     store = Archive(folder)
     stored = store.read(name)
