@@ -66,7 +66,6 @@ pub struct Engine {
     events: EventQueue,
     slots: Vec<Slot>,
     free: Vec<u32>,
-    interval: Span,
     warmup: Time,
     is_counting: bool,
     measured: Option<u8>,
@@ -86,6 +85,7 @@ impl Engine {
         let options = Options {
             mean_packet: plan.mean_packet,
             interval: plan.interval,
+            end: plan.duration.map(|duration| Time::ZERO + duration),
             conventions: plan.conventions,
             algorithms: &plan.algorithms,
             seed: plan.seed,
@@ -105,7 +105,6 @@ impl Engine {
             events: EventQueue::new(plan.forward.delay.min(plan.backward.delay)),
             slots: Vec::new(),
             free: Vec::new(),
-            interval: plan.interval,
             warmup: plan.warmup,
             is_counting: plan.warmup == Time::ZERO,
             measured: plan.measured,
@@ -223,8 +222,8 @@ impl Engine {
                 EventKind::Arrival => self.enqueue(number, time),
                 EventKind::Delivery => self.deliver(number, time, write),
                 EventKind::Sample => {
-                    self.queues.sample(time);
-                    self.events.schedule(time + self.interval, EventKind::Sample, 0);
+                    let next = self.queues.sample(time);
+                    self.events.schedule(next, EventKind::Sample, 0);
                 }
             }
         }

@@ -18,7 +18,8 @@ pub struct Plan {
     /// Start of the measurement window.
     #[serde(default, deserialize_with = "nanoseconds::time")]
     pub warmup: Time,
-    /// Time between samples; 0: no samples.
+    /// Time between samples; 0: no samples. Without a duration, it doubles whenever there are 100,000
+    /// samples.
     #[serde(default, deserialize_with = "nanoseconds::deserialize")]
     pub interval: Span,
     /// The seed of all random numbers.

@@ -5,7 +5,7 @@ use crate::support::{gateway, ipv4, ipv6, plain, tcp, udp};
 use serde_json::json;
 use sojourn_aqm::{Ecn, Span, Time};
 use sojourn_gateway::{Engine, GatewayRecord, Stats, parse};
-use sojourn_sim::{Control, Plan, Record, Simulation};
+use sojourn_sim::{Control, Plan, QueueSeries, Record, Simulation};
 
 const MS: u64 = 1_000_000;
 
@@ -133,6 +133,66 @@ fn same(aqm: &str, a: &Record, b: &Record) {
     assert_eq!(a.series.queues[0].probes, b.series.queues[0].probes, "{aqm}");
     let marked = x.marks.iter().sum::<u64>() + x.drops.iter().sum::<u64>();
     assert!(marked > 10, "{aqm} marked or dropped");
+}
+
+#[test]
+fn samples_without_a_known_end_are_merged_and_stay_right() {
+    let step = MS / 10;
+    let end = 25_000 * MS;
+    // Bursts of 30 packets every 100 ms, every other one of class 1 from 5 s on.
+    let packet = |class: u8| plain(&ipv4(class, 0, 0, 17, &udp(1, 2, 972)));
+    let (plain, marked) = (packet(0), packet(46 << 2));
+    let burst = |n: u64| {
+        let bytes = if n > 50 && n.is_multiple_of(2) { &marked } else { &plain };
+        (0..30).map(move |i| (n * 100 * MS + i * 1_000, bytes.clone()))
+    };
+    let packets: Vec<_> = (0..250).flat_map(burst).collect();
+    let series = |more: serde_json::Value| {
+        let mut plan = json!({"interval": step, "classes": [[46, 1]]});
+        plan.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (result, _) = run(gateway("pie", plan), &packets, MS, end);
+        result.record.series
+    };
+    let (all, merged) = (series(json!({"duration": end})), series(json!({})));
+    assert_eq!((all.interval.0, all.queues[0].packets.len()), (step, 250_000), "the end is known");
+    assert_eq!(merged.interval.0, 4 * step, "merged with 100,000 samples after 10 s, and after 20 s");
+    for (x, y) in all.queues.iter().zip(&merged.queues) {
+        let last = |column: &[u32]| column.iter().skip(3).step_by(4).copied().collect::<Vec<_>>();
+        let sums = |column: &[u32]| column.chunks(4).map(|four| four.iter().sum()).collect::<Vec<u32>>();
+        let means = |column: &[f64]| column.chunks(4).map(|four| four.iter().sum::<f64>() / 4.0).collect();
+        let near = |a: Vec<f64>, b: &[f64]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs())
+        };
+        assert_eq!(y.packets, last(&x.packets));
+        assert_eq!(y.bytes, x.bytes.iter().skip(3).step_by(4).copied().collect::<Vec<_>>());
+        assert!(near(means(&x.mean_packets), &y.mean_packets));
+        assert!(near(means(&x.mean_square_packets), &y.mean_square_packets));
+        assert_eq!((&y.arrivals, &y.drops), (&sums(&x.arrivals), &sums(&x.drops)));
+        assert_eq!(
+            y.departed_bytes,
+            x.departed_bytes.chunks(4).map(|f| f.iter().sum()).collect::<Vec<u64>>()
+        );
+        for ((name, x), (_, y)) in x.probes.iter().zip(&y.probes) {
+            assert_eq!(*y, x.iter().skip(3).step_by(4).copied().collect::<Vec<_>>(), "{name}");
+            assert!(y.capacity() <= 100_000, "{name}");
+        }
+        let classes = |queue: &QueueSeries| queue.class_packets.iter().map(|(n, _)| *n).collect::<Vec<_>>();
+        assert_eq!(classes(y), classes(x));
+        for ((_, x), (class, y)) in x.class_packets.iter().zip(&y.class_packets) {
+            assert_eq!(*y, last(x), "class {class}");
+            assert!(y.capacity() <= 100_000, "class {class}");
+        }
+        let most = [y.packets.capacity(), y.bytes.capacity(), y.mean_packets.capacity(), y.drops.capacity()];
+        assert!(
+            most.iter().all(|capacity| *capacity <= 100_000),
+            "memory never grew beyond the limit: {most:?}"
+        );
+    }
+    let first = &merged.queues[0];
+    assert_eq!(first.arrivals.iter().sum::<u32>(), 7_500);
+    assert!(
+        first.drops.iter().sum::<u32>() > 100 && first.class_packets.len() == 2 && !first.probes.is_empty()
+    );
 }
 
 #[test]

@@ -76,6 +76,8 @@ pub struct Options<'a> {
     pub mean_packet: u32,
     /// Time between samples; 0: no samples.
     pub interval: Span,
+    /// The end of the run, if known. Without it, the interval doubles whenever there are 100,000 samples.
+    pub end: Option<Time>,
     /// The preset that defaults of algorithms come from.
     pub conventions: Conventions,
     /// Algorithms in addition to those of the registry.
@@ -99,7 +101,7 @@ impl QueueSet {
             links: Vec::new(),
             kinds: Vec::new(),
             ports: Vec::new(),
-            recorder: Recorder::new(options.interval, None, links.len()),
+            recorder: Recorder::new(options.interval, options.end, links.len()),
         };
         for (i, one) in links.iter().enumerate() {
             let name = format!("{}-{}", one.from, one.to);
@@ -217,9 +219,10 @@ impl QueueSet {
         self.recorder.open_window(&mut self.ports);
     }
 
-    /// Take a sample.
-    pub fn sample(&mut self, now: Time) {
+    /// Take a sample; returns the time of the next one.
+    pub fn sample(&mut self, now: Time) -> Time {
         self.recorder.sample(now, &mut self.ports);
+        self.recorder.next_sample(now)
     }
 
     /// The columns of the queues over `window`, with the `measured` one first.

@@ -9,12 +9,16 @@ use crate::{
 };
 use sojourn_aqm::{Limit, Span, Time};
 
-/// Samples that memory is allocated for in advance, at most.
+/// Samples that memory is allocated for in advance, at most, if the end of the run is known.
 const MAX_RESERVED: u64 = 1 << 16;
+/// Samples of a run without a known end; an even number. Scenarios have the same limit by default.
+const MAX_SAMPLES: usize = 100_000;
 
 /// The samples of every queue, and its counters when the window opened.
 pub(crate) struct Recorder {
     interval: Span,
+    /// With this number of samples, neighbouring ones are merged.
+    max_samples: usize,
     queues: Vec<QueueRecorder>,
 }
 
@@ -93,6 +97,41 @@ fn add_probe(probes: &mut Vec<(String, Vec<f64>)>, name: &str, value: f64, capac
     probes.push((name.to_owned(), values));
 }
 
+/// Merge samples 1 and 2, 3 and 4, ... as if the interval had been twice as long. Their number is even.
+#[cold]
+#[inline(never)]
+fn merge_pairs(series: &mut QueueSeries) {
+    fn merge<T: Copy>(column: &mut Vec<T>, of: impl Fn(T, T) -> T) {
+        let half = column.len() / 2;
+        for i in 0..half {
+            column[i] = of(column[2 * i], column[2 * i + 1]);
+        }
+        column.truncate(half);
+    }
+    let QueueSeries {
+        packets,
+        bytes,
+        mean_packets,
+        mean_square_packets,
+        arrivals,
+        drops,
+        departed_bytes,
+        class_packets,
+        probes,
+    } = series;
+    // States at the time of the sample, ...
+    merge(packets, |_, last| last);
+    merge(bytes, |_, last| last);
+    class_packets.iter_mut().for_each(|(_, packets)| merge(packets, |_, last| last));
+    probes.iter_mut().for_each(|(_, values)| merge(values, |_, last| last));
+    // ...and means and sums since the previous one.
+    merge(mean_packets, f64::midpoint);
+    merge(mean_square_packets, f64::midpoint);
+    merge(arrivals, |a, b| a + b);
+    merge(drops, |a, b| a + b);
+    merge(departed_bytes, |a, b| a + b);
+}
+
 /// Empty columns with memory for this number of samples.
 fn empty_columns(samples: usize) -> QueueSeries {
     QueueSeries {
@@ -121,12 +160,16 @@ fn float(integral: u128) -> f64 {
 }
 
 impl Recorder {
-    /// Samples a number of `queues` every `interval` (0: never); `end`: the end of the run, if known.
+    /// Samples a number of `queues` every `interval` (0: never); `end`: the end of the run. Without one, the
+    /// interval doubles whenever there are [`MAX_SAMPLES`], so the memory is bounded.
     pub(crate) fn new(interval: Span, end: Option<Time>, queues: usize) -> Recorder {
-        let samples =
-            end.and_then(|end| end.0.checked_div(interval.0)).unwrap_or(0).min(MAX_RESERVED) as usize;
-        let recorder = || QueueRecorder { series: empty_columns(samples), ..QueueRecorder::default() };
-        Recorder { interval, queues: (0..queues).map(|_| recorder()).collect() }
+        let (reserved, max_samples) = match end {
+            _ if interval == Span::ZERO => (0, usize::MAX),
+            Some(end) => ((end.0 / interval.0).min(MAX_RESERVED) as usize, usize::MAX),
+            None => (MAX_SAMPLES, MAX_SAMPLES),
+        };
+        let recorder = || QueueRecorder { series: empty_columns(reserved), ..QueueRecorder::default() };
+        Recorder { interval, max_samples, queues: (0..queues).map(|_| recorder()).collect() }
     }
 
     pub(crate) fn open_window(&mut self, ports: &mut [Port]) {
@@ -173,6 +216,15 @@ impl Recorder {
         for (queue, port) in self.queues.iter_mut().zip(ports) {
             queue.sample(now, self.interval, port);
         }
+    }
+
+    /// When to take the sample after that of `now`. Merges the samples first if they are too many.
+    pub(crate) fn next_sample(&mut self, now: Time) -> Time {
+        if self.samples() >= self.max_samples as u64 {
+            self.queues.iter_mut().for_each(|queue| merge_pairs(&mut queue.series));
+            self.interval = self.interval * 2;
+        }
+        now + self.interval
     }
 
     /// The columns of every queue over `window`, with the `measured` one first.

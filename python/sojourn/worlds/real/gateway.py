@@ -172,7 +172,8 @@ class Gateway:
     warmup : str
         Start of the statistics.
     interval : str, optional
-        Sampling interval; None: no series.
+        Sampling interval; None: no series. Without a `duration` it doubles whenever there are 100,000
+        samples.
     seed : int
         Seed of the algorithms' random numbers.
     measured : str, optional
