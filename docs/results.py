@@ -20,6 +20,8 @@ REAL = "real"
 #: Of each of the two runs: its summary, and the published numbers beside its own.
 FILES = {False: ("summary.md", "published.csv"), True: ("summary-real.md", "published-real.csv")}
 CLAIMS = "claims.csv"
+#: What is kept of a search of readings.
+SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not run")
@@ -30,7 +32,8 @@ HEAD = """<!-- Written by docs/results.py; do not edit. -->
 Full runs, without the raw data. `claims.csv` has every verdict with effect, interval, seeds, assumptions and
 the verdict under each alternative interpretation (column `sensitivity`); `published.csv`
 compares every number that the paper prints with ours; the summary states version and command, and the time of
-uninterrupted runs.
+uninterrupted runs. `search.md` and `search.json` are from a search of the paper's readings
+([how papers are searched](../paper-search.md)).
 
 `sojourn reproduce all --quick` takes four and a half minutes on two cores for all five papers (256 s of wall
 time, 397 s of processor time, 1,692 runs); claims that need more seeds are left undecided, with their current
@@ -49,6 +52,9 @@ were not run are counted as "not run".
 def keep(folder: Path, here: Path = HERE) -> None:
     """Copy the summaries of one re-run paper to ``here``."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    if "readings" in manifest:
+        keep_search(folder, here / manifest["paper"], manifest["status"])
+        return
     if manifest["quick"] or manifest["experiment"] or manifest["status"] != "complete":
         sys.exit(f"{folder}: not a full run of a whole paper")
     real = manifest["world"] == REAL
@@ -64,6 +70,15 @@ def keep(folder: Path, here: Path = HERE) -> None:
         kept = read(place / CLAIMS)
         claims = merged(kept, claims) if real else merged(claims, kept)
     claims.write_csv(place / CLAIMS)
+
+
+def keep_search(folder: Path, place: Path, status: str) -> None:
+    """Copy a search of readings into the folder of its paper."""
+    if status != "complete":
+        sys.exit(f"{folder}: not a complete search")
+    place.mkdir(parents=True, exist_ok=True)
+    for name in SEARCH:
+        (place / name).write_text((folder / name).read_text("utf-8"), "utf-8")
 
 
 def merged(simulated: pl.DataFrame, real: pl.DataFrame) -> pl.DataFrame:
@@ -91,7 +106,10 @@ def listing(here: Path = HERE) -> str:
                 verdicts = [verdict(row) for row in claims.to_dicts() if (row["world"] == REAL) == real]
                 counts = " | ".join(str(verdicts.count(word)) for word in VERDICTS)
                 name = f"{place.name}, real hosts" if real else place.name
-                rows.append(f"| {name} | {counts} | [summary]({place.name}/{summary}) |\n")
+                links = f"[summary]({place.name}/{summary})"
+                if not real and (place / SEARCH[0]).exists():
+                    links += f", [readings tried jointly]({place.name}/{SEARCH[0]})"
+                rows.append(f"| {name} | {counts} | {links} |\n")
     return HEAD + "".join(rows)
 
 

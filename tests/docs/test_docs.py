@@ -237,7 +237,8 @@ def test_the_page_about_real_packets_runs(tmp_path: Path, program: Callable[[str
     commands = [re.sub("iperf3 -c [^']+", r"until \g<0>; do sleep 0.1; done", one) for one in commands]
     for command in dict.fromkeys(one.removeprefix(".venv/bin/") for one in commands):
         done = subprocess.run(
-            ["sh", "-c", command],
+            # A network of its own: on the host another program may use the port of iperf3.
+            ["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {command}"],
             cwd=tmp_path,
             env={**os.environ, "PATH": f"{home}:{os.environ['PATH']}"},
             capture_output=True,

@@ -88,3 +88,23 @@ def test_parts_of_a_paper_are_not_kept(results: ModuleType, tmp_path: Path, part
 
 def test_the_list_matches_the_stored_summaries(results: ModuleType) -> None:
     assert (ROOT / "docs/results/README.md").read_text("utf-8") == results.listing()
+
+
+def test_a_search_is_kept_beside_the_full_run_and_listed(results: ModuleType, tmp_path: Path):
+    here = tmp_path / "here"
+    results.keep(folder(tmp_path / "a", None, [("A", "simulated", "reproduced", "10")]), here)
+    found = tmp_path / "b"
+    found.mkdir()
+    (found / "manifest.json").write_text(
+        json.dumps({"paper": "some2001", "readings": 64, "status": "running"})
+    )
+    (found / "search.md").write_text("# Readings\n")
+    (found / "search.json").write_text("{}\n")
+    with pytest.raises(SystemExit, match="not a complete search"):
+        results.keep(found, here)
+    (found / "manifest.json").write_text(
+        json.dumps({"paper": "some2001", "readings": 64, "status": "complete"})
+    )
+    results.keep(found, here)
+    assert (here / "some2001" / "search.json").read_text() == "{}\n"
+    assert "[readings tried jointly](some2001/search.md)" in results.listing(here)

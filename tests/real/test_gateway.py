@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from real.wire import SO_RCVBUFFORCE, settle, wire
+from sojourn.algorithms import permitting
 from sojourn.errors import InputError, RunFailed
 from sojourn.metrics import compute
 from sojourn.record import Record, numbers
@@ -185,7 +186,8 @@ def test_a_python_algorithm_decides_about_real_packets(tmp_path: Path):
         "    def on_arrival(self, now, packet, queue, rng):\n        self.count += 1\n"
         "        return DROP if self.count % 2 == 0 else PASS\n"
     )
-    with wire() as place, place.gateway(Link("10Mbit/s", aqm=f"{file}:EverySecond")) as gateway:
+    link = Link("10Mbit/s", aqm=f"{file}:EverySecond")
+    with permitting(True), wire() as place, place.gateway(link) as gateway:
         sender, receiver = place.datagrams()
         with sender, receiver:
             for _ in range(100):

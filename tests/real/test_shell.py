@@ -134,6 +134,7 @@ def test_a_command_is_behind_the_link_and_leaves_a_record(
         "link.toml",
         "manifest.json",
         "report.html",
+        "rows.parquet",
         "runs",
         "traces",
     ]

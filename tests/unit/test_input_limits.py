@@ -1,7 +1,8 @@
 """Inputs that used to crash, hang or fill the memory or the screen: one line and exit code 2.
 
-Each failed before its fix: `self` and `__where__` as keys, a time of 100,000 digits, a FIFO and a device as
-input, a megabyte as the name of an algorithm.
+Mutants seen to fail: `self` as a keyword is the object; no limit for the digits of a time, for what an error
+shows of a line, for any text in an error, or for the size of a file; a FIFO is read, or opened without
+O_NONBLOCK (that test does not end).
 """
 
 from __future__ import annotations

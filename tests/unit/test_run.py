@@ -93,6 +93,19 @@ def test_a_finished_run_is_not_repeated(small: sojourn.Scenario, tmp_path: Path)
     assert [outcome.fresh for outcome in again] == [False] * 4 + [True]
 
 
+def test_equal_runs_of_two_scenarios_are_executed_once(small: sojourn.Scenario, tmp_path: Path) -> None:
+    """Each of them has its outcome, whether the run is executed or stored."""
+    twin = sojourn.Scenario.from_toml(small.to_toml().replace(f'"{small.name}"', '"twin"'))
+    wanted = [*points(small, ["droptail"], [1, 2]), *points(twin, ["droptail"], [2, 1])]
+    names = sorted((point.scenario.name, point.seed) for point in wanted)
+    assert names == [(small.name, 1), (small.name, 2), ("twin", 1), ("twin", 2)]
+    assert len({point.run_id for point in wanted}) == 2
+    for store in (None, Store(tmp_path, traces=False), Store(tmp_path, traces=False)):
+        found = [one.point for one in execute(wanted, store)]
+        assert sorted((point.scenario.name, point.seed) for point in found) == names
+    assert pl.read_parquet(tmp_path / "runs/*.parquet").height == 2
+
+
 def test_results_read_back_equal_those_of_the_run(small: sojourn.Scenario, tmp_path: Path) -> None:
     fresh = sojourn.run(small, SPECS, seeds=2)
     stored = sojourn.run(small, SPECS, seeds=2, out=tmp_path)

@@ -1,12 +1,14 @@
 """No control character of a file reaches the terminal, and one function executes a user's code.
 
-Mutants seen to fail: `escape` that lets ESC, C1 or bidirectional overrides through; a cell of a table, the
-title of an error not escaped; a `print`, an `exec` and an import by name elsewhere.
+Mutants seen to fail: `escape` that lets ESC, C1 or bidirectional overrides through; a cell, a heading or the
+title of a table, an error, or a text in Markdown, not escaped; a `print`, an `exec` and an import by name
+elsewhere.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import json
 import unicodedata
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from sojourn.cli.table import print_table
 from sojourn.terminal import escape
 from support import ROOT, SMALL, Cli
 
@@ -96,6 +99,15 @@ def test_results_show_no_control_characters(cli: Cli, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "PWN" in done.stdout
         assert is_safe(done.stdout + done.stderr)
+
+
+@pytest.mark.parametrize("texts", [(EVIL, "head", "cell"), ("title", EVIL, "cell"), ("title", "head", EVIL)])
+def test_a_table_shows_no_control_characters(texts: tuple[str, str, str]) -> None:
+    title, head, cell = texts
+    file = io.StringIO()
+    print_table(title, [head], [[cell]], file=file)
+    assert "PWN" in file.getvalue()
+    assert is_safe(file.getvalue())
 
 
 def test_an_own_algorithm_of_evil_texts_is_explained_without_control_characters(

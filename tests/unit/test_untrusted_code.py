@@ -220,6 +220,22 @@ def test_results_of_own_algorithms_are_read_without_their_code(
     assert not executed(folder)
 
 
+def test_a_description_of_a_class_is_not_the_class(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a process has read results, their code is still refused, and is loaded if it is permitted."""
+    _made("run", cli)
+    assert executed(folder)
+    monkeypatch.setattr(loader, "_known", {})
+    monkeypatch.setattr(loader, "_remembered", {})
+    assert cli("report", "out").returncode == 0
+    assert list(loader._remembered) == ["evil.py:Evil"]
+    refused = cli("run", "strange.toml", *BLOCK, "--out", "again")
+    assert (refused.returncode, PLACE in refused.stderr, executed(folder)) == (2, True, False)
+    done = cli("run", "strange.toml", "--allow-code", *BLOCK, "--out", "again")
+    assert (done.returncode, executed(folder)) == (0, True), done.stderr
+
+
 PLANTED = {
     "run": ("scenario.toml", (("report", "out"),)),
     "sweep": ("sweep.toml", (("report", "out"), ("sweep", "status", "out"))),

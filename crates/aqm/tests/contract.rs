@@ -227,7 +227,7 @@ fn reads_of(spec: &str, aqm: Box<dyn Aqm>, context: Context) -> u32 {
 }
 
 /// The specs with every flag and word; an algorithm without the marker reads contents under one of them at
-/// least, or it would lack the marker.
+/// least, or it would lack the marker. Seen to fail: RIO with the marker, Blue without.
 #[test]
 fn algorithms_have_the_marker_if_they_never_read_contents() {
     for algorithm in registry::ALGORITHMS {

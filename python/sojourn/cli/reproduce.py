@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sojourn.cli.common import note, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, permit_code, progress, resumable
 from sojourn.cli.emit import emit
-from sojourn.cli.options import Export, Json, Out, RetryFailed, Workers
+from sojourn.cli.options import Dask, Export, Json, Out, RetryFailed, Workers
 from sojourn.cli.output import Column, Output, Table
-from sojourn.errors import unknown
+from sojourn.errors import InputError, unknown
 from sojourn.runner.leases import retry
 
 if TYPE_CHECKING:
     from sojourn.papers.result import Reproduction
+    from sojourn.papers.search.run import Search
 
 REASON = 90
 #: Columns of a claim in the text of exported tables.
@@ -56,13 +57,31 @@ def reproduce(
             "--arm", metavar="NAME", help="With --world real: only this arm; repeatable.", show_default=False
         ),
     ] = None,
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="Try the readings of what the paper leaves open jointly."),
+    ] = False,
+    readings: Annotated[
+        int | None,
+        typer.Option(
+            "--readings",
+            metavar="N",
+            help="With --search: number of designed joint readings, at best a power of two [default: 64].",
+            show_default=False,
+        ),
+    ] = None,
     out: Out = None,
     json: Json = False,
     export: Export = None,
     workers: Workers = None,
     retry_failed: RetryFailed = False,
+    dask: Dask = None,
 ) -> None:
-    """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet."""
+    """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet.
+
+    With --search, look for the readings under which its results come out; write report.html, search.json and
+    search.md.
+    """
     from sojourn.papers import PAPERS
     from sojourn.papers import reproduce as run_paper
 
@@ -70,6 +89,23 @@ def reproduce(
     if paper not in (*PAPERS, "all"):
         raise unknown(paper, "a paper", [*PAPERS, "all"])
     several = paper == "all"
+    if not search and (readings is not None or dask is not None):
+        raise InputError("--readings" if readings is not None else "--dask", "is for --search")
+    if search:
+        given = {
+            "--world": world,
+            "--quick": quick,
+            "--aqm": aqm,
+            "--arm": arm,
+            "--retry-failed": retry_failed,
+        }
+        for option in (name for name, value in given.items() if value):
+            raise InputError(
+                option, "is not for --search", "--experiment, --readings, --out, --workers, --dask"
+            )
+        names = _searched(experiment) if several else [paper]
+        _search(names, experiment, readings, out, json, export, workers, dask)
+        return
     names = _holding(experiment, world) if several else [paper]
     results: list[Reproduction] = []
     for name in names:
@@ -101,6 +137,67 @@ def reproduce(
     data = {"papers": found, "index": index} if several else found[0]
     tables = [_claims(result) for result in results]
     emit(Output(", ".join(names), tables, data, notes, with_tables=False), json, export)
+
+
+def _search(
+    names: list[str],
+    experiment: str | None,
+    readings: int | None,
+    out: Path | None,
+    json: bool,
+    export: list[Path] | None,
+    workers: int | None,
+    dask: str | None,
+) -> None:
+    """Search the readings of papers, and print what was found."""
+    from sojourn.papers import search_readings
+    from sojourn.papers.search.report import as_data, claim_rows
+
+    designed = {} if readings is None else {"readings": readings}
+    found: list[Search] = []
+    for name in names:
+        title = f"{name} ({len(found) + 1} of {len(names)})" if len(names) > 1 else name
+        where = out / name if out is not None and len(names) > 1 else out
+        with resumable(), progress(title) as move, executor(workers, False, dask) as runs:
+            found.append(
+                search_readings(
+                    name,
+                    experiment=experiment,
+                    **designed,
+                    out=where,
+                    progress=move,
+                    announce=note,
+                    executor=runs,
+                )
+            )
+    data = [as_data(one) for one in found]
+    notes, tables = [], []
+    for one, facts in zip(found, data, strict=True):
+        rows = claim_rows(one)
+        notes += [f"{row['claim']}  {row['verdict']}  ({row['evidence']})" for row in rows]
+        notes += [facts["summary"], f"report: {one.directory / 'report.html'}"]
+        columns = [Column(key, key) for key in (rows[0] if rows else ["claim"])]
+        tables.append(
+            Table(
+                one.paper.id, f"Claims of {one.paper.title}", columns, [tuple(row.values()) for row in rows]
+            )
+        )
+    whole = {"papers": data} if len(names) > 1 else data[0]
+    emit(Output(", ".join(names), tables, whole, notes, with_tables=False), json, export)
+
+
+def _searched(experiment: str | None) -> list[str]:
+    """Return the papers in whose space an experiment is; all if none is given."""
+    from sojourn.papers import PAPERS, space
+
+    spaces = {name: space(name).experiments for name in PAPERS}
+    if experiment is None:
+        return list(spaces)
+    if not any(experiment in known for known in spaces.values()):
+        raise unknown(
+            experiment, "an experiment that is searched", [one for k in spaces.values() for one in k]
+        )
+    return [name for name, known in spaces.items() if experiment in known]
 
 
 def _holding(experiment: str | None, world: str | None) -> list[str]:

@@ -18,6 +18,8 @@ from sojourn.errors import unknown
 if TYPE_CHECKING:
     from sojourn.papers.paper import Paper
     from sojourn.papers.result import Reproduction
+    from sojourn.papers.search.run import Search
+    from sojourn.papers.search.space import Space
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,25 @@ def find(name: str) -> Paper:
     if name not in PAPERS:
         raise unknown(name, "a paper", PAPERS)
     return PAPERS[name].load()
+
+
+def space(name: str) -> Space:
+    """Return the space of readings of the paper called `name`."""
+    found: Space = importlib.import_module(f"sojourn.papers.{name}.space").space()
+    return found
+
+
+def search_readings(name: str, **options: Any) -> Search:
+    """Search the readings of the paper called `name`; see `sojourn.papers.search.run.search` for the options.
+
+    The result is written into its folder.
+    """
+    from sojourn.papers.search.report import write  # noqa: PLC0415 - the list alone is light
+    from sojourn.papers.search.run import search as run  # noqa: PLC0415
+
+    found = run(find(name), space(name), **options)
+    write(found)
+    return found
 
 
 def reproduce(name: str, **options: Any) -> Reproduction:

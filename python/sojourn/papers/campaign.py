@@ -19,7 +19,7 @@ from sojourn.runner.execute import Outcome, Progress, execute
 from sojourn.runner.point import Point
 from sojourn.runner.store import Store
 from sojourn.spec.units import number
-from sojourn.worlds import Reduce
+from sojourn.worlds import Executor, Reduce
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class Campaign:
         Called about ten times a second with (share, done, total) of the present batch of jobs.
     real : bool
         Whether the jobs are of the real world.
+    executor : Executor or None
+        Executes simulated runs; the cores of this machine if None.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Campaign:
         on_progress: Progress | None = None,
         *,
         real: bool = False,
+        executor: Executor | None = None,
     ) -> None:
         self.plain, self.tracing = Store(directory, traces=False), Store(directory, traces=True)
         self.measure, self.workers, self.on_progress = measure, workers, on_progress
@@ -85,7 +88,7 @@ class Campaign:
         self.runs: set[str] = set()
         self._lengths: dict[Source, float] = {}
         self.fresh = self.solved = 0
-        self.real = real
+        self.real, self.executor = real, executor
         self.warnings: list[str] = []
 
     def run(self, jobs: Iterable[Job]) -> None:
@@ -154,7 +157,7 @@ class Campaign:
                     self._lengths[job.source] = number("span", job.arm.scenario.duration) / 1e9
 
     def _outcomes(self, points: list[Point], store: Store, on_progress: Progress | None) -> Iterator[Outcome]:
-        for outcome in execute(points, store, self.workers, on_progress, self.measure):
+        for outcome in execute(points, store, self.workers, on_progress, self.measure, self.executor):
             if self.real:
                 warnings = [
                     f"{outcome.point.spec}, repetition {outcome.point.seed}: " + one

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from sojourn.papers.experiment import Arm
+from sojourn.papers.experiment import Arm, Reading
 from sojourn.spec.scenario import Scenario
 
 #: Takes an arm; returns the changed arm, or None if the reading does not change it.
@@ -29,6 +29,40 @@ def rewritten(change: Callable[[Data], None]) -> Change:
         return arm.within(arm.scenario.with_(**changed)) if changed else None
 
     return apply
+
+
+def each(chosen: Callable[[Data], bool], **changes: Any) -> Callable[[Data], None]:
+    """Return a change of the sources that `chosen` admits; None takes a key away."""
+
+    def change(data: Data) -> None:
+        data["traffic"] = [
+            {key: value for key, value in {**one, **changes}.items() if value is not None}
+            if chosen(one)
+            else one
+            for one in data["traffic"]
+        ]
+
+    return change
+
+
+def within(key: str, **changes: Any) -> Callable[[Data], None]:
+    """Return a change of one table of a scenario."""
+
+    def change(data: Data) -> None:
+        data[key] = {**data[key], **changes}
+
+    return change
+
+
+def of_kind(kind: str) -> Callable[[Data], bool]:
+    """Return whether a source is of a kind."""
+    return lambda one: bool(one["kind"] == kind)
+
+
+def reading(title: str, change: Callable[[Data], None], *experiments: str) -> Reading:
+    """Return a reading that changes the scenarios of some experiments; of all if none are named."""
+    where = frozenset(experiments) if experiments else None
+    return Reading(title, title, rewritten(change), experiments=where)
 
 
 def only(algorithm: str, **parameters: str) -> Change:

@@ -109,6 +109,9 @@ class Below:
         measure = self._text("/") if log else self._text("-") + unit(self.a)
         claimed = f"{'<' if self.strict else '<='} {border:g}"
         finding = Finding(U, effect.mean, effect.low, effect.high, effect.n, measure, claimed, effect.p)
+        if effect.mean is not None:
+            met = effect.mean < border or (not self.strict and effect.mean == border)
+            finding = replace(finding, met=int(met), parts=1)
         if effect.low is None or effect.high is None:
             return replace(finding, reason="no interval")
         if effect.low == effect.high == border:
@@ -130,6 +133,7 @@ class Below:
         differences = [difference for difference in told.values() if difference != 0]
         wins, n = sum(difference < 0 for difference in differences), len(differences)
         finding = Finding(U, n=len(known), measure=f"share of seeds with {self._text('<')}", claimed="> 0.5")
+        finding = replace(finding, met=int(2 * wins > n), parts=1)
         if n == 0:
             return replace(finding, reason=never)
         low, high = stats.share_interval(wins, n)
@@ -187,6 +191,8 @@ class Within:
         effect = stats.paired(base, [row[0] for row in known], log=self.ratio)
         inside = stats.equivalent(effect, self.low, self.high)
         finding = replace(finding, effect=effect.mean, low=effect.low, high=effect.high)
+        if effect.mean is not None:
+            finding = replace(finding, met=int(self.low <= effect.mean <= self.high), parts=1)
         if effect.low is None:
             return replace(finding, reason=too_few(total, len(known), (self.a, self.b)))
         verdict, where = {True: (R, "inside"), False: (N, "outside"), None: (U, "across an end of")}[inside]
@@ -244,7 +250,7 @@ class ShareOfSeeds:
         mean, half, _ = stats.mean_ci([row[0] for row in known])
         if mean is not None and half is not None:
             finding = replace(finding, low=mean - half, high=mean + half)
-        return replace(finding, verdict=verdict, effect=mean, reason=reason)
+        return replace(finding, verdict=verdict, effect=mean, reason=reason, met=int(verdict is R), parts=1)
 
 
 @dataclass(frozen=True)
@@ -262,7 +268,8 @@ class Computed:
 
     def judge(self, samples: Samples, /) -> Finding:
         """Return the finding of the function, or of the one for the reading of the samples."""
-        return self.under.get(getattr(samples, "reading", ""), self.find)()
+        finding = self.under.get(getattr(samples, "reading", ""), self.find)()
+        return replace(finding, met=int(finding.verdict is R), parts=1)
 
 
 def union(sets: Iterable[frozenset[Source]]) -> frozenset[Source]:

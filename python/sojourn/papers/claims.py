@@ -47,6 +47,12 @@ class Claim:
         """The experiments that it needs."""
         return tuple(self.experiment.split(";"))
 
+    @property
+    def derived(self) -> bool:
+        """Whether the catalogue derived it: the paper does not print it."""
+        remark = self.remark.startswith(("derived", "not in the paper"))
+        return remark or self.section.endswith("derived")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -73,6 +79,9 @@ class Finding:
         extends beyond it.
     leans : Verdict or None
         The verdict that the seeds would give if they were enough for one; None if they are enough.
+    met, parts : int
+        Comparisons whose estimate is on the claim's side, whatever the interval, and all comparisons of the
+        claim; no comparison if no seed has a value.
     """
 
     verdict: Verdict
@@ -86,6 +95,13 @@ class Finding:
     reason: str = ""
     slack: float | None = None
     leans: Verdict | None = None
+    met: int = 0
+    parts: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of comparisons whose estimate is on the claim's side; 0 without one."""
+        return self.met / self.parts if self.parts else 0.0
 
 
 @dataclass(frozen=True)
@@ -188,6 +204,8 @@ def claims_frame(judged: Iterable[ClaimResult]) -> pl.DataFrame:
             "flips": "; ".join(item.flips),
             "statement": item.claim.statement,
             "run_seconds": " ".join(f"{seconds:g}" for seconds in item.run_seconds),
+            "met": item.finding.met if item.finding.parts else None,
+            "parts": item.finding.parts or None,
         }
         for item in judged
     ]
@@ -217,5 +235,7 @@ CLAIM_COLUMNS = pl.Schema(
         "flips": pl.String,
         "statement": pl.String,
         "run_seconds": pl.String,
+        "met": pl.Int64,
+        "parts": pl.Int64,
     }
 )

@@ -231,6 +231,40 @@ class Reading:
         wanted = self.quick if quick else self.experiments
         return wanted is None or experiment.id in wanted
 
+    def stands_for(self, experiment: str, metric: str) -> str:
+        """Return the metric that stands for another in an experiment under this reading."""
+        here = self.experiments is None or experiment in self.experiments
+        return self.metrics.get(metric, metric) if here else metric
+
+
+@dataclass(frozen=True)
+class Joint(Reading):
+    """Several readings at once; with one it is that reading, with none the paper as it is assumed.
+
+    It lists all arms of an experiment, those that no part changes as they are.
+
+    Attributes
+    ----------
+    parts : tuple of Reading
+        Applied in order.
+    """
+
+    parts: tuple[Reading, ...] = ()
+
+    def arms(self, experiment: Experiment, quick: bool = False) -> list[Arm]:
+        """Return the arms of `experiment` as the parts that are run on it change them, in turn."""
+        parts = [part for part in self.parts if part.touches(experiment)]
+        arms = experiment.runs(quick)
+        for part in parts:
+            arms = [replace(part.change(arm) or arm, beside=False) for arm in arms]
+        return arms
+
+    def stands_for(self, experiment: str, metric: str) -> str:
+        """Return the metric that the parts put in place of another."""
+        for part in self.parts:
+            metric = part.stands_for(experiment, metric)
+        return metric
+
 
 class Observations:
     """Metrics of every run so far: by reading ("" is the primary one), experiment, arm and seed."""
@@ -276,7 +310,6 @@ class View:
     def __init__(self, observations: Observations, reading: Reading | None) -> None:
         self._observations, self._reading = observations, reading
         self._id = reading.id if reading else ""
-        self._renamed = reading.metrics if reading else {}
 
     @property
     def reading(self) -> str:
@@ -285,12 +318,14 @@ class View:
 
     def changes(self, experiment: str, arm: str, metric: str) -> bool:
         """Whether this reading changes the arm or replaces the metric."""
-        wanted = self._reading.experiments if self._reading else None
-        renamed = metric in self._renamed and (wanted is None or experiment in wanted)
+        renamed = self._named(experiment, metric) != metric
         return renamed or (experiment, arm) in self._observations.sources(self._id)
 
     def values(self, experiment: str, arm: str, metric: str) -> Mapping[int, float | None]:
         """Return a metric of an arm by seed."""
-        name = self._renamed.get(metric, metric)
+        name = self._named(experiment, metric)
         cell = self._observations.cell(self._id, (experiment, arm))
         return {seed: metrics.get(name) for seed, metrics in sorted(cell.items())}
+
+    def _named(self, experiment: str, metric: str) -> str:
+        return self._reading.stands_for(experiment, metric) if self._reading else metric

@@ -100,7 +100,14 @@ class All(_Joined):
             shown = replace(shown, p=min(1.0, shown.p * len(found)))
         if all(finding.slack is not None for finding in deciding):
             shown = min(deciding, key=lambda finding: finding.slack or 0.0)
-        return replace(shown, n=min(finding.n for finding in found), reason=_listed(found))
+        least = min(finding.n for finding in found)
+        met, parts = _counted(found)
+        return replace(shown, n=least, reason=_listed(found), met=met, parts=parts)
+
+
+def _counted(found: Sequence[Finding]) -> tuple[int, int]:
+    """Return how many comparisons are met, and all; a part without a value is a comparison that is not."""
+    return sum(one.met for one in found), sum(max(1, one.parts) for one in found)
 
 
 def _chance(finding: Finding) -> float:
@@ -144,9 +151,11 @@ class AtLeast(_Joined):
         verdict = R if held >= self.least else N if failed > count - self.least else U
         measure = f"parts that hold, of {count}: {found[0].measure} and so on"
         reason = "; ".join(f"{one.verdict} ({brief(one)})" for one in found)
-        return Finding(
+        finding = Finding(
             verdict, float(held), n=fewest, measure=measure, claimed=f">= {self.least}", reason=reason
         )
+        met = sum(one.met == one.parts > 0 for one in found)
+        return replace(finding, met=min(met, self.least), parts=self.least)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def summary(result: Reproduction) -> str:
         f"`{result.command}` with Sojourn {_core.VERSION}, core {_core.CORE_VERSION}: {runs} runs"
         + (f", {times}." if result.campaign.fresh == runs else "."),
         "",
-        result.counts,
+        f"{result.counts} {result.kinds}".strip(),
         "",
         *(_hosts(result) if result.selection.real else ()),
         "## What was learned",

@@ -6,16 +6,18 @@ The structure of the page is the same for every paper; figures and captions come
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from sojourn import _core
+from sojourn import _core, files
 from sojourn.papers.answers import answers
 from sojourn.papers.claims import ClaimResult, Verdict, claims_frame
 from sojourn.papers.experiment import MOST_SEEDS, SEEDS, Experiment
 from sojourn.papers.manifest import facts
 from sojourn.papers.result import Reproduction
+from sojourn.papers.search.run import FILE, default_directory
 from sojourn.papers.summary import estimates, select
 from sojourn.report import Block, Code, Column, Document, Facts, Note, Section, Table, Text, Verdicts, render
 
@@ -89,6 +91,7 @@ def _sections(result: Reproduction) -> list[Section]:
         Section("Published against ours", list(_published(result))),
         Section("Numbers", list(_numbers(result)), "Mean over seeds with the 95 % interval."),
         Section("Readings", list(_readings(result))),
+        Section("Readings tried jointly", list(_searched(result))),
         Section("Assumptions", list(_assumptions(result))),
         Section("Parameters", list(_parameters(result))),
         Section("How a claim is judged", [Text(JUDGING)]),
@@ -103,6 +106,8 @@ def _summary(result: Reproduction) -> str:
             f" {len(result.elsewhere)} claims are also made about the real world, which runs only with "
             "`--world real`; they are listed separately."
         )
+    if result.kinds:
+        text += f" {result.kinds}"
     if result.selection.quick:
         text += (
             " This is the quick run with few seeds. Claims that need more are left undecided with the reason "
@@ -223,6 +228,20 @@ def _readings(result: Reproduction) -> Iterator[Block]:
         "Other readings of the paper: for the claims that each affects, the numbers reproduced under it and "
         "as printed, and the claims whose verdict differs",
     )
+
+
+def _searched(result: Reproduction) -> Iterator[Block]:
+    """Show what a search of readings found, if this version has one beside this folder."""
+    path = result.directory.parent / default_directory(result.paper).name / FILE
+    text = files.read_text(path)
+    if text is None:
+        return
+    found = json.loads(text)
+    yield Text(f"{found['summary']} `{found['command']}` repeats the search.")
+    rows = [{name: one[name] for name in ("claim", "words", "evidence")} for one in found["claims"]]
+    titles = {"claim": "claim", "words": "verdict over all readings", "evidence": "evidence"}
+    columns = {name: Column(title, kind="text") for name, title in titles.items()}
+    yield Table(pl.DataFrame(rows), "Each claim over all readings", columns)
 
 
 def _assumptions(result: Reproduction) -> Iterator[Block]:

@@ -104,6 +104,32 @@ class Reproduction:
         return sum(item.finding.verdict is verdict for item in self.counted)
 
     @cached_property
+    def kinds(self) -> str:
+        """How many claims of each kind are reproduced: found in runs, calculated, or not printed."""
+        groups: dict[str, list[ClaimResult]] = {
+            "rest on runs": [],
+            "are calculated": [],
+            "are not printed": [],
+        }
+        for item in self.counted:
+            calculated = item.world in ("analytic", "fluid") or not self.paper.checks[item.claim.id].sources
+            kind = (
+                "are not printed"
+                if item.claim.derived
+                else "are calculated"
+                if calculated
+                else "rest on runs"
+            )
+            groups[kind].append(item)
+        yes = Verdict.REPRODUCED
+        words = [
+            f"{len(items)} {kind} ({sum(one.finding.verdict is yes for one in items)} reproduced)"
+            for kind, items in groups.items()
+            if items
+        ]
+        return f"Of these claims, {', '.join(words)}." if len(words) > 1 else ""
+
+    @cached_property
     def counts(self) -> str:
         """The number of claims by verdict, as text."""
         words = ", ".join(f"{self.count(verdict)} {verdict}" for verdict in Verdict)

@@ -75,9 +75,10 @@ class Trend:
         # A failing step decides; its p is corrected for the number of steps.
         p = min(1.0, len(steps) * min(back)) if back else whole.p
         reason = f"{len(back)} of {len(steps)} steps go the other way by more than their interval"
-        return replace(
-            finding, verdict=verdict, effect=whole.mean, low=whole.low, high=whole.high, p=p, reason=reason
-        )
+        parts = [*steps, whole]
+        met = len(steps) - len(back) + (sign * (whole.mean or 0.0) > 0)
+        finding = replace(finding, met=met, parts=len(parts), reason=reason)
+        return replace(finding, verdict=verdict, effect=whole.mean, low=whole.low, high=whole.high, p=p)
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class RankCorrelation:
         reason = "on means over seeds at each setting, small steps back being ties"
         if each.mean is not None and each.ci95 is not None:
             reason += f"; single seeds: {each.mean:.3g} +- {each.ci95:.2g}"
-        return replace(finding, verdict=verdict, effect=whole, reason=reason)
+        return replace(finding, verdict=verdict, effect=whole, reason=reason, met=int(verdict is R), parts=1)
 
     def _split(self, row: Sequence[float]) -> tuple[list[float], list[float]]:
         """Return settings and numbers of a row."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from sojourn import worlds
@@ -98,30 +98,40 @@ def execute(
         )
     wanted = list(points)
     check(wanted)
-    missing = {}
+    missing: dict[str, list[Point]] = {}  # equal plans of several scenarios are one run
     for point in wanted:
         outcome = _recall(point, store, reduce) if store is not None else None
         if outcome is None:
-            missing[point.run_id] = point
+            missing.setdefault(point.run_id, []).append(point)
         else:
             yield outcome
     if not missing:
         return
-    study = _Study(missing, len(wanted), store, reduce, on_progress)
+    first = {run_id: same[0] for run_id, same in missing.items()}
+    study = _Study(first, len(wanted), store, reduce, on_progress)
+    for outcome in _outcomes(study, workers, executor):
+        for point in missing[outcome.point.run_id]:
+            yield replace(outcome, point=point)
+    if study.failures:
+        order = {point.run_id: i for i, point in enumerate(wanted)}
+        failures = sorted(study.failures, key=lambda failure: order[failure[0].run_id])
+        raise _failed(failures, len(wanted))
+
+
+def _outcomes(study: _Study, workers: int | None, executor: Executor | None) -> Iterator[Outcome]:
+    """Yield an outcome for each missing point that can be executed."""
+    store, world = study.store, worlds.find(next(iter(study.missing.values())).world)
     # Leases are released if the caller drops the generator, too.
     with study.leases or contextlib.nullcontext():
         while study.missing:
             yield from study.recalled()
             if turn := study.turn():
                 source = _Source(turn.points, study, turn.after)
-                running = worlds.find(wanted[0].world).run(
-                    source, reduce, store is None or store.traces, workers, executor, turn.isolated
-                )
+                samples = store is None or store.traces
+                running = world.run(source, study.reduce, samples, workers, executor, turn.isolated)
                 yield from study.executed(running, source)
             elif study.missing:
                 study.wait()
-    if study.failures:
-        raise _failed(study.failures, len(wanted))
 
 
 class _Turn(NamedTuple):

@@ -31,6 +31,7 @@ HELD = {
     "tune": "a tuning of {}",
     "shell": "a session of a shell",
     "reproduce": "the paper {}",
+    "search": "a search of readings of {}",
 }
 
 
@@ -48,7 +49,8 @@ def owner_of(directory: Path) -> Owner | None:
     """Return the study in a directory; None if there is none."""
     facts = _json(directory / MANIFEST) or {}
     if "paper" in facts:
-        return Owner("reproduce", str(facts["paper"]), None, command=str(facts.get("command", "")))
+        kind = "search" if "readings" in facts else "reproduce"
+        return Owner(kind, str(facts["paper"]), None, command=str(facts.get("command", "")))
     for kind, file in FILES.items():
         own = _json(directory / TUNE) if kind == "tune" else facts
         about = _about(kind, directory / file)
@@ -91,7 +93,7 @@ def require_owner(
     if found.kind == kind != "shell":
         if found.world != world:
             what += f" in the {found.world} world"
-        elif kind == "reproduce" and found.name == name:
+        elif kind in ("reproduce", "search") and found.name == name:
             return
         elif text is not None and found.about is not None:
             key = difference(found.about, tomllib.loads(text))

@@ -121,8 +121,9 @@ class ByRank:
         verdict = R if true >= (1 - TAIL) * DRAWS else N if true <= TAIL * DRAWS else U
         end = round(TAIL * DRAWS)
         reason = f"true in {true} of {DRAWS} bootstrap draws of seeds"
+        found = replace(finding, met=int(self.holds(effect)), parts=1)
         return replace(
-            finding, verdict=verdict, effect=effect, low=values[end], high=values[-1 - end], reason=reason
+            found, verdict=verdict, effect=effect, low=values[end], high=values[-1 - end], reason=reason
         )
 
 

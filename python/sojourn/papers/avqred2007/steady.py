@@ -50,4 +50,5 @@ class Steady:
         over = sum(one > self.most for one in shares)
         reason = f"that of {self.terms[worst].label}; {over} of {len(shares)} are over {self.most:g}"
         found = replace(finding, verdict=verdict, effect=share, low=float(low), high=float(high))
+        found = replace(found, met=len(shares) - over, parts=len(shares))
         return replace(found, reason=reason)

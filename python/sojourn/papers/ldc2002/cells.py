@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from typing import ClassVar
 
 from sojourn.papers.checks import union
 from sojourn.papers.claims import Finding, Verdict, rows
@@ -59,6 +60,8 @@ class NearCells:
     cells: tuple[Printed, ...]
     tolerance: float
     seeds: int
+    #: A search of readings scores these cells one by one (`sojourn.papers.search.score`).
+    counts_cells: ClassVar[bool] = True
 
     @property
     def sources(self) -> frozenset[Source]:
@@ -88,6 +91,7 @@ class NearCells:
         worst = ", ".join(f"{name} {ratio:.2g} times" for ratio, name in farthest)
         measure, claimed = "share of cells met", f"1 (within {self.tolerance:.0%})"
         found = Finding(verdict, met / len(self.cells), n=n, measure=measure, claimed=claimed)
+        found = replace(found, met=met, parts=len(self.cells))
         words = f"{met} of {len(self.cells)} cells met, {len(missed)} missed"
         return replace(found, reason=f"{words}; farthest: {worst}" if missed else words)
 

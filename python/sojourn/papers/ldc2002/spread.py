@@ -72,6 +72,7 @@ class SpreadBelow:
             return replace(finding, reason=too_few(total, len(rows), (self.a, self.b)))
         effect = ratio_of_spreads(a, b)
         found = replace(finding, effect=effect.mean, low=effect.low, high=effect.high, p=effect.p)
+        found = replace(found, met=int(effect.mean is not None and effect.mean < 1), parts=1)
         if effect.low is None or effect.high is None:
             return found
         verdict = R if effect.high < 1 else N if effect.low > 1 else U
@@ -113,6 +114,8 @@ class RatioOfSpreads:
         order = sorted(range(len(columns)), key=lambda i: stats.deviation(columns[i]))
         effect = ratio_of_spreads(columns[order[-1]], columns[order[0]])
         finding = replace(finding, effect=effect.mean, low=effect.low, high=effect.high)
+        if effect.mean is not None:
+            finding = replace(finding, met=int(effect.mean <= self.most), parts=1)
         if effect.low is None or effect.high is None:
             return finding
         verdict = R if effect.high <= self.most else N if effect.low > self.most else U
@@ -161,6 +164,7 @@ class Highest:
         measure = f"metrics in which {self.who} varies most, of {len(found)}"
         claimed = f"> {len(found) / 2:g}"
         reason = f"it does in {', '.join(mine) or 'none'}"
-        return Finding(
+        finding = Finding(
             verdict, float(len(mine)), n=min(seeds), measure=measure, claimed=claimed, reason=reason
         )
+        return replace(finding, met=int(verdict is R), parts=1)
