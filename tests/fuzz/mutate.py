@@ -1,7 +1,8 @@
 """Mutates inputs of a corpus, deterministically by a seed: values of trees, words and bytes of texts.
 
-A tree is what JSON and TOML hold: changed values, removed, renamed and copied keys reach more of a reader
-than changed bytes, which seldom pass the first parser.
+A tree is what JSON and TOML hold. Most of its changes keep the types, because a reader refuses a wrong type
+before it checks a value: numbers at boundaries, values of the same key elsewhere in the corpus, elements
+removed or repeated. Changed bytes seldom pass even the first parser.
 """
 
 from __future__ import annotations
@@ -11,7 +12,11 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-#: Values and words at the borders of what a reader may expect.
+#: Where integers overflow or lose precision in some representation.
+INTEGERS = [0, 1, -1, 2, 255, 256, 65_535, 65_536]
+INTEGERS += [2**n + d for n in (31, 32, 53, 63, 64) for d in (-1, 0, 1)]
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 1e-9, 5e-324, 2.0**53, 1e300, 1e308, -1e308, float("inf"), float("nan")]
+#: Values of any type, in place of one of another type.
 VALUES: list[Any] = [
     *(True, False, 0, 1, -1, 2**31, 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e300, 5e-324),
     *(
@@ -96,27 +101,67 @@ def at(tree: Any, path: Sequence[Any]) -> Any:
     return tree
 
 
-def tree(rng: random.Random, original: Any) -> Any:
-    """Return a tree with one to four changes."""
-    changed = copy.deepcopy(original)
-    for _ in range(rng.randint(1, 4)):
-        paths = [path for path in places(changed) if path]
-        if not paths:
+def tree(rng: random.Random, trees: Sequence[Any]) -> Any:
+    """Return a tree of a corpus with one to three changes."""
+    changed = copy.deepcopy(rng.choice(trees))
+    for _ in range(rng.choice([1, 1, 2, 3])):
+        path = _place(rng, changed)
+        if not path:
             break
-        path = rng.choice(paths)
         parent, key = at(changed, path[:-1]), path[-1]
-        match rng.randrange(5):
+        match rng.randrange(8):
             case 0:
                 del parent[key]
             case 1:
-                parent[key] = copy.deepcopy(at(changed, rng.choice(paths)))
+                parent[key] = copy.deepcopy(rng.choice(VALUES))
             case 2 if isinstance(parent, dict):
                 parent[rng.choice(KEYS)] = parent.pop(key)
             case 3 if isinstance(parent, list):
-                parent += copy.deepcopy(parent[:1]) * rng.choice([1, 50])
+                parent += copy.deepcopy(parent[key : key + 1]) * rng.choice([1, 1, 50])
+            case 4:
+                found = (
+                    [value for one in trees for value in _of_key(one, key)] if isinstance(key, str) else []
+                )
+                parent[key] = copy.deepcopy(rng.choice(found or [at(changed, _place(rng, changed))]))
             case _:
-                parent[key] = copy.deepcopy(rng.choice(VALUES))
+                parent[key] = _similar(rng, parent[key])
     return changed
+
+
+def _place(rng: random.Random, given: Any) -> tuple[Any, ...]:
+    """Choose a path: any, or one step at a time, which favours places that are not deep."""
+    if rng.random() < 0.5:
+        return rng.choice([path for path in places(given) if path] or [()])
+    path: tuple[Any, ...] = ()
+    while isinstance(given, dict | list) and given and (not path or rng.random() < 0.9):
+        key = rng.choice(list(given)) if isinstance(given, dict) else rng.randrange(len(given))
+        path, given = (*path, key), given[key]
+    return path
+
+
+def _of_key(given: Any, key: str) -> Iterator[Any]:
+    """Yield the values of a key, wherever it is, except nulls."""
+    for path in places(given):
+        if path and path[-1] == key and at(given, path) is not None:
+            yield at(given, path)
+
+
+def _similar(rng: random.Random, value: Any) -> Any:
+    """Return another value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return rng.choice([*INTEGERS, value + 1, value - 1, -value, value // 2, value * 1000])
+        case float():
+            return rng.choice([*FLOATS, -value, value / 2, value * 1000])
+        case str():
+            return data(rng, [value.encode()]).decode(errors="replace")
+        case list():
+            return rng.choice([[], value[:1], value[::-1], value + value])
+        case dict():
+            return {key: value[key] for key in value if rng.random() < 0.7}
+    return copy.deepcopy(rng.choice(VALUES))
 
 
 def data(rng: random.Random, corpus: Sequence[bytes]) -> bytes:
@@ -141,3 +186,14 @@ def data(rng: random.Random, corpus: Sequence[bytes]) -> bytes:
             case _:
                 found[a:a] = found[a:b] * rng.choice([1, 3])
     return bytes(found)
+
+
+def words(rng: random.Random, corpus: Sequence[bytes]) -> bytes:
+    """Return a text of a corpus with words removed, repeated or replaced by others of the corpus."""
+    found = rng.choice(corpus).split(b" ")
+    for _ in range(rng.choice([1, 2])):
+        at = rng.randrange(len(found) + 1)
+        others = [found, rng.choice(corpus).split(b" ")][rng.randrange(2)]
+        begin = rng.randrange(len(others) + 1)
+        found[at : at + rng.randrange(3)] = others[begin : begin + rng.randrange(3)]
+    return b" ".join(found)

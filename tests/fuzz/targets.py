@@ -6,6 +6,7 @@ unchanged and mutated, in every run. Packets are fuzzed in ``crates/gateway/test
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import shutil
@@ -64,9 +65,16 @@ def search(target: Target, cases: int, first: int = 0) -> int:
     return cases
 
 
-def corpus(name: str) -> list[bytes]:
+@functools.cache
+def corpus(name: str) -> tuple[bytes, ...]:
     """Return the inputs that are kept for a target."""
-    return [path.read_bytes() for path in sorted((CORPUS / name).iterdir())]
+    return tuple(path.read_bytes() for path in sorted((CORPUS / name).iterdir()))
+
+
+@functools.cache
+def _trees(name: str) -> tuple[Any, ...]:
+    read = json.loads if name == "plans" else tomllib.loads
+    return tuple(read(text.decode()) for text in corpus(name))
 
 
 def _is_clear(error: sojourn.InputError) -> None:
@@ -91,20 +99,19 @@ def read_spec(text: bytes) -> None:
     except sojourn.InputError as error:
         _is_clear(error)
         return
-    if info["known"] and sojourn.aqm(canonical) != canonical:
-        raise Found(f"{canonical!r} reads back as {sojourn.aqm(canonical)!r}")
+    if info["known"] and (sojourn.aqm(canonical), _core.spec_info(canonical)) != (canonical, info):
+        raise Found(f"{spec!r} -> {canonical!r} reads back as {sojourn.aqm(canonical)!r}")
 
 
-SPECS = Target(lambda rng: mutate.data(rng, _specs()), read_spec)
+SPECS = Target(lambda rng: rng.choice([mutate.data, mutate.words])(rng, _specs()), read_spec)
 
 # Plans: JSON for the core.
 
 
 def _plans(rng: random.Random) -> str:
-    plans = corpus("plans")
-    if rng.random() < 0.2:
-        return mutate.data(rng, plans).decode(errors="replace")
-    return json.dumps(mutate.tree(rng, json.loads(rng.choice(plans))))
+    if rng.random() < 0.1:
+        return mutate.data(rng, corpus("plans")).decode(errors="replace")
+    return json.dumps(mutate.tree(rng, _trees("plans")))
 
 
 def read_plan(text: str) -> None:
@@ -125,10 +132,9 @@ PLANS = Target(_plans, read_plan)
 
 
 def _scenarios(rng: random.Random) -> str:
-    texts = corpus("scenarios")
-    if rng.random() < 0.2:
-        return mutate.data(rng, texts).decode(errors="replace")
-    return dumps(mutate.tree(rng, tomllib.loads(rng.choice(texts).decode())))
+    if rng.random() < 0.1:
+        return mutate.data(rng, corpus("scenarios")).decode(errors="replace")
+    return dumps(mutate.tree(rng, _trees("scenarios")))
 
 
 def read_scenario(text: str) -> None:
@@ -160,9 +166,9 @@ def damaged(rng: random.Random, source: Path, target: Path) -> str:
         if kind == 0:
             path.unlink()
         elif path.suffix == ".json" and kind < 3:
-            path.write_text(json.dumps(mutate.tree(rng, json.loads(content))))
+            path.write_text(json.dumps(mutate.tree(rng, [json.loads(content)])))
         elif path.suffix == ".toml" and kind < 3:
-            path.write_text(dumps(mutate.tree(rng, tomllib.loads(content.decode()))))
+            path.write_text(dumps(mutate.tree(rng, [tomllib.loads(content.decode())])))
         elif kind == 1:
             path.write_bytes(content[: rng.randrange(len(content) + 1)])
         else:

@@ -44,7 +44,7 @@ class Spec(str):
     SpecError
         If the text is not a valid spec.
     InputError
-        If it is too long, or names a file without a class.
+        If it is too long, contains a null character, or names a file without a class.
 
     Examples
     --------
@@ -69,6 +69,8 @@ class Spec(str):
             return found
         if len(text) > MOST_CHARACTERS:
             raise InputError(f"{text[:40]!r}...", "is too long", f"at most {MOST_CHARACTERS} characters")
+        if "\0" in text:
+            raise InputError(f"{text[:40]!r}", "contains a null character")
         if (file := text.partition(" ")[0]).endswith(".py"):
             raise InputError(file, "names a file without a class", f"{file}:CLASS")
         spec = super().__new__(cls, _core.canonical(text))
