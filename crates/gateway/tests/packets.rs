@@ -136,6 +136,7 @@ proptest! {
         kind in 0usize..6,
         changes in prop::collection::vec((0usize..120, any::<u8>()), 0..6),
         cut in 0usize..200,
+        fits in any::<bool>(),
     ) {
         let extension = [&[44, 0, 0, 0, 0, 0, 0, 0, 6, 0, 0, 1, 0, 0, 0, 9][..], &tcp(1, 2, 3, 4, &[5; 9])].concat();
         let mut packet = match kind {
@@ -152,6 +153,11 @@ proptest! {
             }
         }
         packet.truncate(cut.max(1));
+        if fits && packet.len() > 40 {
+            // Its length field is right, so that the headers inside are parsed.
+            let (at, length) = if packet[0] >> 4 == 6 { (4, packet.len() - 40) } else { (2, packet.len()) };
+            packet[at..at + 2].copy_from_slice(&(length as u16).to_be_bytes());
+        }
         if let Ok(header) = parse(&packet) {
             prop_assert!(header.length <= packet.len() && header.payload <= header.length);
         }
