@@ -36,6 +36,7 @@ def doom(number: signal.Signals, whole: int) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a test run under nohup ignores it
     doom(signal.Signals[sys.argv[1]], int(sys.argv[2]))
     del sys.argv[1:3]  # the printed command to continue is made from argv
     main()
