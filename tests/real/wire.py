@@ -94,7 +94,7 @@ def wire(mtu: int = 1500) -> Iterator[Wire]:
     left, right = Namespace("left"), Namespace("right")
     for one in (left, right):
         one.sysctl("net.ipv4.tcp_ecn", 1)
-        # The first SYN may be lost while an IPv6 address is not yet usable; the second is to ask for ECN, too.
+        # The first SYN is lost if an IPv6 address is not yet usable; the second one asks for ECN, too.
         one.sysctl("net.ipv4.tcp_ecn_fallback", 0)
     devices = (
         open_tun(left, "left", [f"{LEFT[0]}/32", f"{LEFT[1]}/128"], ["10.0.0.0/8", "fd00::/8"], mtu),
