@@ -130,7 +130,7 @@ class Signalled(KeyboardInterrupt):
 def resumable() -> Iterator[None]:
     """Handle Ctrl-C, SIGTERM and SIGHUP: print the command that resumes the work, exit with 128 + the signal.
 
-    Finished runs are stored by whatever the exception passes through. A signal that was ignored before, as
+    The functions that the exception passes through store finished runs. A signal that was ignored before, as
     SIGHUP under ``nohup``, stays ignored.
     """
     try:

@@ -339,7 +339,7 @@ def write(path: Path, content: bytes | str, *, executable: bool = False) -> None
 
 
 def create(path: Path, content: bytes | str, *, durable: bool = True) -> bool:
-    """Create a file with its content in one step; return False if it exists, whatever it contains.
+    """Create a file with its content in one step; return False if it exists.
 
     With `durable` the file is on the medium when the function has returned True.
 

@@ -80,8 +80,8 @@ class Finding:
     leans : Verdict or None
         The verdict that the seeds would give if they were enough for one; None if they are enough.
     met, parts : int
-        Comparisons whose estimate is on the claim's side, whatever the interval, and all comparisons of the
-        claim; no comparison if no seed has a value.
+        Comparisons whose estimate is on the claim's side, without regard to the interval, and all
+        comparisons of the claim; no comparison if no seed has a value.
     """
 
     verdict: Verdict
