@@ -25,6 +25,7 @@ from sojourn.terminal import show
 
 #: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
+    "new": ("new", "new"),
     "run": ("run", "run"),
     "compare": ("compare", "compare"),
     "compare-worlds": ("compare_worlds", "compare_worlds"),

@@ -32,7 +32,7 @@ File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
 ]
-#: Algorithms where the scenario names one; `Aqms` where they must be given.
+#: Algorithms, by default the scenario's; `Compared` is for comparisons.
 Aqm = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,10 +43,14 @@ Aqm = Annotated[
         show_default=False,
     ),
 ]
-Aqms = Annotated[
-    list[str],
+Compared = Annotated[
+    list[str] | None,
     typer.Option(
-        "--aqm", metavar="SPEC", help="Algorithm at the measured queue; two or more.", show_default=False
+        "--aqm",
+        metavar="SPEC",
+        help="Algorithm at the measured queue; two or more [default: droptail, the scenario's, codel, "
+        "fq_codel].",
+        show_default=False,
     ),
 ]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")]
