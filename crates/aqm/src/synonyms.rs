@@ -1,7 +1,7 @@
 //! Words of other tools and of everyday language, and their names here: for "did you mean" in messages.
 //!
-//! They are not accepted in place of the names. A word for an algorithm or a sender that does not exist here has
-//! the closest that does.
+//! They are not accepted in place of the names. A word for an algorithm or a sender that does not exist here
+//! has the closest that does.
 
 /// A word in lower case, and the names that it may stand for, the likeliest first.
 const SYNONYMS: &[(&str, &[&str])] = &[

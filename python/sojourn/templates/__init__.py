@@ -1,7 +1,7 @@
 """Scenarios to begin with: files to copy, and a home link made to measure.
 
-A template is a file of this folder; its first comment is its description. `home` writes a scenario for a given
-rate, round-trip time and demand.
+A template is a file of this folder; its first comment is its description. `home` writes a scenario for a
+given rate, round-trip time and demand.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def home(wanted: Home, file: str) -> str:
 #   sojourn run {file} --seeds 10
 #   sojourn tune {file} --aqm codel
 #
-# Quantities have a unit: 10Mbit/s, 10ms, 1500B, 100p (packets). `sojourn explain tcp` lists the options of TCP.
+# Quantities have a unit: 10Mbit/s, 10ms, 1500B, 100p (packets). `sojourn explain tcp` has options of TCP.
 
 name = "home"
 duration = "40s"
@@ -129,7 +129,7 @@ conventions = "linux"              # TCP as in Linux: SACK, RACK-TLP, PRR, delay
 rate = "{rate}"
 reverse_rate = "{reverse_rate}"
 rtt = "{rtt}"
-access = {{ delays = ["0ms", "1ms", "2ms", "3ms"] }}     # of the servers, one way: round trips are not all equal
+access = {{ delays = ["0ms", "1ms", "2ms", "3ms"] }}     # of the servers, one way: round trips differ
 reverse_queue = {{ limit = "200ms", aqm = {aqm}, ecn = {ecn} }}
 
 [queue]                            # of the link towards the home; this queue is measured
