@@ -94,10 +94,10 @@ def test_the_readme_python_block_runs(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "utilization" in capsys.readouterr().out
 
 
-def test_the_readme_scenario_is_valid():
+def test_the_complete_scenario_of_the_scenarios_page_is_valid():
     import sojourn
 
-    (text,) = blocks(ROOT / "README.md", "toml")
+    text = blocks(ROOT / "docs/scenarios.md", "toml")[0]
     assert tomllib.loads(text)["name"] == "red40"
     assert sojourn.Scenario.from_toml(text).name == "red40"
 
