@@ -88,7 +88,7 @@ def test_no_changed_bit_of_a_table_is_read(kind: str, short: sojourn.Scenario, t
     for changed in (*flips(content, FLIPS, 2), *every):
         with pytest.raises(Damaged):
             table(changed, name)
-    with pytest.raises(Damaged, match="another table's file"):
+    with pytest.raises(Damaged, match="it belongs to another table"):
         table(content, "another")
 
 

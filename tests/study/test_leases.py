@@ -236,7 +236,7 @@ def test_a_run_that_ends_its_process_twice_is_not_executed_again(
         list(execute(wanted, store, 1))
     assert len(rows(tmp_path / "out")) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(executors._Here, "_fill", lambda _: pytest.fail("it is executed again"))
+        patch.setattr(executors._LocalRuns, "_fill", lambda _: pytest.fail("it is executed again"))
         with pytest.raises(RunFailed, match="2 times; --retry-failed executes it again"):
             list(execute(wanted, store, 1))
     retry(tmp_path / "out")

@@ -161,7 +161,7 @@ def test_a_loss_in_another_metric_is_reported(short: Scenario) -> None:
     said = sentences(tuned, "gkvq theta 0.3")
     assert tuned.chosen == ["gkvq theta 0.3"]
     assert any(
-        "utilization" in line and ": worse, " in line and line.endswith("(not an aim)") for line in said
+        "utilization" in line and ": worse, " in line and line.endswith("(not an objective)") for line in said
     )
     assert any(line.startswith("Trade-off: ") and "utilization" in line for line in said)
 

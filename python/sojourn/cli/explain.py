@@ -131,7 +131,7 @@ def _of_metric(metric: Metric) -> Output:
 
 
 def _use(name: str) -> str:
-    """Return where the spec of an algorithm, scheduler or marker is written."""
+    """Return how the spec of an algorithm, scheduler or marker is used."""
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     use = f'Use it: sojourn run FILE --aqm "{name}"'

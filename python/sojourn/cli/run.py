@@ -1,4 +1,4 @@
-"""``sojourn run``: one scenario, several algorithms, several seeds."""
+"""``sojourn run``: runs one scenario with several algorithms and seeds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def run(
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:
-    """Print the least duration of runs in real time."""
+    """Print the minimum duration of runs in real time."""
     if worlds.find(world).real_time:
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")

@@ -25,7 +25,7 @@ from sojourn.spec.schema import ScenarioFields, folder
 from sojourn.spec.toml import dumps
 from sojourn.spec.validation_errors import refusal
 
-#: The source of the scenario that is being made.
+#: The source of the scenario that is being validated.
 _source: ContextVar[str] = ContextVar("source", default="scenario")
 
 
@@ -140,7 +140,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """Drop empty tables and lists; a missing one means the same."""
+    """Remove empty tables and lists, which are equivalent to missing ones."""
     kept = {}
     for key, value in table.items():
         if isinstance(value, dict):
