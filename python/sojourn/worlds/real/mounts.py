@@ -26,7 +26,7 @@ def mount_proc() -> None:
 
 
 def enter_unnamed_folder() -> None:
-    """Change to an empty directory in memory without a path; only this process and its children can access it.
+    """Change to an empty, unnamed directory in memory that only this process and its children can access.
 
     It is a tmpfs that is mounted and immediately detached, so it exists as long as one of them uses it. This
     process must have one thread only.
