@@ -106,7 +106,7 @@ def check_aqm(aqm: str | Aqm | type[Aqm], *, strict: bool = True, allow_code: bo
     Parameters
     ----------
     aqm : str, Aqm or class
-        A spec (``"red min_th 5"``, ``"mine.py:Mine"``), an own class or an object of it.
+        A spec (``"red min_th 5"``, ``"mine.py:Mine"``), a class of your own or an object of it.
     strict : bool
         Whether to raise if a check fails.
     allow_code : bool

@@ -40,7 +40,7 @@ def test_generated_pages_are_fresh():
 
 @pytest.mark.generated
 def test_pictures_match_the_code():
-    """Compared by a hash of their data: matplotlib may draw the same data with other bytes."""
+    """A hash of the data is compared, since matplotlib may draw the same data with other bytes."""
     done = subprocess.run(
         [sys.executable, ROOT / "docs/pictures.py", "--check"], capture_output=True, text=True, check=False
     )
@@ -210,7 +210,7 @@ def test_the_cluster_pages_program_runs(tmp_path: Path):
 
 
 def test_the_own_algorithm_runs(tmp_path: Path):
-    """The blocks of the page are one file: a script, and an algorithm for the command line."""
+    """The blocks of the page together are one file: a script, and an algorithm for the command line."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = ROOT / "docs/own-algorithm.md"
     code = blocks(page, "python")

@@ -1,4 +1,4 @@
-"""The tables do not depend on the executor: in turn, on all cores, on a Dask cluster, in shards.
+"""The tables do not depend on the executor: serial, all cores, a Dask cluster, shards.
 
 Seen to fail: results of a chunk in another order than its jobs; the record of a chunk's first job for all;
 the first suspected run not repeated; shards that begin at the second run; a job array that begins at 0; no
@@ -50,7 +50,7 @@ def plan(small: Scenario) -> Sweep:
 
 @pytest.fixture(scope="module")
 def two_workers() -> Iterator[distributed.LocalCluster]:
-    """Two worker processes without retries: a run that kills one is found at once."""
+    """Two worker processes without retries: a run that kills one fails immediately."""
     import dask
 
     with (
