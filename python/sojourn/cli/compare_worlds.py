@@ -63,7 +63,7 @@ def compare_worlds(
     workers: Workers = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario with simulated packets and in another world; report how well they agree."""
+    """Compare simulated packets with another world. Report how well the results agree."""
     permit_code(allow_code, aqm)
     if world not in others():
         raise unknown(world, "a world to compare with simulated packets", others(), "world")

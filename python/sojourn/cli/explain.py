@@ -31,7 +31,7 @@ def explain(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
+    """Explain an algorithm, a metric or the options of TCP. Show parameters, formulas and sources."""
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         permit_code(False, [name])

@@ -9,7 +9,7 @@ from sojourn.cli.output import Column, Output, Table
 
 
 def list_algorithms(json: Json = False, export: Export = None) -> None:
-    """List algorithms, schedulers and markers with their parameters, and papers to reproduce."""
+    """List algorithms, schedulers, markers and papers. Show their parameters."""
     from sojourn.papers import PAPERS
 
     tables = []

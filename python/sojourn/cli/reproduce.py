@@ -80,7 +80,7 @@ def reproduce(
     retry_failed: RetryFailed = False,
     dask: Dask = None,
 ) -> None:
-    """Re-run a paper's experiments; write report.html, claims.csv, published.csv and metrics.parquet.
+    """Re-run a paper and judge its claims. Write report.html, claims.csv, published.csv, metrics.parquet.
 
     With --search, search for the readings under which its claims are reproduced; write report.html,
     search.json and search.md.

@@ -45,7 +45,7 @@ def run(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    """Run a scenario under several algorithms and seeds. Show metrics with 95 % intervals."""
     permit_code(allow_code, aqm)
     scenario = load(file)
     points = plan(scenario, aqm, seeds, seed_from, world)

@@ -7,5 +7,5 @@ from sojourn.spec.scenario import json_schema
 
 
 def schema() -> None:
-    """Print the JSON Schema of scenario files, which editors use to check and complete them."""
+    """Print the JSON Schema of scenario files. Editors use it to check and complete the files."""
     print_json(json_schema())

@@ -96,7 +96,7 @@ def shell(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Run a program, or an interactive shell, in a network namespace behind an emulated link.
+    """Run a program, or your shell, behind an emulated link. It gets its own network namespace.
 
     The variable SOJOURN_OUTSIDE is the address of the link's outside end. The exit code is that of COMMAND.
     """

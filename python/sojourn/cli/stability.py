@@ -75,7 +75,7 @@ def stability(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Show operating point and margins of TCP and a queue; with two ranges (10:1000) draw a map."""
+    """Show operating point and margins of TCP and a queue. With two ranges (10:1000), draw a map."""
     permit_code(False, [spec])
     given = {"flows": flows, "rate": rate, "rtt": rtt}
     ranges = [name for name, word in given.items() if ":" in word]
@@ -246,7 +246,7 @@ def design(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Choose gains by a published rule for the fewest flows and longest round trip; show their margins."""
+    """Choose gains by a published rule. Show their margins for the fewest flows and longest round trip."""
     from sojourn.worlds.fluid import design as rules
 
     size = _number("bytes", packet, "--packet")

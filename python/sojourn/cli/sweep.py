@@ -110,7 +110,7 @@ def sweep(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario over values of its keys, every algorithm and seed; resume where it was interrupted."""
+    """Run a scenario over ranges of its keys. The same command resumes an interrupted sweep."""
     if str(file) == "status":
         if directory is None:
             raise InputError("sweep status", "needs the folder of a sweep")

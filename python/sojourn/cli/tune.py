@@ -141,7 +141,7 @@ def tune(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Find parameters for a link: try settings, validate the best on held-out seeds, recommend one."""
+    """Find parameters for a link. Try settings, validate the best on held-out seeds, recommend one."""
     if file.suffix in TABLES:
         for name, given in (("aqm", aqm), ("-P", ranges), ("-L", lists), ("out", out)):
             if given:

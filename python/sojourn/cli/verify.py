@@ -42,7 +42,7 @@ def verify(
     workers: Workers = None,
     allow_code: AllowCode = False,
 ) -> None:
-    """Recompute every hash of a folder, run a sample again, and compare bit for bit; write nothing.
+    """Verify a folder by its hashes and a sample of its runs. Compare bit for bit; write nothing.
 
     The exit code is 1 if a value differs.
     """
