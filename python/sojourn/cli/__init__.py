@@ -1,7 +1,8 @@
-"""The command line: one command a file, imported when it is called; errors become exit codes.
+"""The command line: one file per command, imported when it is called; errors become exit codes.
 
-The result goes to standard output, all else to standard error. Exit codes: 0 success, 1 a run failed, 2 bad
-usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the traceback.
+The result goes to standard output, messages and progress to standard error. Exit codes: 0 success, 1 a run
+failed, 2 bad usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the
+traceback.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; what it permits ends with it."""
+    """Run one command line and return its exit code; permissions that it gives end with it."""
     return contextvars.copy_context().run(_call, arguments)
 
 

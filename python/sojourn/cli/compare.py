@@ -79,7 +79,7 @@ def compare(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
+    """Compare algorithms on a scenario, paired by seed. Each is better, worse, or not shown to differ."""
     permit_code(allow_code, aqm or [], [baseline or ""])
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)

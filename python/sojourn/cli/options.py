@@ -14,7 +14,7 @@ from sojourn.worlds import REGISTRY
 
 
 def path_of(where: str, allowed: str) -> Callable[[str], Path]:
-    """Return the parser of a path given as `where`; it refuses an empty path, Python's working folder."""
+    """Return the parser of a path given as `where`; an empty path is refused."""
 
     def read(text: str) -> Path:
         return place(text, where, allowed)
@@ -32,7 +32,7 @@ File = Annotated[
     Path,
     typer.Argument(metavar="FILE", help="The scenario, as TOML.", show_default=False, parser=scenario_file),
 ]
-#: Algorithms, by default the scenario's; `Compared` is for comparisons.
+#: Optional algorithms, for commands that use the scenario's by default; `Compared` is for comparisons.
 Aqm = Annotated[
     list[str] | None,
     typer.Option(
@@ -140,7 +140,7 @@ Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also print whether the simulator took its fast path, or why not."),
 ]
-Serial = Annotated[bool, typer.Option("--serial", help="One run after the other, in this process.")]
+Serial = Annotated[bool, typer.Option("--serial", help="Execute one run after the other, in this process.")]
 Dask = Annotated[
     str | None,
     typer.Option(
