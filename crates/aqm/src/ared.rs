@@ -1,5 +1,5 @@
-//! **ARED (Adaptive RED; Floyd, Gummadi and Shenker 2001)** is gentle RED with an adaptive `max_p`: every 0.5
-//! s it increases `max_p` if the average queue is above a target band midway between the thresholds, and
+//! **ARED (Adaptive RED; Floyd, Gummadi and Shenker 2001)** is gentle RED with adaptive `max_p`: every 0.5 s
+//! it increases `max_p` if the average queue is above a target band midway between the thresholds, and
 //! decreases it if the average is below the band.
 //!
 //! The drop probability that RED needs depends on the number of flows, which is not known in advance; with a

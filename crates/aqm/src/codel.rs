@@ -18,7 +18,7 @@
 //! | what | here | elsewhere | why |
 //! |---|---|---|---|
 //! | count on entering the dropping state again | the number of drops in the last one | ns-2's patch, early Linux: count - 2 (`restart less_two`) | RFC 8289 |
-//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step a drop on 16 bits (`sqrt newton`) | a Newton step lags behind count |
+//! | 1 / sqrt(count) | exact integer square root | Linux: one Newton step per drop on 16 bits (`sqrt newton`) | a Newton step lags behind count |
 //! | clock | 64-bit nanoseconds | Linux: units of 1024 ns in 32 bits | no wrap-around |
 //! | backlog up to which no packet is dropped | 1500 bytes | RFC's listing: 512; Linux: the device's MTU with its header, 1514 on Ethernet; ns-3: 1500 | the largest packet on Ethernet; on another link set `max_packet` |
 //! | end of the first interval | ok to drop at first_above_time or later | Linux: strictly later | RFC 8289 |
