@@ -1,8 +1,9 @@
-"""A disk in memory that fails, for simulations of the study layer (`test_faults`).
+"""An in-memory disk with faults, for simulations of the study layer (`test_faults`).
 
-`Medium` is the file system: what processes see, and what survives a power cut. A name in a folder survives
-after `sync_folder`, the content of a file after `sync`; of everything later a random part does. `Process` is
-one process on it: an implementation of `sojourn.files.Disk` in which one call, chosen by its number, fails.
+`Medium` is the file system: the state that processes see, and the state that survives a power failure. A name
+in a folder survives after `sync_folder`, the content of a file after `sync`; of later changes a random part
+survives. `Process` is one process on it: an implementation of `sojourn.files.Disk` in which one call,
+selected by its number, fails.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _error(number: int, path: Path) -> OSError:
     return OSError(number, os.strerror(number), os.fspath(path))
 
 
-#: Faults of one call. A call that fails does nothing, except that a torn write writes a part.
+#: Faults of one call. A call that fails has no effect, except that a torn write writes a part.
 FAULTS = (
     "EIO",
     "ENOSPC",
@@ -137,13 +138,13 @@ class Process:
     medium : Medium
         The file system.
     draw : Random
-        Draws what a fault leaves.
+        Draws the state that a fault leaves.
     at : int or None
         Number of the call, from 0.
     fault : str
         One of `FAULTS`.
     other : callable, optional
-        What another process does at this point, for the fault ``other``.
+        The action of another process at this point, for the fault ``other``.
     name : str
         Name of the process.
     """

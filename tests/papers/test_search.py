@@ -1,8 +1,8 @@
 """A search of readings on a made-up paper whose effects are known, and the spaces of the real papers.
 
 Mutants (each was seen to fail a test here): the score taken from the half that is only shown, or from both;
-the seeds of the screening used again for the confirmation; a run found in the store made again; a value left
-out of the design; a claim that one reading meets counted as met by none; interactions added to main effects.
+the seeds of the screening used again for the confirmation; a stored run executed again; a value omitted from
+the design; a claim that one reading meets counted as met by none; interactions added to main effects.
 """
 
 from __future__ import annotations

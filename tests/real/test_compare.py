@@ -58,7 +58,7 @@ def test_a_metric_unknown_in_one_world_differs() -> None:
 
 
 def test_a_real_run_is_compared_with_simulated_ones_of_its_seed() -> None:
-    """The queue's random numbers are those of the seed, whatever the hosts draw."""
+    """The queue's random numbers are those of the seed, independently of those that hosts draw."""
     scenario = Scenario.from_toml(
         """
         name = "cbr"

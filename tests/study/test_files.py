@@ -1,4 +1,4 @@
-"""The file layer: what each operation leaves, how it fails, and that nothing in a study goes past it."""
+"""The file layer: the result and the errors of each operation; studies access files through it only."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sojourn import InputError, RunFailed, files
 from sojourn.errors import Unreadable
 
 PACKAGE = Path(sojourn.__file__).parent
-#: What writes through the file layer only.
+#: Packages and modules that write through the file layer only.
 WRITERS = ["runner", "study", "report", "papers", "plots", "cli", "api.py", "results.py"]
-#: What reads results, and reads them through the file layer only; the exceptions are the user's files.
+#: Packages and modules that read results through the file layer only; the exceptions read the user's files.
 READERS = ["runner", "study", "report", "api.py", "results.py"]
 USERS = {"study/tune/ranking.py", "study/sweep/plan_file.py", "cli/__init__.py", "cli/stability.py"}
 USERS |= {"runner/owner.py"}  # it reads /proc

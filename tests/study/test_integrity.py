@@ -1,7 +1,7 @@
-"""Stored results verify themselves: a changed bit, a lost file, a file of another run is never a result.
+"""Stored results verify themselves: a changed bit, a lost file or a file of another run is detected.
 
-Before, 13 % of 300 changed bits in a chunk changed metrics silently, a damaged trace stopped every later
-command, and reading commands renamed what they could not read. Mutants seen to fail are named at each test.
+Without the hashes, 13 % of 300 changed bits in a chunk changed metrics silently. Mutants seen to fail are
+listed at each test.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Processes share the work of a directory: each run is made once, and those of a dead process are taken over.
 
-Mutants seen to fail: a lease that is not looked at; a run that is not looked for after its lease was taken; a
-takeover under the same number; deaths that are not counted; a lease of another machine that is judged by its
-PID, or at the first look; results kept after a takeover; suspects first, or not isolated; the lease of the
-description left out.
+Mutants seen to fail: a lease that is not read; a stored run that is not searched for after its lease was
+taken; a takeover with the same number; deaths that are not counted; a lease of another machine that is judged
+by its PID, or at the first reading; results kept after a takeover; suspected runs first, or not in a process
+of their own; the lease of the description omitted.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def test_an_owner_elsewhere_is_dead_when_its_lease_does_not_change(
     there._owner = replace(Owner.here(), boot="another", host="another", pid=os.getpid())
     assert there.take(RUN)
     here, name = Leases(tmp_path), tmp_path / module.FOLDER / f"{RUN}.0.lease"
-    for stamp in (1, 2):  # it changes, whatever the times mean
+    for stamp in (1, 2):  # it changes; the value of a time has no meaning
         os.utime(name, (stamp, stamp))
         for step in (0.0, STALE_S / 2, STALE_S / 2):
             now[0] += step
