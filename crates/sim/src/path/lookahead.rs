@@ -1,11 +1,11 @@
 //! How far packets may run ahead of the clock on their routes.
 
 use super::{
-    FixedPath, Hop, NO_INDEX, RoundTrip, SlowPathReason, Step,
+    FixedPath, Hop, NO_INDEX, RoundTrip, Step,
     fixed_path::Sizes,
     route::{AckPolicy, RoutePlan, Routes},
 };
-use crate::link::LinkKind;
+use crate::{link::LinkKind, record::SlowPathReason};
 use std::ops::Range;
 
 /// How far packets run ahead of the clock.

@@ -8,13 +8,14 @@
 //! decides, the packet waits for its time.
 
 use super::{
-    RoundTrip, SlowPathReason,
+    RoundTrip,
     lookahead::{Feeder, Feeders, Lookahead, find_eventless, number_round_trips},
 };
 use crate::{
     error::PlanError,
     link::{LinkKind, TxTime},
     plan,
+    record::SlowPathReason,
 };
 use sojourn_aqm::Span;
 use std::collections::BTreeMap;
