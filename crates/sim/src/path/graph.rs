@@ -258,7 +258,7 @@ impl Graph {
         Ok(hosts)
     }
 
-    /// The ends of a group in a graph that the user drew.
+    /// The ends of a group in a graph topology.
     fn ends(&self, group: &Traffic) -> Result<Ends, PlanError> {
         let find = |side: &str, names: &[String]| {
             let key = format!("traffic.{}.{side}", group.name);

@@ -9,17 +9,17 @@ pub enum FastPath {
     Yes,
     /// It did not: the reason.
     No(SlowPathReason),
-    /// There was no simulation: real packets.
+    /// Real packets were measured, not simulated.
     #[default]
     None,
 }
 
-/// Why a run takes the general engine. Of several flows with different reasons, the last in this order is
-/// kept: it is the flow closest to the fast path.
+/// Why a run takes the general engine. If flows have different reasons, the last in this order is kept: that
+/// flow comes closest to the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum SlowPathReason {
-    /// The reference engine was asked for.
+    /// The run uses the reference engine.
     Reference,
     /// Changes of congestion windows are recorded in the order of time.
     WindowTrace,
@@ -27,7 +27,7 @@ pub enum SlowPathReason {
     VaryingRate,
     /// Datagrams have no acknowledgements.
     Datagrams,
-    /// Connections come and go, or the application writes now and then.
+    /// Connections come and go, or the application limits the sending rate.
     Application,
     /// A shaper limits the rate of a connection.
     RateCap,

@@ -2,8 +2,8 @@
 //!
 //! Most packets arrive at the measured queue, leave it and make a round trip ([`crate::path::RoundTrip`]):
 //! over links to the receiver, back as an acknowledgement, and the packet that the sender transmits next is
-//! in flight to the queue. This loop takes packets round: it calls the steps of the cycle (see [`super`])
-//! with the measured queue and the flow of the packet. It leaves everything else to the general engine
+//! in flight to the queue. This loop calls the steps of the cycle (see [`super`]) one after the other, with
+//! the measured queue and the flow of the packet. It leaves everything else to the general engine
 //! ([`SlowPathExit`]). [`crate::path::eligibility`] decides which runs use it.
 
 use super::{
@@ -132,9 +132,9 @@ fn run_any_cycles<const SACK: bool>(state: &mut State) -> SlowPathExit {
     run_cycles::<_, SACK>(port, port.link, clock, network, hosts, log)
 }
 
-/// Take packets round until the general engine is needed. That is soon: while packets are in flight, timers
-/// are scanned every tenth of a second. `queue` is the measured queue, in front of `link`. Inlined where the
-/// type of the queue is known, so that its hooks are constants.
+/// Repeat the packet cycle until the general engine is needed. That is soon: while packets are in flight,
+/// timers are scanned every tenth of a second. `queue` is the measured queue, in front of `link`. Inlined
+/// where the type of the queue is known, so that its hooks are constants.
 #[inline(always)]
 fn run_cycles<Q: QueueOps, const SACK: bool>(
     queue: &mut Q,

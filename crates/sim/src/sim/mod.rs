@@ -57,14 +57,14 @@ use queues::{QueueLog, Queues};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
-/// How the outside watches and stops a run.
+/// Progress and cancellation of a run, shared with other threads.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Set it to stop the run.
     pub cancel: AtomicBool,
     /// Virtual time reached.
     pub now_ns: AtomicU64,
-    /// Bytes that the traces of drops and congestion windows may take; None: as many as there are.
+    /// Bytes that the traces of drops and congestion windows may take; `None`: no limit.
     pub trace_limit: Option<u64>,
 }
 

@@ -73,7 +73,7 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
             for (index, start) in starts {
                 add_source(hosts, calendar, number, index, start);
             }
-            // No other flow will need them, and there may be very many.
+            // No further flow of this group needs its routes, which may be very many.
             hosts.groups[number as usize].routes = Vec::new();
         }
         if let Some(stop) = traffic.stop {
