@@ -9,7 +9,7 @@ ends alone, or by its steps alone; a verdict despite too few seeds; of many marg
 parts that hold listed instead of those that do not; a tie shown instead of the failing part; the p of one
 failure among many parts, or of one step among many, not corrected; a computed claim calculated as printed
 under another reading, or under all of them; a refuted part among parts that were not run left undecided
-(seeds counted over all parts).
+(seeds counted over all parts); an effect below the smallest one of interest decided, or given more seeds.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from sojourn.papers.checks import Below, Computed, ShareOfSeeds, Within
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict, claims_frame
 from sojourn.papers.experiment import Observations, Reading
 from sojourn.papers.judge import All, AtLeast, WithSecondary, judge_all, judge_claim, touches
+from sojourn.papers.smallest import having, inequalities
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.papers.trend import Trend
 
@@ -92,6 +93,22 @@ def test_the_bound_shifts_with_factor_and_offset():
     assert Below(q("a"), q("b"), factor=1.05).judge(samples).verdict is N
     assert Below(q("a"), q("b"), offset=15).judge(samples).verdict is R
     assert Below(q("a"), q("b"), offset=5).judge(samples).verdict is N
+
+
+def test_an_effect_below_the_smallest_one_of_interest_decides_nothing():
+    samples = made(a=column(100, 0.1, common=False), b=column(101, -0.1, common=False))
+    for log in (False, True):
+        check = All((Below(q("a"), q("b"), log=log), Below(q("b"), q("a"), log=log)))
+        assert having(check, 0.005).judge(samples).verdict is N
+        small = having(check, 0.02)
+        assert [part.judge(samples).verdict for part in inequalities(small)] == [U, U]
+        finding = small.judge(samples)
+        assert (finding.verdict, finding.p) == (U, None)
+        assert "less than the smallest effect of interest (2.0%); interval below" in finding.reason
+        assert small.undecided_sources(samples) == frozenset()
+    stated = WithSecondary(Below(q("a"), q("b"), factor=0.5), also=Below(q("a"), q("b")))
+    assert inequalities(stated) == []
+    assert having(stated, 0.02) == stated
 
 
 def test_times_are_compared_as_ratios():
