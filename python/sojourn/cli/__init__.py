@@ -1,7 +1,7 @@
 """The command line: one command a file, imported when it is called; errors become exit codes.
 
 The result goes to standard output, all else to standard error. Exit codes: 0 success, 1 a run failed, 2 bad
-usage or input, 130 interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to get the traceback.
+usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the traceback.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ def _call(arguments: Sequence[str]) -> int:
 def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
         show(traceback.format_exc(), sys.stderr)
-    show(f"sojourn: {' '.join(message.split())}", sys.stderr)
+    for line in message.splitlines() or [""]:
+        show(f"sojourn: {' '.join(line.split())}", sys.stderr)
     return code
 
 
