@@ -17,6 +17,7 @@ from sojourn.papers.raqm2005.figures import READINGS
 from sojourn.papers.raqm2005.measures import measure
 from sojourn.papers.raqm2005.readings import readings
 from sojourn.papers.raqm2005.sections import sections
+from sojourn.papers.smallest import declared
 from sojourn.worlds.fluid.raqm import c
 
 DATA = resources.files(__package__) / "data"
@@ -91,7 +92,7 @@ def paper() -> Paper:
         data=DATA,
         experiments=experiments(),
         readings=readings(),
-        checks=checks(),
+        checks=declared(checks(), DATA),
         measure=measure,
         sections=sections,
         published={claim: printed[place] for claim, place in PUBLISHED.items()},
