@@ -23,7 +23,7 @@ from sojourn.arguments import whole
 from sojourn.metrics import Metrics
 from sojourn.record import Record
 from sojourn.worlds.base import Made, News, Reduce, Running, measure, parsed
-from sojourn.worlds.simulated.memory import trace_limit
+from sojourn.worlds.simulated.memory import refusal, run_limit, trace_limit
 from sojourn.worlds.simulated.processes import Processes
 
 #: A plan as the core reads it, and a seed.
@@ -159,7 +159,10 @@ class _Here:
     ) -> None:
         self._jobs, self._reduce = jobs, reduce
         self._workers, self._isolated, self._serial = workers, isolated, serial
-        self._limit = trace_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._memory = run_limit(min(workers, max(1, operator.length_hint(jobs, workers))))
+        self._limit = trace_limit(self._memory)
+        #: Runs that were not started.
+        self._refused: News = []
         self._ways: dict[str, _Way] = {}
         #: Plan of each run in progress.
         self._open: dict[int, str] = {}
@@ -189,18 +192,23 @@ class _Here:
         return self._ways["threads"]
 
     def _fill(self) -> None:
-        while len(self._open) < self._workers + self._ahead():
+        while not self._refused and len(self._open) < self._workers + self._ahead():
             job = next(self._jobs, None)
             if job is None:
                 return
-            self._open[self._taken] = job[0]
-            self._way(job[0]).add(self._taken, job)
+            if reason := refusal(job[0], self._memory):
+                self._refused.append((self._taken, reason))
+            else:
+                self._open[self._taken] = job[0]
+                self._way(job[0]).add(self._taken, job)
             self._taken += 1
 
     def poll(self, timeout: float) -> News:
         self._fill()
-        if not self._open:
-            return []
+        if self._refused or not self._open:
+            refused, self._refused = self._refused, []
+            self._done += len(refused)
+            return refused
         ways = list(self._ways.values())
         found = [one for way in ways[1:] for one in way.poll(0.0)]
         found += ways[0].poll(0.0 if found else timeout if len(ways) == 1 else min(timeout, 0.01))
