@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, with_warmup
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -24,6 +24,7 @@ from sojourn.cli.options import (
     SeedFrom,
     Seeds,
     Serial,
+    Warmup,
     Workers,
 )
 from sojourn.cli.run import write_report
@@ -50,6 +51,7 @@ def compare(
     ] = None,
     seeds: Seeds = 10,
     seed_from: SeedFrom = 1,
+    warmup: Warmup = None,
     until_ci: Annotated[
         str | None,
         typer.Option(
@@ -81,6 +83,8 @@ def compare(
     """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
     permit_code(allow_code, aqm, [baseline or ""])
     scenario = load(file)
+    with resumable(), executor(workers, serial, dask) as maker:
+        scenario = with_warmup(scenario, warmup, aqm, maker)
     share = None if until_ci is None else _share(until_ci)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
@@ -110,6 +114,8 @@ def compare(
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
         note(_seeds_used(comparison.looks, most_seeds, comparison.level))
+    for line in comparison.results.notes:
+        note(line)
     note(f"report: {write_report(comparison.results)}")
     note(f"id: {comparison.results.id}")
 

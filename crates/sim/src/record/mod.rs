@@ -102,6 +102,10 @@ pub struct QueueRecord {
     pub run_lengths: Vec<u64>,
     /// ...and the number of runs of each length.
     pub run_counts: Vec<u64>,
+    /// Length of the parts that the whole run is divided into, warm-up included; 0 without parts.
+    pub part_ns: u64,
+    /// Mean of queued packets in each part: recorded without samples, too.
+    pub part_packets: Vec<f64>,
     /// The same counters for each class.
     pub classes: ClassColumns,
 }

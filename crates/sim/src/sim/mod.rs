@@ -41,7 +41,7 @@ use crate::{
     queue::Port,
     record::{CwndColumns, DropColumns, Record, Window},
 };
-use sojourn_aqm::{Span, Time};
+use sojourn_aqm::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -175,9 +175,12 @@ impl Simulation {
             next_poll: Time::ZERO,
         };
         clock.move_horizon(Time::ZERO);
-        let interval = plan.trace.interval.unwrap_or(Span::ZERO);
+        let recorder = match plan.trace.interval {
+            Some(interval) => Recorder::new(interval, Some(window.end), ports.len()),
+            None => Recorder::of_parts(window.end, ports.len()),
+        };
         let log = Log {
-            recorder: Recorder::new(interval, Some(window.end), ports.len()),
+            recorder,
             losses: LossLog {
                 counting: plan.warmup == Time::ZERO,
                 traced: plan.trace.drops,
@@ -242,9 +245,7 @@ impl Simulation {
         if window.start > Time::ZERO {
             calendar.push_timer(Event::new(window.start, OLDEST, EventKind::Warmup, 0));
         }
-        if plan.trace.interval.is_some() {
-            log.recorder.schedule_next(Time::ZERO, calendar);
-        }
+        log.recorder.schedule_next(Time::ZERO, calendar);
         for (port, number) in self.ports.iter().zip(0..) {
             if let Some(time) = port.next_timer() {
                 calendar.push(Event::new(time, time - Time::ZERO, EventKind::AqmTimer, number));
