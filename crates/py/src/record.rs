@@ -147,6 +147,7 @@ fn queue_dict<'py>(py: Python<'py>, queue: &QueueRecord) -> PyResult<Bound<'py, 
             part_ns,
             delay_sum_ns,
             delay_squared_ns,
+            delay_max_ns,
         ]
     );
     Ok(dict)

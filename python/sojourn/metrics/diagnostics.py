@@ -7,16 +7,19 @@ when the window began (`settled`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sojourn.record import Record
+from sojourn.record import UNFINISHED, Record
 from sojourn.stats.batch_means import heavy_tail
 from sojourn.stats.warmup import NOT_SETTLED, SETTLED, Settling, Shifts, settling, shifts
 
 LEAST_UTILIZATION = 0.5
 FEW_PACKETS = 3
 FULLER = 2.0
+#: Share of unfinished transfers up to which their percentiles are shown without a warning.
+MOST_UNFINISHED = 0.01
 #: What to run if a queue has not settled.
 REMEDY = "a longer warm-up decides; run --warmup auto finds one"
 #: The warning about intervals of zero width.
@@ -53,7 +56,29 @@ def diagnose(record: Record) -> list[str]:
     algorithm = queue["spec"].split()[0]
     if algorithm != "droptail" and sum(queue["drops"][1:]) + sum(queue["marks"]) == 0:
         found.append(f"{algorithm} never acted: it dropped and marked nothing (except by overflow)")
-    return found + _heavy(record)
+    return found + _unfinished(record) + _heavy(record)
+
+
+def _unfinished(record: Record) -> list[str]:
+    """Return a warning for each traffic with many unfinished transfers: percentiles are too low."""
+    found = []
+    begin = record.data["window"][0]
+    for table, things in (("objects", "transfers"), ("pages", "pages")):
+        every: dict[int, list[bool]] = {}
+        names = ("traffic", "start_ns", "end_ns")
+        for traffic, start, end in zip(*(record.column(table, name) for name in names), strict=True):
+            if start >= begin:
+                every.setdefault(traffic, []).append(end == UNFINISHED)
+        for traffic, open_ in every.items():
+            share, name = sum(open_) / len(open_), record.traffic[traffic]["name"]
+            if share > MOST_UNFINISHED:
+                time = "completion_time" if things == "transfers" else "page_time"
+                found.append(
+                    f"{100 * share:.1f} % of the {things} of {name} did not finish: "
+                    f"mean, maximum and percentiles above the {math.floor(100 * (1 - share))}th are of those "
+                    f"that did; use drain = true, or {time}_km_p99_s, which estimates all"
+                )
+    return found
 
 
 def _heavy(record: Record) -> list[str]:

@@ -30,6 +30,8 @@ def check(scenario: ScenarioFields) -> None:
             f"less than duration = {scenario.duration}",
             "warmup",
         )
+    if scenario.drain is not False and all(one.kind not in ("tcp-short", "web") for one in scenario.traffic):
+        raise Wrong("has no effect: no traffic has transfers that end", "tcp-short or web traffic", "drain")
     _check_topology(scenario)
     _check_measure(scenario)
     step = interval(scenario)

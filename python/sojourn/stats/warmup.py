@@ -8,8 +8,8 @@ seeds are independent, so Student's t holds for their mean however correlated th
 - **settled**: for every time constant the one-sided 95 % bound of the shift is below the half-width of the
   mean (two one-sided tests, Schuirmann 1987; as all must pass, no correction is needed: Berger 1982);
 - **not settled**: otherwise, if a shift in the window alone is significant (Bonferroni over `DECAYS`) and
-  larger than the half-width, or MSER-5 (White 1997) cuts most runs later than the warm-up, which changes their
-  means by 10 %;
+- **not settled**: else, if a shift in the window alone is significant (Bonferroni over `DECAYS`) and larger
+  than the half-width, or MSER-5 (White 1997) cuts most runs later than the warm-up, which changes their
 - **inconclusive**: otherwise.
 
 So at most 5 % of the studies without a transient are called not settled, and at most 5 % of those with a

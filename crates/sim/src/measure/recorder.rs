@@ -202,6 +202,11 @@ impl Recorder {
         }
     }
 
+    /// Take no more samples.
+    pub(crate) fn stop(&mut self) {
+        self.interval = Span::ZERO;
+    }
+
     /// Take a sample of the only queue, and schedule the next one.
     #[inline(never)]
     pub(crate) fn sample_one(
@@ -210,6 +215,9 @@ impl Recorder {
         mut queue: impl Sampled,
         calendar: &mut CalendarQueue<Packet>,
     ) {
+        if self.interval == Span::ZERO {
+            return;
+        }
         self.queues[0].sample(now, self.interval, &mut queue);
         self.schedule_next(now, calendar);
     }
@@ -227,6 +235,14 @@ impl Recorder {
     /// The number of samples.
     pub(crate) fn samples(&self) -> u64 {
         self.queues.first().map_or(0, |queue| queue.series.packets.len() as u64)
+    }
+
+    /// Take a sample of every queue, and schedule the next one.
+    pub(crate) fn sample_all(&mut self, now: Time, ports: &mut [Port], calendar: &mut CalendarQueue<Packet>) {
+        if self.interval > Span::ZERO {
+            self.sample(now, ports);
+            self.schedule_next(now, calendar);
+        }
     }
 
     pub(crate) fn sample(&mut self, now: Time, ports: &mut [Port]) {

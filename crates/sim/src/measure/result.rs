@@ -7,25 +7,24 @@ use crate::{
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    record::{CwndColumns, DropColumns, FlowColumns, PageColumns, Record, Window},
+    record::{CwndColumns, DropColumns, FlowColumns, Record, Window},
 };
 
-/// The final state of a run.
-pub(crate) struct RunResult {
+/// The state of a run at the end of its window.
+pub(crate) struct RunResult<'a> {
     pub(crate) window: Window,
-    pub(crate) network: Network,
-    pub(crate) ports: Vec<Port>,
-    pub(crate) hosts: Hosts,
-    pub(crate) at_warmup: Vec<WarmupSnapshot>,
-    pub(crate) pages: PageColumns,
-    pub(crate) recorder: Recorder,
+    pub(crate) network: &'a mut Network,
+    pub(crate) ports: &'a [Port],
+    pub(crate) hosts: &'a Hosts,
+    pub(crate) at_warmup: &'a [WarmupSnapshot],
+    pub(crate) recorder: &'a mut Recorder,
     pub(crate) measured: u32,
     pub(crate) drops: DropColumns,
     pub(crate) cwnd: CwndColumns,
 }
 
-impl RunResult {
-    /// The record of the run.
+impl RunResult<'_> {
+    /// The record of the window, without transfers and pages.
     pub(crate) fn record(mut self) -> Record {
         let RunResult { hosts, drops, cwnd, .. } = &mut self;
         for flow in drops.flow.iter_mut().chain(&mut cwnd.flow) {
@@ -33,15 +32,8 @@ impl RunResult {
             *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
         }
         let kinds = &mut self.network.kinds;
-        let record = self.recorder.columns(self.window, self.measured as usize, &self.ports, kinds);
-        Record {
-            flows: flow_columns(&self),
-            objects: self.hosts.objects,
-            pages: self.pages,
-            drops: self.drops,
-            cwnd: self.cwnd,
-            ..record
-        }
+        let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
+        Record { flows: flow_columns(&self), drops: self.drops, cwnd: self.cwnd, ..record }
     }
 }
 
@@ -54,7 +46,7 @@ pub(crate) fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     offered
 }
 
-fn flow_columns(result: &RunResult) -> FlowColumns {
+fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
     let RunResult { network, ports, hosts, .. } = result;
     let mut columns = FlowColumns::default();
     for row in hosts.index.all(&hosts.groups) {

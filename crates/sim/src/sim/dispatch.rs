@@ -97,8 +97,7 @@ impl Simulation {
             EventKind::Warmup => self.open_window(now),
             EventKind::Sample => {
                 let World { clock, log, .. } = &mut self.world;
-                log.recorder.sample(now, &mut self.ports);
-                log.recorder.schedule_next(now, &mut clock.calendar);
+                log.recorder.sample_all(now, &mut self.ports, &mut clock.calendar);
             }
         }
     }

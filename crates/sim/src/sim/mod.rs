@@ -41,7 +41,7 @@ use crate::{
     queue::Port,
     record::{CwndColumns, DropColumns, Record, Window},
 };
-use sojourn_aqm::Time;
+use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -70,6 +70,8 @@ pub struct Simulation {
     world: World,
     web: WebSessions,
     fast_path: FastPath,
+    /// The longest time after the window in which its transfers may finish.
+    drain: Span,
 }
 
 /// Everything but the queues. The fast path holds the measured queue apart from it.
@@ -118,6 +120,13 @@ struct Log {
     cwnd: CwndColumns,
     /// Of the flows that were there when the window opened.
     at_warmup: Vec<WarmupSnapshot>,
+}
+
+/// How far a run has come.
+struct Progress {
+    events: u64,
+    /// The calendar adapts after this number of events.
+    until_adapted: u64,
 }
 
 impl Log {
@@ -192,7 +201,8 @@ impl Simulation {
         };
         let (hosts, measured_link) = (Hosts::new(plan, groups), ports[measured as usize].link);
         let world = World { clock, network, hosts, log, measured, measured_link };
-        let mut simulation = Simulation { ports, world, web: WebSessions::default(), fast_path };
+        let (web, drain) = (WebSessions::default(), plan.drain.unwrap_or(Span::ZERO));
+        let mut simulation = Simulation { ports, world, web, fast_path, drain };
         simulation.schedule_first_events(plan);
         Ok(simulation)
     }
@@ -203,34 +213,85 @@ impl Simulation {
     /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than there
     /// is or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
-        let (mut events, mut until_adapted, end) = (0u64, EVENTS_PER_BATCH, self.world.clock.end);
-        while self.peek().time() < end {
-            control.now_ns.store(self.peek().time().0, Ordering::Relaxed);
+        let mut progress = Progress { events: 0, until_adapted: EVENTS_PER_BATCH };
+        let end = self.world.clock.end;
+        self.run_until_end(control, &mut progress, |_| false)?;
+        self.world.log.recorder.sample_at_end(end, &mut self.ports);
+        self.close(end)?;
+        if self.drain == Span::ZERO {
+            self.world.network.each = Vec::new(); // no packet crosses them any more, and the record needs room
+        }
+        let mut record = self.record();
+        if self.drain > Span::ZERO {
+            self.extend();
+            let (mut transfers, mut pages) = (0, 0);
+            self.run_until_end(control, &mut progress, |run| {
+                let (objects, columns) = (&run.world.hosts.objects, &run.web.columns);
+                skip_finished(&mut transfers, &objects.start_ns, &objects.end_ns, end)
+                    && skip_finished(&mut pages, &columns.start_ns, &columns.end_ns, end)
+            })?;
+            self.close(self.world.clock.end.min(self.peek().time()))?;
+        }
+        control.now_ns.store(end.0, Ordering::Relaxed);
+        (record.events, record.fast_path) = (progress.events, self.fast_path);
+        (record.objects, record.pages) = (self.world.hosts.objects, self.web.columns);
+        if self.drain > Span::ZERO {
+            record.keep_transfers_before(end);
+        }
+        Ok(record)
+    }
+
+    /// Handle events before the end, or until `is_over`, which is asked after each batch.
+    fn run_until_end(
+        &mut self,
+        control: &Control,
+        progress: &mut Progress,
+        mut is_over: impl FnMut(&Simulation) -> bool,
+    ) -> Result<(), RunError> {
+        while self.peek().time() < self.world.clock.end && !is_over(self) {
+            control.now_ns.store(self.peek().time().min(self.world.clock.window.end).0, Ordering::Relaxed);
             if control.cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
             self.world.log.reserve(control.trace_limit)?;
-            if events >= until_adapted {
-                let calendar = &mut self.world.clock.calendar;
+            if progress.events >= progress.until_adapted {
+                let (calendar, events) = (&mut self.world.clock.calendar, progress.events);
                 calendar.adapt();
-                until_adapted = events + events.min(EVENTS_PER_ADAPTATION) + 16 * calendar.capacity() as u64;
+                progress.until_adapted =
+                    events + events.min(EVENTS_PER_ADAPTATION) + 16 * calendar.capacity() as u64;
             }
-            events += match self.fast_path {
+            progress.events += match self.fast_path {
                 FastPath::Yes => self.run_fast_path(EVENTS_PER_BATCH),
                 _ => self.run_events(EVENTS_PER_BATCH),
             };
         }
-        let recorder = &mut self.world.log.recorder;
-        recorder.sample_at_end(end, &mut self.ports);
+        Ok(())
+    }
+
+    /// Extend the integrals of the queues to `now`, and check that no packet is missing.
+    fn close(&mut self, now: Time) -> Result<(), RunError> {
         for port in &mut self.ports {
-            port.pass(end);
+            port.pass(now);
         }
         if self.web.is_full {
             return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
         }
-        self.conserved()?;
-        control.now_ns.store(end.0, Ordering::Relaxed);
-        Ok(self.into_record(events))
+        self.conserved()
+    }
+
+    /// Move the end behind the window, so that transfers that began before can finish. Traces end here.
+    fn extend(&mut self) {
+        let World { clock, log, .. } = &mut self.world;
+        if clock.calendar.peek().kind() == EventKind::End {
+            clock.calendar.pop();
+        }
+        clock.end = clock.window.end + self.drain;
+        clock.calendar.push_timer(Event::new(clock.end, OLDEST, EventKind::End, 0));
+        clock.horizons.push(clock.end);
+        clock.horizons.sort_unstable_by(|a, b| b.cmp(a));
+        clock.move_horizon(clock.window.end);
+        (log.losses.traced, log.traces_cwnd) = (false, false);
+        log.recorder.stop();
     }
 
     fn schedule_first_events(&mut self, plan: &Plan) {
@@ -304,23 +365,29 @@ impl Simulation {
         measure::conserved(&self.ports, &self.world.hosts, flying.map(|(_, packet)| packet))
     }
 
-    fn into_record(self, events: u64) -> Record {
-        let World { clock, mut network, hosts, log, measured, .. } = self.world;
-        network.each = Vec::new(); // no packet crosses them any more, and the record needs room
+    fn record(&mut self) -> Record {
+        let World { clock, network, hosts, log, measured, .. } = &mut self.world;
         let result = RunResult {
             window: clock.window,
             network,
-            ports: self.ports,
+            ports: &self.ports,
             hosts,
-            at_warmup: log.at_warmup,
-            pages: self.web.columns,
-            recorder: log.recorder,
-            measured,
-            drops: log.losses.columns,
-            cwnd: log.cwnd,
+            at_warmup: &log.at_warmup,
+            recorder: &mut log.recorder,
+            measured: *measured,
+            drops: std::mem::take(&mut log.losses.columns),
+            cwnd: std::mem::take(&mut log.cwnd),
         };
-        Record { events, fast_path: self.fast_path, ..result.record() }
+        result.record()
     }
+}
+
+/// Move `row` over what has finished or began at `end` or later; whether nothing else is left.
+fn skip_finished(row: &mut usize, starts: &[u64], ends: &[u64], end: Time) -> bool {
+    while *row < starts.len() && (ends[*row] != u64::MAX || starts[*row] >= end.0) {
+        *row += 1;
+    }
+    *row == starts.len()
 }
 
 /// What the flows of each traffic share, and then those of the requests of each web traffic.
