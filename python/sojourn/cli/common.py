@@ -8,7 +8,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from sojourn.algorithms import permit, permit_all
@@ -16,6 +16,8 @@ from sojourn.errors import InputError
 from sojourn.runner.archive import LOG
 from sojourn.runner.manifest import command_line
 from sojourn.runner.point import Point
+from sojourn.spec.scenario import Scenario
+from sojourn.study.pilot import pilot
 from sojourn.terminal import console, escape, show
 from sojourn.worlds import Executor
 from sojourn.worlds.simulated.dask import Dask
@@ -52,6 +54,19 @@ def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
         permit_all()
     for specs in named:
         permit(specs or ())
+
+
+def with_warmup(
+    scenario: Scenario, warmup: str | None, aqms: Sequence[str] | None, maker: Executor | None = None
+) -> Scenario:
+    """Return the scenario with the warm-up of ``--warmup``; print how it was chosen, if it is ``auto``."""
+    if warmup is None:
+        return scenario
+    if warmup != "auto":
+        return scenario.with_(warmup=warmup)
+    chosen = pilot(scenario, aqms, executor=maker)
+    note(chosen.sentence)
+    return chosen.scenario
 
 
 def note(text: str) -> None:

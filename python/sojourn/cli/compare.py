@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sojourn.api import default_directory, plan
-from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable
+from sojourn.cli.common import executor, note, note_memory, permit_code, progress, resumable, with_warmup
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
@@ -24,6 +24,7 @@ from sojourn.cli.options import (
     SeedFrom,
     Seeds,
     Serial,
+    Warmup,
     Workers,
 )
 from sojourn.cli.run import write_report
@@ -51,6 +52,7 @@ def compare(
     ] = None,
     seeds: Seeds = 10,
     seed_from: SeedFrom = 1,
+    warmup: Warmup = None,
     until_ci: Annotated[
         str | None,
         typer.Option(
@@ -82,6 +84,8 @@ def compare(
     """Compare algorithms on a scenario, paired by seed. Each is better, worse, or not shown to differ."""
     permit_code(allow_code, aqm or [], [baseline or ""])
     scenario = load(file)
+    with resumable(), executor(workers, serial, dask) as maker:
+        scenario = with_warmup(scenario, warmup, aqm, maker)
     share = None if until_ci is None else _share(until_ci)
     aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
@@ -112,6 +116,8 @@ def compare(
     emit(of_comparison(comparison), json, export)
     if comparison.looks:
         note(_seeds_used(comparison.looks, most_seeds, comparison.level))
+    for line in comparison.results.notes:
+        note(line)
     note(f"report: {write_report(comparison.results)}")
     note(f"id: {comparison.results.id}")
 

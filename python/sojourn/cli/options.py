@@ -53,6 +53,16 @@ Compared = Annotated[
         show_default=False,
     ),
 ]
+Warmup = Annotated[
+    str | None,
+    typer.Option(
+        "--warmup",
+        metavar="SPAN",
+        help="Warm-up instead of the scenario's, like 20s; auto: chosen by a pilot, the window "
+        "keeps its length.",
+        show_default=False,
+    ),
+]
 Seeds = Annotated[int, typer.Option("--seeds", metavar="N", help="Number of seeds.")]
 SeedFrom = Annotated[int, typer.Option("--seed-from", metavar="K", help="The first seed.")]
 World = Annotated[

@@ -147,6 +147,8 @@ def sweep(
         emit(of_sweep(swept, metric or ()), json, export)
     for warning in swept.warnings:
         note(f"sojourn: warning: {warning}")
+    for line in swept.notes:
+        note(line)
     note(f"folder: {folder}")
     if swept.complete:
         note(f"id: {swept.id}")

@@ -57,8 +57,9 @@ def unpack(row: pl.DataFrame) -> dict[str, Any]:
         tables[name] = {key: column(columns[key][0]) for key in TYPES[name]}
     queues = []
     frame = row["queues"][0].struct.unnest()
-    for i, one in enumerate(frame.drop(*TYPES["queue"]).iter_rows(named=True)):
-        queues.append({**one, **{key: column(frame[key][i]) for key in TYPES["queue"]}})
+    lists = [key for key in TYPES["queue"] if key in frame.columns]  # earlier versions had fewer
+    for i, one in enumerate(frame.drop(*lists).iter_rows(named=True)):
+        queues.append({**one, **{key: column(frame[key][i]) for key in lists}})
     return {
         "window": tuple(row["window"][0].to_list()),
         "events": row["events"][0],

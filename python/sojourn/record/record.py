@@ -87,6 +87,7 @@ TYPES: dict[str, dict[str, str]] = {
         ),
         "class_packet_ns": "d",
         "class_delay_sum_ns": "d",
+        "part_packets": "d",
     },
 }
 _NUMPY = {"I": "<u4", "Q": "<u8", "d": "<f8", "B": "u1"}
@@ -280,6 +281,14 @@ class Record:
         series = self.data["series"]
         column = series["queues"][0][name] if series["interval"] and series["queues"] else b""
         return array(column, TYPES["series"][name])
+
+    def parts(self) -> tuple[NDArray[np.generic], float]:
+        """Return the mean of the measured queue in each of equal parts of the run, and their length (s).
+
+        Recorded without samples, too; empty in records of versions that did not have it.
+        """
+        queue = self.data["queues"][0]
+        return array(queue.get("part_packets", b""), "d"), queue.get("part_ns", 0) / 1e9
 
     def series(self, queue: str | None = None) -> pl.DataFrame:
         """Return the samples of `queue` (the measured one if None), probes included.

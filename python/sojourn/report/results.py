@@ -35,7 +35,8 @@ class ResultsLike(Protocol):
     """The part of `sojourn.results.Results` that a report reads.
 
     Also read if present: ``scenario`` (name, note, source, conventions, ``to_toml()``), ``manifest`` (a
-    mapping), and ``distribution("delay")`` (columns aqm, seed, delay_s, count: lower edges and counts).
+    mapping), ``notes`` (sequence of str), and ``distribution("delay")`` (columns aqm, seed, delay_s, count:
+    lower edges and counts).
     """
 
     @property
@@ -199,7 +200,8 @@ def _range(seeds: Sequence[int]) -> str:
 
 
 def _warnings(results: ResultsLike) -> list[Block]:
-    return [Note(warning, "warning") for warning in results.warnings]
+    notes = getattr(results, "notes", ())
+    return [*(Note(one, "warning") for one in results.warnings), *(Note(one) for one in notes)]
 
 
 def _results(summary: pl.DataFrame, specs: Sequence[str]) -> list[Block]:

@@ -7,23 +7,22 @@ use crate::{
     packet::Packet,
     path::{Network, Route},
     queue::Port,
-    record::{DropColumns, FlowColumns, PageColumns, Record, Window},
+    record::{DropColumns, FlowColumns, Record, Window},
 };
 
-/// The final state of a run.
-pub(crate) struct RunResult {
+/// The state of a run at the end of its window.
+pub(crate) struct RunResult<'a> {
     pub(crate) window: Window,
-    pub(crate) network: Network,
-    pub(crate) ports: Vec<Port>,
-    pub(crate) hosts: Hosts,
-    pub(crate) pages: PageColumns,
-    pub(crate) recorder: Recorder,
+    pub(crate) network: &'a mut Network,
+    pub(crate) ports: &'a [Port],
+    pub(crate) hosts: &'a mut Hosts,
+    pub(crate) recorder: &'a mut Recorder,
     pub(crate) measured: u32,
     pub(crate) drops: DropColumns,
 }
 
-impl RunResult {
-    /// The record of the run.
+impl RunResult<'_> {
+    /// The record of the window, without transfers and pages.
     pub(crate) fn record(mut self) -> Record {
         let RunResult { hosts, drops, .. } = &mut self;
         let mut cwnd = hosts.cwnd.take().unwrap_or_default();
@@ -32,15 +31,8 @@ impl RunResult {
             *flow = hosts.index.of(*flow, &hosts.groups[group as usize]);
         }
         let kinds = &mut self.network.kinds;
-        let record = self.recorder.columns(self.window, self.measured as usize, &self.ports, kinds);
-        Record {
-            flows: flow_columns(&self),
-            objects: self.hosts.objects,
-            pages: self.pages,
-            drops: self.drops,
-            cwnd,
-            ..record
-        }
+        let record = self.recorder.columns(self.window, self.measured as usize, self.ports, kinds);
+        Record { flows: flow_columns(&self), drops: self.drops, cwnd, ..record }
     }
 }
 
@@ -58,7 +50,7 @@ fn offered(flows: &[Flow], measured: &Port) -> Vec<u32> {
     offered
 }
 
-fn flow_columns(result: &RunResult) -> FlowColumns {
+fn flow_columns(result: &RunResult<'_>) -> FlowColumns {
     let RunResult { network, ports, hosts, .. } = result;
     let mut columns = FlowColumns::default();
     for row in hosts.index.all(&hosts.groups) {

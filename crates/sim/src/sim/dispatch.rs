@@ -18,7 +18,7 @@ pub(super) fn run(state: &mut State, web: &mut WebSessions, many: u64) -> u64 {
     for done in 0..many {
         let clock = &mut state.clock;
         let event = clock.peek(measured);
-        if event.time() >= clock.window.end {
+        if event.time() >= clock.end {
             return done;
         }
         if event == clock.service.event(measured) {

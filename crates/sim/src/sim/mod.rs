@@ -54,6 +54,7 @@ use crate::{
 use clock::Clock;
 use fast_path::FastLoop;
 use queues::{QueueLog, Queues};
+use sojourn_aqm::{Span, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use web::WebSessions;
 
@@ -81,6 +82,8 @@ pub struct Simulation {
     state: State,
     web: WebSessions,
     fast_path: FastPath,
+    /// The longest time after the window in which its transfers may finish.
+    drain: Span,
 }
 
 /// What a packet may touch between two events. Each part also has what is recorded about it.
@@ -120,7 +123,7 @@ impl Simulation {
         let mut state = State { clock: Clock::new(plan), network, queues, hosts: Hosts::new(plan, groups) };
         let mut web = WebSessions::default();
         setup::schedule_first_events(plan, &mut state, &mut web);
-        Ok(Simulation { state, web, fast_path })
+        Ok(Simulation { state, web, fast_path, drain: plan.drain.unwrap_or(Span::ZERO) })
     }
 
     /// Run to the end.
@@ -129,60 +132,111 @@ impl Simulation {
     /// [`RunError::Cancelled`] if `control` says so, [`RunError::Memory`] if the traces need more than there
     /// is or than `control` allows, [`RunError::Conservation`] if packets are not conserved.
     pub fn run(mut self, control: &Control) -> Result<Record, RunError> {
-        let Simulation { state, web, fast_path } = &mut self;
-        let (measured, end) = (state.queues.log.measured, state.clock.window.end);
-        let mut fast_loop = match fast_path {
+        let end = self.state.clock.end;
+        let mut events = EventLoop::new(self.fast_path, &mut self.state);
+        events.run(&mut self.state, &mut self.web, control, |_, _| false)?;
+        self.state.queues.close_window(end);
+        self.check()?;
+        if self.drain == Span::ZERO {
+            self.state.network.each = Vec::new(); // no packet crosses them any more, and the record needs room
+        }
+        let mut record = self.record();
+        if self.drain > Span::ZERO {
+            self.state.queues.stop_recording();
+            self.state.clock.extend(end + self.drain);
+            let (mut transfers, mut pages) = (0, 0);
+            events.run(&mut self.state, &mut self.web, control, |hosts, web| {
+                let (objects, columns) = (&hosts.objects, &web.columns);
+                skip_finished(&mut transfers, &objects.start_ns, &objects.end_ns, end)
+                    && skip_finished(&mut pages, &columns.start_ns, &columns.end_ns, end)
+            })?;
+            self.check()?;
+        }
+        control.now_ns.store(end.0, Ordering::Relaxed);
+        (record.events, record.fast_path) = (events.handled, self.fast_path);
+        (record.objects, record.pages) = (self.state.hosts.objects, self.web.columns);
+        if self.drain > Span::ZERO {
+            record.keep_transfers_before(end);
+        }
+        Ok(record)
+    }
+
+    /// Check that the run had enough flows and that no packet is missing.
+    fn check(&self) -> Result<(), RunError> {
+        if self.web.is_full {
+            return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
+        }
+        let pending = self.state.clock.calendar.pending();
+        let in_flight = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
+        measure::conserved(&self.state.queues.ports, &self.state.hosts, in_flight.map(|(_, packet)| packet))
+    }
+
+    /// The record of the window, but for transfers and pages, which may finish later.
+    fn record(&mut self) -> Record {
+        let State { clock, network, queues, hosts } = &mut self.state;
+        let QueueLog { measured, recorder, losses } = &mut queues.log;
+        let drops = std::mem::take(&mut losses.columns);
+        let (window, ports, measured) = (clock.window, &queues.ports[..], *measured);
+        RunResult { window, network, ports, hosts, recorder, measured, drops }.record()
+    }
+}
+
+/// The loop over the events of a run.
+struct EventLoop {
+    fast: Option<FastLoop>,
+    handled: u64,
+    /// The calendar adapts after this number of events.
+    until_adapted: u64,
+}
+
+impl EventLoop {
+    fn new(fast_path: FastPath, state: &mut State) -> EventLoop {
+        let fast = match fast_path {
             FastPath::Yes => Some(FastLoop::new(&mut state.queues, &state.hosts.groups)),
             FastPath::No(_) | FastPath::None => None,
         };
-        let (mut events, mut until_adapted) = (0u64, EVENTS_PER_BATCH);
+        EventLoop { fast, handled: 0, until_adapted: EVENTS_PER_BATCH }
+    }
+
+    /// Handle events before the end, or until `is_over`, which is evaluated after each batch.
+    fn run(
+        &mut self,
+        state: &mut State,
+        web: &mut WebSessions,
+        control: &Control,
+        mut is_over: impl FnMut(&Hosts, &WebSessions) -> bool,
+    ) -> Result<(), RunError> {
+        let measured = state.queues.log.measured;
         loop {
             let now = state.clock.peek(measured).time();
-            if now >= end {
-                break;
+            if now >= state.clock.end || is_over(&state.hosts, web) {
+                return Ok(());
             }
-            control.now_ns.store(now.0, Ordering::Relaxed);
+            control.now_ns.store(now.min(state.clock.window.end).0, Ordering::Relaxed);
             if control.cancel.load(Ordering::Relaxed) {
                 return Err(RunError::Cancelled);
             }
             reserve_traces(&mut state.queues.log, &mut state.hosts, control.trace_limit)?;
-            if events >= until_adapted {
+            if self.handled >= self.until_adapted {
                 let calendar = &mut state.clock.calendar;
                 calendar.adapt();
-                until_adapted = events + events.min(EVENTS_PER_ADAPTATION) + 16 * calendar.capacity() as u64;
+                let least = self.handled.min(EVENTS_PER_ADAPTATION);
+                self.until_adapted = self.handled + least + 16 * calendar.capacity() as u64;
             }
-            events += match &mut fast_loop {
-                Some(fast_loop) => fast_loop.run(state, web, EVENTS_PER_BATCH),
+            self.handled += match &mut self.fast {
+                Some(fast) => fast.run(state, web, EVENTS_PER_BATCH),
                 None => dispatch::run(state, web, EVENTS_PER_BATCH),
             };
         }
-        state.queues.close_window(end);
-        if web.is_full {
-            return Err(RunError::TooManyFlows(validate::MAX_FLOWS));
-        }
-        let pending = state.clock.calendar.pending();
-        let in_flight = pending.filter(|(event, _)| event.kind() == EventKind::Arrival);
-        measure::conserved(&state.queues.ports, &state.hosts, in_flight.map(|(_, packet)| packet))?;
-        control.now_ns.store(end.0, Ordering::Relaxed);
-        Ok(self.into_record(events))
     }
+}
 
-    fn into_record(self, events: u64) -> Record {
-        let State { clock, mut network, queues, hosts } = self.state;
-        let QueueLog { measured, recorder, losses } = queues.log;
-        network.each = Vec::new(); // no packet crosses them any more, and the record needs room
-        let result = RunResult {
-            window: clock.window,
-            network,
-            ports: queues.ports,
-            hosts,
-            pages: self.web.columns,
-            recorder,
-            measured,
-            drops: losses.columns,
-        };
-        Record { events, fast_path: self.fast_path, ..result.record() }
+/// Move `row` over the transfers that have finished or began at `end` or later; whether no other is left.
+fn skip_finished(row: &mut usize, starts: &[u64], ends: &[u64], end: Time) -> bool {
+    while *row < starts.len() && (ends[*row] != u64::MAX || starts[*row] >= end.0) {
+        *row += 1;
     }
+    *row == starts.len()
 }
 
 /// Allocate memory for the rows of traces that the next batch of events may write.

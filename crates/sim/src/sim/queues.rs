@@ -9,7 +9,7 @@ use crate::{
     queue::Port,
     record::DropColumns,
 };
-use sojourn_aqm::{Span, Time};
+use sojourn_aqm::Time;
 
 /// The queues of a run.
 pub(super) struct Queues {
@@ -28,8 +28,11 @@ pub(super) struct QueueLog {
 impl Queues {
     /// The queues `ports` of a run of `plan`.
     pub(super) fn new(plan: &Plan, ports: Vec<Port>, measured: u32) -> Queues {
-        let interval = plan.trace.interval.unwrap_or(Span::ZERO);
-        let recorder = Recorder::new(interval, Some(Time::ZERO + plan.duration), ports.len());
+        let end = Time::ZERO + plan.duration;
+        let recorder = match plan.trace.interval {
+            Some(interval) => Recorder::new(interval, Some(end), ports.len()),
+            None => Recorder::of_parts(end, ports.len()),
+        };
         let counting = plan.warmup == Time::ZERO;
         let losses = LossLog { counting, traced: plan.trace.drops, columns: DropColumns::default() };
         Queues { ports, log: QueueLog { measured, recorder, losses } }
@@ -63,15 +66,20 @@ impl Queues {
 
     /// Take a sample of every queue, and schedule the next one.
     pub(super) fn sample(&mut self, calendar: &mut CalendarQueue<Packet>, now: Time) {
-        self.log.recorder.sample(now, &mut self.ports);
-        self.log.recorder.schedule_next(now, calendar);
+        self.log.recorder.sample_all(now, &mut self.ports, calendar);
     }
 
-    /// The run ends.
+    /// The measurement window closes: what happens later is not recorded.
     pub(super) fn close_window(&mut self, end: Time) {
         self.log.recorder.sample_at_end(end, &mut self.ports);
         for port in &mut self.ports {
             port.pass(end);
         }
+    }
+
+    /// Record nothing more.
+    pub(super) fn stop_recording(&mut self) {
+        self.log.losses.traced = false;
+        self.log.recorder.stop();
     }
 }

@@ -51,9 +51,7 @@ pub(super) fn schedule_first_events(plan: &Plan, state: &mut State, web: &mut We
     if window.start > Time::ZERO {
         calendar.push_timer(Event::new(window.start, OLDEST, EventKind::Warmup, 0));
     }
-    if plan.trace.interval.is_some() {
-        queues.log.recorder.schedule_next(Time::ZERO, calendar);
-    }
+    queues.log.recorder.schedule_next(Time::ZERO, calendar);
     for (port, number) in queues.ports.iter().zip(0..) {
         if let Some(time) = port.next_timer() {
             calendar.push(Event::new(time, time - Time::ZERO, EventKind::AqmTimer, number));
