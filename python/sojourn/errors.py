@@ -1,4 +1,4 @@
-"""Errors for the user: one line each, with place, problem and allowed values.
+"""Errors for the user: a line for each, with place, problem and allowed values.
 
 ``InputError`` is bad input (exit code 2), ``RunFailed`` a run that could not finish (exit code 1).
 Only the command line prints; all other code raises one of these.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -35,6 +35,8 @@ _WRONG_PLACE = {
 
 #: Longest part of a message, in characters: where, and what is wrong.
 MOST_TEXT = 400
+#: Number of errors of one input that are shown.
+MOST_ERRORS = 20
 
 
 def shortened(text: str, most: int = MOST_TEXT) -> str:
@@ -93,6 +95,31 @@ class InputError(SojournError):
     def at(self, file: str) -> InputError:
         """Return the same error with the file as a prefix."""
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
+
+
+class InputErrors(InputError):  # noqa: N818 - several of them
+    """Several errors in one input; the text has a line for each of the first twenty.
+
+    Parameters
+    ----------
+    errors : list of InputError
+        At least one; the attributes of this error are those of the first.
+    """
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[0]
+        super().__init__(first.where, first.problem, first.allowed, first.nearest)
+
+    def __str__(self) -> str:
+        lines = [str(error) for error in self.errors[:MOST_ERRORS]]
+        if (more := len(self.errors) - MOST_ERRORS) > 0:
+            lines.append(f"{self.where.partition(': ')[0]}: {more} more errors")
+        return "\n".join(lines)
+
+    def at(self, file: str) -> InputErrors:
+        """Return the same errors with the file as a prefix."""
+        return InputErrors([error.at(file) for error in self.errors])
 
 
 def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:

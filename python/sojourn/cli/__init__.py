@@ -1,7 +1,7 @@
 """The command line: one file per command, imported when it is called; errors become exit codes.
 
 The result goes to standard output, messages and progress to standard error. Exit codes: 0 success, 1 a run
-failed, 2 bad usage or input, 130 interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to get the
+failed, 2 bad usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the
 traceback.
 """
 
@@ -128,7 +128,8 @@ def _call(arguments: Sequence[str]) -> int:
 def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
         show(traceback.format_exc(), sys.stderr)
-    show(f"sojourn: {' '.join(message.split())}", sys.stderr)
+    for line in message.splitlines() or [""]:
+        show(f"sojourn: {' '.join(line.split())}", sys.stderr)
     return code
 
 

@@ -173,12 +173,13 @@ def gateway(found: Layout, hosts: Sequence[Host]) -> Gateway:
     """Start the gateway between the hosts of a layout."""
     dumbbell, plan = found.dumbbell, found.plan
     rate, delay = f"{dumbbell['rate']}bit/s", f"{dumbbell['delay']}ns"
+    reverse_rate = f"{dumbbell.get('reverse_rate', dumbbell['rate'])}bit/s"
     queue = dumbbell["queue"]
     back = dumbbell["reverse_queue"] or {"limit": UNLIMITED, "aqm": "droptail", "ecn": False}
     return Gateway(
         hosts,
         forward=Link(rate, delay, queue["limit"], queue["aqm"], queue["ecn"], dumbbell["capacity"]),
-        backward=Link(rate, delay, back["limit"], back["aqm"], back["ecn"]),
+        backward=Link(reverse_rate, delay, back["limit"], back["aqm"], back["ecn"]),
         traffic=[
             Match(
                 one["name"],
