@@ -1,7 +1,7 @@
 //! Words of other tools and of everyday language, and their names here: for "did you mean" in messages.
 //!
-//! They are not accepted in place of the names. The word for an algorithm or a sender that is missing here maps
-//! to the closest one.
+//! They are not accepted in place of the names. The word for an algorithm or a sender that is missing here
+//! maps to the closest one.
 
 /// A word in lower case, and the names that it may mean, the most likely first.
 const SYNONYMS: &[(&str, &[&str])] = &[
