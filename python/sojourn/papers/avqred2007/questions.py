@@ -6,7 +6,7 @@ from sojourn.papers.answers import Question
 
 QUESTIONS = (
     Question(
-        "Is the simulated load that of the testbed: half of all packets lost, whatever the algorithm?",
+        "Is the simulated load that of the testbed: half of all packets lost with every algorithm?",
         ("AVQ-24", "AVQ-23"),
         "Yes.",
         "No.",

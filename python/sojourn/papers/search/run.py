@@ -9,7 +9,7 @@
 4. *Single claims*: a claim that none of them reproduces, but that some reading met, is judged on those
    seeds under the simplest such readings.
 
-Whatever is chosen is chosen by the scored half alone.
+Every choice depends on the scored half alone.
 """
 
 from __future__ import annotations
