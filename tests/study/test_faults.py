@@ -58,7 +58,7 @@ PLAN = Sweep(BASE, ["droptail"], [Axis("queue.limit", ("10p", "20p"))], seeds=2)
 
 
 class Replay:
-    """The simulated world with finished runs, which arrive in an order of its own, `together` at a time."""
+    """The simulated world with finished runs, which arrive in reverse order, `together` at a time."""
 
     #: Runs that arrive together share a file, so a second process has file names of its own.
     together = 1
@@ -88,14 +88,14 @@ def made() -> dict[tuple[str, int], Made]:
 
 @pytest.fixture
 def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Replace the simulator by `made`; compute pure functions once for each of their arguments."""
+    """Replace the simulator by `made`; call pure functions once for each combination of arguments."""
     world = type(worlds.find(worlds.DEFAULT))
     monkeypatch.setattr(
         world, "run", lambda _self, cases, *_: Replay(made, [(one.plan_json, one.seed) for one in cases])
     )
     monkeypatch.setattr(world, "warnings", lambda _self, _record: [])
     monkeypatch.setattr(execute, "FLUSH_S", 0.0)
-    # What is read from the user's files, not from the study's.
+    # These read the user's files, which have no faults.
     monkeypatch.setattr(directory, "read", lambda path: (files.read(path), PLAN)[1])
     monkeypatch.setattr("sojourn.results.load", lambda path: (files.read(path), BASE)[1])
 
@@ -136,12 +136,12 @@ def replayed(made: dict[tuple[str, int], Made], monkeypatch: pytest.MonkeyPatch)
 #: The identities of simulated processes that have ended, and the processes, so that each keeps its own.
 ENDED: set[int] = set()
 KEPT: list[Process] = []
-#: Looks at the work of another process after which a simulated process gives up: nothing continues beside it.
+#: Maximum number of waits of a simulated process for another one, which does not run at the same time.
 MOST_LOOKS = 8
 
 
 def _simulate_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let leases belong to simulated processes, and time pass only when a process looks or waits."""
+    """Make leases belong to simulated processes; time advances only when a process reads it or waits."""
     clock, looks = itertools.count(0.0, leases.STALE_S), Counter[int]()
 
     def here(_cls: type[Owner]) -> Owner:
@@ -162,7 +162,7 @@ def _simulate_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextlib.contextmanager
 def _ending(process: Process) -> Iterator[None]:
-    """End a process with the block, however it ends."""
+    """End a process at the end of the block, also after an exception."""
     ENDED.discard(id(process))
     try:
         yield
@@ -171,7 +171,7 @@ def _ending(process: Process) -> Iterator[None]:
 
 
 class Study:
-    """A command on a medium: what it leaves and returns."""
+    """A command on a medium: the files that it leaves, and its result."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -207,7 +207,7 @@ class Study:
                     measured(one)
 
     def missing(self) -> set[str]:
-        """Return the accepted runs that are not there."""
+        """Return the accepted runs that are not stored."""
         with files.using(Process(self.medium, random.Random(0))):
             return self.accepted - set(Archive(OUT).run_ids)
 
@@ -227,7 +227,7 @@ def measured(outcome: execute.Outcome) -> Any:
 
 @functools.cache
 def undisturbed(kind: str) -> tuple[Any, int, int]:
-    """Return what an undisturbed command returns, and its calls when it makes and when it reads runs."""
+    """Return the result of an undisturbed command, and its calls when it executes and when it reads runs."""
     study, process = Study(kind), Process(Medium(), random.Random(0))
     process.medium = study.medium
     result, first = study.call(process), process.calls
@@ -237,7 +237,7 @@ def undisturbed(kind: str) -> tuple[Any, int, int]:
 
 
 def history(kind: str, fault: str, seed: int) -> str:
-    """Play one history; return what is wrong at its end, or nothing."""
+    """Run one history; return what is wrong at its end, or nothing."""
     draw = random.Random(f"{kind} {fault} {seed}")
     expected, calls, _ = undisturbed(kind)
     study = Study(kind)
@@ -313,7 +313,7 @@ def test_every_history_ends_well(replayed: None, kind: str, fault: str) -> None:
 
 
 def damaged_if_unreadable(self: Any, path: Path) -> None:
-    """Finding 2: a file that cannot be read is taken for damaged."""
+    """Finding 2: a file that cannot be read counts as damaged."""
     try:
         READ(self, path)
     except SojournError as error:
@@ -321,7 +321,7 @@ def damaged_if_unreadable(self: Any, path: Path) -> None:
 
 
 def renamed_by_all(self: Archive, path: Path, reason: str) -> None:
-    """Finding 2: reading commands rename it, too."""
+    """Finding 2: reading commands rename it as well."""
     if files.exists(path):
         files.rename(path, path.with_name(f"{path.name}.damaged"))
 
@@ -369,7 +369,7 @@ OLD: dict[str, tuple[str, str, list[tuple[Any, str, Any]]]] = {
 
 @pytest.mark.parametrize("old", OLD)
 def test_old_behaviour_is_found(replayed: None, monkeypatch: pytest.MonkeyPatch, old: str) -> None:
-    """Each finding is put back, and a history shows it."""
+    """With the old behaviour of each finding, a history fails."""
     kind, fault, changes = OLD[old]
     undisturbed(kind)
     for of, name, value in changes:

@@ -38,7 +38,7 @@ class Failing(files.LocalDisk):
             setattr(self, name, fail)
 
 
-def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
+def test_a_file_is_replaced_atomically_without_other_files(tmp_path: Path) -> None:
     path = tmp_path / "new/deep/file"
     files.make_folder(path.parent)
     for content in ("first", "second"):
@@ -60,7 +60,7 @@ def test_a_failed_write_leaves_the_old_content(tmp_path: Path, operation: str) -
 
 
 def test_every_new_name_is_synchronized(tmp_path: Path) -> None:
-    """A name that is not is lost by a power cut, with the file (`test_power_cut`)."""
+    """A name that is not synchronized is lost in a power failure, with its file."""
     synchronized = []
 
     class Watched(files.LocalDisk):

@@ -69,7 +69,7 @@ def test_no_changed_bit_of_a_chunk_changes_a_metric(short: sojourn.Scenario, tmp
 
 @pytest.mark.parametrize("kind", ["trace", "table"])
 def test_no_changed_bit_of_a_table_is_read(kind: str, short: sojourn.Scenario, tmp_path: Path) -> None:
-    """Seen to fail: a file with one of the two entries of the metadata taken for one without a hash."""
+    """Seen to fail: a file with one of the two entries of the metadata treated as one without a hash."""
     if kind == "trace":
         sojourn.run(short, ["red"], seeds=1, out=tmp_path)
         (path,) = (tmp_path / "traces").iterdir()
@@ -148,7 +148,7 @@ def test_what_is_damaged_is_renamed_and_made_again(cli: Cli, tmp_path: Path) -> 
 
 
 def test_a_lost_trace_is_made_again(short: sojourn.Scenario, tmp_path: Path) -> None:
-    """Seen to fail: a table over time that is missing was an empty one."""
+    """Seen to fail: a missing table over time treated as an empty one."""
     traced = short.with_(trace={"interval": "10ms", "drops": True})
     whole = sojourn.run(traced, ["red"], seeds=2, out=tmp_path).trace("drops")
     sorted((tmp_path / "traces").glob("*.drops.parquet"))[0].unlink()
@@ -162,7 +162,7 @@ def test_a_lost_trace_is_made_again(short: sojourn.Scenario, tmp_path: Path) -> 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO, errno.EMFILE, errno.ESTALE])
 @pytest.mark.parametrize("command", ["sweep status out", "report out", "resume"])
 def test_what_cannot_be_read_is_not_damaged(cli: Cli, tmp_path: Path, command: str, number: int) -> None:
-    """A colleague's file. Seen to fail: every OSError of a read taken for damage."""
+    """A file without read permission. Seen to fail: every OSError of a read treated as damage."""
     (tmp_path / "s.toml").write_text(TRACED)
     make = "sweep s.toml -L queue.limit 20p,30p --seeds 2 --out out"
     assert cli(*make.split()).returncode == 0
@@ -221,7 +221,7 @@ def test_a_half_line_of_a_killed_process_is_left_out(cli: Cli, tmp_path: Path) -
 
 
 def test_a_refused_plan_leaves_no_folder(cli: Cli, tmp_path: Path) -> None:
-    """Seen to fail: a plan without seeds, whose combinations were not looked at."""
+    """Seen to fail: a plan without seeds, whose combinations were not checked."""
     (tmp_path / "s.toml").write_text(TRACED)
     done = cli("sweep", "s.toml", "--seeds", 0, "--out", "out")
     assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
@@ -328,7 +328,7 @@ def test_every_value_of_a_row_is_hashed() -> None:
 
 
 def test_the_seal_is_in_the_file(tmp_path: Path) -> None:
-    """So files may be copied and renamed, and any reader of Parquet reads them."""
+    """Files can therefore be copied and renamed, and any reader of Parquet reads them."""
     frame = pl.DataFrame({"a": [1, 2], "b": ["sojourn.sha256", "0" * 64]})
     content = seal(frame, "name")
     (tmp_path / "x.parquet").write_bytes(content)

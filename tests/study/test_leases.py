@@ -164,7 +164,7 @@ def test_ten_at_once_make_each_run_once(short: Scenario, tmp_path: Path) -> None
 def test_a_result_that_another_process_took_over_is_not_stored_twice(
     short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a suspension of the machine: the other one took this process for dead, and was faster."""
+    """As after a suspension of the machine: the other process considered this one dead, and was faster."""
     point, other = *points(short, ["droptail"], [1]), Leases(tmp_path)
     store, elsewhere = Store(tmp_path, traces=False), Store(tmp_path / "elsewhere", traces=False)
     real = Leases.holds
