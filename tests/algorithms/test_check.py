@@ -230,7 +230,7 @@ class EverySecondRun(Correct):
 BROKEN = [
     (Undescribed, "schema", "Undescribed.gain has no meaning"),
     (Undocumented, "schema", "Undocumented.gain has no source"),
-    (Misspelt, "spelling", "its defaults written out, decides otherwise"),
+    (Misspelt, "spelling", "its defaults written out, decides differently"),
     (Raises, "runs", "ZeroDivisionError"),
     (WrongType, "runs", "WrongType.on_departure returned 0.5"),
     (FailsAfterAnHour, "times", "an hour without a packet"),
