@@ -35,8 +35,8 @@ import sojourn
 class Evil(sojourn.Aqm):
     '''Drops what is late.'''
 
-    target = sojourn.Param("20ms", min="1us", doc="Delay above which packets are dropped", source="a guess")
-    share = sojourn.Param(0.5, min=0, max=1, doc="Share of these", source="a guess")
+    target = sojourn.Param("20ms", min="1us", doc="Delay above which packets are dropped", source="a test")
+    share = sojourn.Param(0.5, min=0, max=1, doc="Share of these packets", source="a test")
     probes = {"late": ("packets", "late packets so far")}
 
     def start(self):

@@ -9,9 +9,9 @@
 //! On arrival. If the last measurement ended more than `interval` ago, with dt the time since then: out =
 //! bits sent / dt, v_capacity <- alpha out + (1 - alpha) v_capacity, limited to [min_capacity, max_capacity],
 //! and the virtual queue VQ decreases by gamma v_capacity dt. With x = VQ / `unit`: strictly between the
-//! thresholds the packet is signalled with p_a, which RED's counter computes from p_b = (x - min_th)/(max_th
-//! - min_th) (`early`); from max_th on every packet is signalled (`forced`). An accepted packet, marked or
-//! not, adds its size to VQ.
+//! thresholds, p_b = (x - min_th)/(max_th - min_th), and the packet is signalled with the p_a that RED's
+//! counter computes from p_b (`early`); from max_th on every packet is signalled (`forced`). An accepted
+//! packet, marked or not, adds its size to VQ.
 //!
 //! # Differences
 //! | what | here | elsewhere | why |
