@@ -95,7 +95,7 @@ def run(
     """
     with permitting(allow_code):
         scenario = scenario_of(scenario)
-        # Once code is loaded, specs have their canonical form.
+        # Specs of Python code have a canonical form only after the code is loaded.
         scenario = scenario.with_() if allow_code else scenario
         wanted = plan(scenario, aqms, seeds, seed_from, world)
     return run_points(wanted, workers, out, progress, keep_traces, command, executor)
@@ -153,7 +153,7 @@ def run_points(
 
 
 def scenario_of(value: Scenario | str | os.PathLike[str]) -> Scenario:
-    """Return a scenario, or the one in a file."""
+    """Return a scenario, read from a file if `value` is a path."""
     if isinstance(value, Scenario):
         return value
     if isinstance(value, str | os.PathLike):

@@ -135,8 +135,8 @@ class Results:
     def fast_path(self) -> str | None:
         """Whether the simulator took its fast path: ``yes``, or ``no`` with the reason.
 
-        None where no run was simulated, or in results of a version that did not record it. Of several
-        algorithms with different answers, each answer once.
+        None if no run was simulated, or in results of a version that did not record it. If the algorithms
+        differ, each answer is listed once.
         """
         first = {one.point.spec: one for one in reversed(self.outcomes)}
         found = dict.fromkeys(path for one in first.values() if (path := one.record.fast_path))
@@ -172,7 +172,7 @@ class Results:
     def median(self, aqm: str, metric: str) -> tuple[float, tuple[float, float] | None] | None:
         """Return the median over the seeds of one metric with its 95 % bootstrap interval; None if unknown.
 
-        For metrics whose mean depends on few seeds, like completion times of files with heavy-tailed sizes.
+        Use it for metrics whose mean depends on few seeds, like completion times of heavy-tailed files.
         """
         known = [value for value in self.values(aqm, metric) if value is not None]
         return (statistics.median(known), bootstrap(known)) if known else None

@@ -230,7 +230,7 @@ class Moody(Sound):
 BROKEN = [
     (Undescribed, "schema", "Undescribed.gain has no meaning"),
     (Undocumented, "schema", "Undocumented.gain has no source"),
-    (Misspelt, "spelling", "its defaults written out, decides otherwise"),
+    (Misspelt, "spelling", "its defaults written out, decides differently"),
     (Raises, "runs", "ZeroDivisionError"),
     (Nonsense, "runs", "Nonsense.on_departure returned 0.5"),
     (Hurried, "times", "an hour without a packet"),

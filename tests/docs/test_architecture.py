@@ -68,7 +68,7 @@ def test_names_in_the_figure_are_defined() -> None:
 
 
 def test_the_package_has_few_modules_of_its_own() -> None:
-    """Everything else is in a folder that shows its layer."""
+    """All other modules are in folders, which show their layer."""
     assert len(list((ROOT / "python/sojourn").glob("*.py"))) <= 10
 
 

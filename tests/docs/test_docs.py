@@ -40,7 +40,7 @@ def test_generated_pages_are_fresh():
 
 @pytest.mark.generated
 def test_pictures_match_the_code():
-    """Compared by a hash of their data: matplotlib may draw the same data with other bytes."""
+    """A hash of the data is compared, since matplotlib may draw the same data with other bytes."""
     done = subprocess.run(
         [sys.executable, ROOT / "docs/pictures.py", "--check"], capture_output=True, text=True, check=False
     )
@@ -94,10 +94,10 @@ def test_the_readme_python_block_runs(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "utilization" in capsys.readouterr().out
 
 
-def test_the_readme_scenario_is_valid():
+def test_the_complete_scenario_of_the_scenarios_page_is_valid():
     import sojourn
 
-    (text,) = blocks(ROOT / "README.md", "toml")
+    text = blocks(ROOT / "docs/scenarios.md", "toml")[0]
     assert tomllib.loads(text)["name"] == "red40"
     assert sojourn.Scenario.from_toml(text).name == "red40"
 
@@ -210,7 +210,7 @@ def test_the_cluster_pages_program_runs(tmp_path: Path):
 
 
 def test_the_own_algorithm_runs(tmp_path: Path):
-    """The blocks of the page are one file: a script, and an algorithm for the command line."""
+    """The blocks of the page together are one file: a script, and an algorithm for the command line."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = ROOT / "docs/own-algorithm.md"
     code = blocks(page, "python")

@@ -83,7 +83,7 @@ def test_any_results_directory_is_read_or_refused(
 BUGS = {
     "specs": ["parentheses that do not match", "is given twice", "is not one of the allowed words"],
     "plans": ["is used twice", "has no mean with this shape", "is above max_rto"],
-    "scenarios": ["is too large", "has no delay"],
+    "scenarios": ["is too large", "is missing"],
 }
 
 

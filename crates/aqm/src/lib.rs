@@ -32,6 +32,7 @@ pub mod scheduler;
 pub mod schema;
 mod settings;
 mod spec;
+mod synonyms;
 mod ticks;
 mod time;
 pub mod units;

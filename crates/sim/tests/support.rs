@@ -73,6 +73,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
 pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
+        reverse_rate: None,
         delay: Span(15 * MS),
         capacity: None,
         access: access(100 * MBIT, &[5 * MS]),

@@ -1,4 +1,4 @@
-"""What several commands share: the executor, JSON, the progress bar, the message after an interruption."""
+"""Functions that several commands share: executor, JSON, progress bar, message after an interruption."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sojourn.worlds.simulated.memory import excess
 
 
 def note_memory(points: Iterable[Point], workers: int | None) -> None:
-    """Print a warning if traces of the runs may need more memory than there is."""
+    """Print a warning if traces of the runs may need more memory than is available."""
     plans = [point.plan_json for point in points]
     if sentence := excess(plans, min(workers or cores(), len(plans))):
         note(f"sojourn: warning: {sentence}")
@@ -45,7 +45,7 @@ def executor(workers: int | None, serial: bool, dask: str | None) -> Iterator[Ex
 
 
 def permit_code(allow_code: bool, *named: Iterable[str] | None) -> None:
-    """Permit the code that the command line names, and with ``--allow-code`` what its input files name."""
+    """Permit the code that the command line names, and with ``--allow-code`` that of its input files."""
     if allow_code:
         permit_all()
     for specs in named:
@@ -58,7 +58,7 @@ def note(text: str) -> None:
 
 
 class Messages(logging.Handler):
-    """Prints what the package logs, such as damaged files, to standard error, each message once."""
+    """Prints the log of the package, such as damaged files, to standard error, each message once."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -74,7 +74,7 @@ class Messages(logging.Handler):
 
 @contextlib.contextmanager
 def messages() -> Iterator[None]:
-    """Print what the package logs until the end of the block."""
+    """Print the log of the package until the end of the block."""
     handler = Messages()
     propagate, LOG.propagate = LOG.propagate, False
     LOG.addHandler(handler)

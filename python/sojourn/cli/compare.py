@@ -12,8 +12,8 @@ from sojourn.cli.common import executor, note, note_memory, permit_code, progres
 from sojourn.cli.emit import emit
 from sojourn.cli.options import (
     AllowCode,
-    Aqms,
     Baseline,
+    Compared,
     Dask,
     Export,
     File,
@@ -30,13 +30,14 @@ from sojourn.cli.run import write_report
 from sojourn.cli.summaries import of_comparison
 from sojourn.errors import InputError
 from sojourn.runner.leases import retry
-from sojourn.spec.scenario import load
+from sojourn.spec.plan import queues
+from sojourn.spec.scenario import Scenario, load
 from sojourn.study.compare import compare as compare_algorithms
 
 
 def compare(
     file: File,
-    aqm: Aqms,
+    aqm: Compared = None,
     baseline: Baseline = None,
     metric: Metric = None,
     sort: Annotated[
@@ -78,10 +79,11 @@ def compare(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Compare algorithms on a scenario, paired by seed: better, worse, or no significant difference."""
-    permit_code(allow_code, aqm, [baseline or ""])
+    """Compare algorithms on a scenario, paired by seed. Each is better, worse, or not shown to differ."""
+    permit_code(allow_code, aqm or [], [baseline or ""])
     scenario = load(file)
     share = None if until_ci is None else _share(until_ci)
+    aqm = aqm or usual(scenario)
     wanted = plan(scenario, aqm, seeds, seed_from)
     specs = list(dict.fromkeys(point.spec for point in wanted))
     folder = out if out is not None else default_directory(scenario, specs)
@@ -132,3 +134,9 @@ def _seeds_used(looks: tuple[int, ...], most: int, level: float) -> str:
         f"seeds: {looks[-1]} ({why}); interim analyses after {after}; "
         f"each uses {100 * level:.2f} % intervals, so that all of them together keep 95 %"
     )
+
+
+def usual(scenario: Scenario) -> list[str]:
+    """Return the algorithms that are compared by default: the scenario's beside three that are common."""
+    own = queues(scenario)[scenario.measured].aqm
+    return list(dict.fromkeys(["droptail", own, "codel", "fq_codel"]))

@@ -1,4 +1,4 @@
-"""``sojourn run``: one scenario, several algorithms, several seeds."""
+"""``sojourn run``: runs one scenario with several algorithms and seeds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run(
     retry_failed: RetryFailed = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a scenario under every algorithm and seed; show metrics with 95 % intervals."""
+    """Run a scenario under several algorithms and seeds. Show metrics with 95 % intervals."""
     permit_code(allow_code, aqm)
     scenario = load(file)
     points = plan(scenario, aqm, seeds, seed_from, world)
@@ -72,7 +72,7 @@ def run(
 
 
 def note_duration(scenario: Scenario, runs: int, world: str) -> None:
-    """Print the least duration of runs in real time."""
+    """Print the minimum duration of runs in real time."""
     if worlds.find(world).real_time:
         minutes = runs * number("span", scenario.duration) / 60e9
         note(f"{runs} run{'s' if runs > 1 else ''} in real time: {minutes:.1f} minutes at least")

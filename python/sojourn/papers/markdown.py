@@ -27,7 +27,7 @@ def summary(result: Reproduction) -> str:
         f"{result.counts} {result.kinds}".strip(),
         "",
         *(_hosts(result) if result.selection.real else ()),
-        "## What was learned",
+        "## Answers",
         "",
         answers(result),
         "",

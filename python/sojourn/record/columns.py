@@ -96,7 +96,7 @@ def trace_frames(data: Mapping[str, Any]) -> Iterator[tuple[str, pl.DataFrame]]:
 
 
 def series_data(frame: pl.DataFrame | None, names: list[str]) -> dict[str, Any]:
-    """Return the samples as the core gave them."""
+    """Return the samples in the core's form."""
     import polars as pl
 
     if frame is None or frame.is_empty():
@@ -138,7 +138,7 @@ def _queues(records: Sequence[Mapping[str, Any]]) -> pl.Series:
 
 
 def _lists(pieces: Sequence[bytes], code: str) -> pl.Series:
-    """Return a column of lists, one for each piece."""
+    """Return a column of lists, one per piece."""
     import numpy as np
     import polars as pl
 

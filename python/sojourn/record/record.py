@@ -194,7 +194,7 @@ class Record:
     def flows(self) -> pl.DataFrame:
         """One row per flow (web traffic: per session): traffic, transport, index, counters over the window.
 
-        What its world does not know is null.
+        Values that the world cannot determine are null.
         """
         import polars as pl
 
@@ -212,8 +212,8 @@ class Record:
     def hosts(self) -> pl.DataFrame:
         """Counters of real hosts over the window: host, counter (as in ``nstat``), value.
 
-        An endless connection is a host, too (``ftp.0``): what it counted, and its window and round-trip time
-        at the end, which ``ss`` names.
+        An endless connection is listed as a host, too (``ftp.0``), with its counters, and its window and
+        round-trip time at the end, under the names of ``ss``.
         """
         import polars as pl
 

@@ -59,7 +59,7 @@ def for_results(results: ResultsLike, registry: Registry | None = None) -> Docum
     Parameters
     ----------
     results
-        What ``sojourn.run`` returned, or ``Results.open(directory)``.
+        The results of ``sojourn.run`` or of ``Results.open(directory)``.
     registry
         Algorithms by name, as ``sojourn._core.algorithms()`` describes them; read from there if ``None``.
 
@@ -110,7 +110,7 @@ def metric_table(
     Parameters
     ----------
     summary
-        Columns aqm, metric, unit, mean, ci95: what ``Results.summary()`` returns.
+        Columns aqm, metric, unit, mean, ci95, as returned by ``Results.summary()``.
     metrics
         The columns; those that are unknown for every algorithm are left out.
     caption, source
@@ -269,7 +269,7 @@ def _waiting(results: ResultsLike, seeds: Sequence[int], real_time: bool) -> lis
 
 
 def _late(frame: pl.DataFrame) -> list[Block]:
-    """Return how late the gateway sent real packets, which is part of their delays."""
+    """Return a sentence about the lateness of real packets, which is part of their delays."""
     if frame.height == 0:
         return []
     sums = frame.group_by("late_s").agg(pl.col("count").sum()).sort("late_s")

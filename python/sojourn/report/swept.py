@@ -23,7 +23,7 @@ def for_swept(swept: Swept, command: str = "") -> Document:
     Parameters
     ----------
     swept
-        What ``sojourn.study.sweep.run.sweep`` returned.
+        The result of ``sojourn.study.sweep.run.sweep``.
     command
         The command that reproduces it.
 

@@ -200,7 +200,14 @@ impl Graph {
     fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
         self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
         self.capacities.extend(d.capacity.clone().map(|capacity| (0, capacity)));
-        self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
+        self.link(
+            "R2",
+            "R1",
+            d.reverse_rate.unwrap_or(d.rate),
+            d.delay,
+            d.reverse_queue.clone(),
+            "dumbbell",
+        )?;
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }

@@ -78,8 +78,11 @@ pub enum Topology {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Bottleneck rate.
+    /// Bottleneck rate, R1 -> R2.
     pub rate: u64,
+    /// Rate of R2 -> R1; absent: the same.
+    #[serde(default)]
+    pub reverse_rate: Option<u64>,
     /// Bottleneck propagation delay, one way.
     #[serde(deserialize_with = "nanoseconds::deserialize")]
     pub delay: Span,

@@ -1,8 +1,8 @@
-"""The memory of runs: what this process may still take, and how much of it the traces of a run may use.
+"""The memory of runs: the memory that is available to this process, and the share for the traces of a run.
 
-A trace of congestion windows or drops grows with the packets of a run. The core asks for its memory before it
-writes, and stops a run whose traces exceed `trace_limit`; so the run fails with a reason, and neither the
-allocator nor the kernel ends the process.
+A trace of congestion windows or drops grows with the packets of a run. The core reserves memory before it
+writes, and stops a run whose traces exceed `trace_limit`. Such a run fails with a reason, instead of the
+allocator or the kernel ending the process.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import Any
 
 from sojourn.worlds.base import parsed
 
-#: Bytes in memory for each byte of a trace: the columns of the core while they grow, their copy in Python,
-#: and the table and the file that are made of it.
+#: Bytes in memory for each byte of a trace: the growing columns of the core, their copy in Python, the table
+#: and the content of the file.
 COPIES = 5
 #: The share of the available memory that runs may use.
 SHARE = 0.8
 #: Bytes of a row in each trace.
 CWND_ROW, DROP_ROW = 28, 29
-#: Rows that the core reserves at least.
+#: Minimum number of rows that the core reserves.
 LEAST_ROWS = 8192
-#: Bytes of a packet where the traffic does not fix them.
+#: Bytes of a packet if the traffic does not determine them.
 PACKET = 500
 CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Return the bytes that this process may still take; None if the system does not say.
+    """Return the bytes that this process may still allocate; None if unknown.
 
-    The least of: the free memory of the machine, the limit of the control group, the limits of the process on
-    its address space and data (``ulimit -v``, ``ulimit -d``).
+    The minimum of: the free memory of the machine, the limit of the control group, the limits of the process
+    on its address space and data (``ulimit -v``, ``ulimit -d``).
     """
     found = []
     with contextlib.suppress(OSError, ValueError, KeyError):
@@ -50,19 +50,19 @@ def available() -> int | None:
 
 
 def _kib(path: Path) -> dict[str, int]:
-    """Return the lines ``Name: NUMBER kB`` of a file of the kernel."""
+    """Return the values of the lines ``Name: NUMBER kB`` in a file of the kernel, by name."""
     lines = (line.split() for line in path.read_text().splitlines())
     return {words[0].rstrip(":"): int(words[1]) for words in lines if words[-1:] == ["kB"]}
 
 
 def trace_limit(workers: int) -> int | None:
-    """Return the bytes that the traces of each of `workers` runs at a time may take; None: no limit."""
+    """Return the limit of the bytes of a run's traces with `workers` runs in progress; None: no limit."""
     free = available()
     return None if free is None else int(SHARE * free / (workers * COPIES))
 
 
 def trace_bytes(plan_json: str) -> int:
-    """Return about how many bytes the traces of a run take at most: a row for each packet of the link.
+    """Return an upper bound of the bytes of a run's traces: one row per packet of a busy link.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def trace_bytes(plan_json: str) -> int:
 
 
 def _packet(traffic: dict[str, Any]) -> int:
-    """Return the size of the packets of a traffic in bytes; a usual one if it has none of its own."""
+    """Return the size of the packets of a traffic in bytes; `PACKET` if it has no fixed size."""
     ((_, what),) = traffic["kind"].items()
     tcp = what.get("tcp", what)
     size = tcp["payload"] + tcp["header"] if "payload" in tcp else what.get("size")
@@ -107,5 +107,5 @@ def excess(plans: Iterable[str], workers: int) -> str:
         return ""
     return (
         f"the traces of a run may need {most / 1e6:,.0f} MB; {limit / 1e6:,.0f} MB are available for each of "
-        f"{workers} runs at a time: a run that exceeds them fails; trace less, or use fewer workers"
+        f"{workers} runs at a time, and a run that needs more fails; trace less, or use fewer workers"
     )
