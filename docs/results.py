@@ -1,4 +1,4 @@
-"""Keep the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
+"""Copy the summaries of re-run papers: ``python docs/results.py FOLDER...`` fills ``docs/results``.
 
 Each folder is one that ``sojourn reproduce`` wrote in a full run. Its summary, verdicts and published numbers
 are copied; the list in ``docs/results/README.md`` is written again from all papers in the folder. A paper may
@@ -20,7 +20,7 @@ REAL = "real"
 #: Of each of the two runs: its summary, and the published numbers beside its own.
 FILES = {False: ("summary.md", "published.csv"), True: ("summary-real.md", "published-real.csv")}
 CLAIMS = "claims.csv"
-#: What is kept of a search of readings.
+#: The files of a search of readings that are kept.
 SEARCH = ("search.md", "search.json")
 #: A line of a summary about a claim that only real hosts could decide.
 AWAITED = re.compile(r"^\| \S+ \| real \| undecided \| needs the real world .*\n", re.MULTILINE)

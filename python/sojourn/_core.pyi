@@ -35,6 +35,7 @@ __all__ = [
     "parse_unit",
     "canonical_unit",
     "nearest",
+    "toml_positions",
     "CONVENTIONS",
     "tcp_schema",
     "tcp_options",
@@ -286,6 +287,9 @@ def canonical_unit(kind: str, word: str) -> str:
 
 def nearest(word: str, candidates: list[str]) -> str | None:
     """The candidate nearest to `word`, if one is near."""
+
+def toml_positions(text: str) -> list[tuple[tuple[str | int, ...], int, int]]:
+    """The line and column, both from 1, of every key and of every table in an array."""
 
 def tcp_schema() -> list[dict[str, Any]]:
     """Every option of TCP, with its value under each preset."""

@@ -1,4 +1,4 @@
-"""Errors for the user: one line each, with place, problem and allowed values.
+"""Errors for the user: a line for each, with place, problem and allowed values.
 
 ``InputError`` is bad input (exit code 2), ``RunFailed`` a run that could not finish (exit code 1).
 Only the command line prints; all other code raises one of these.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -18,7 +18,7 @@ from sojourn import _core
 Args = ParamSpec("Args")
 T = TypeVar("T")
 
-#: Errors that another directory avoids; others (a full disk, a broken one) are failures.
+#: Errors that the user can avoid by another directory; others, such as a full disk, are failures.
 _WRONG_PLACE = {
     errno.EACCES,
     errno.EEXIST,
@@ -35,6 +35,8 @@ _WRONG_PLACE = {
 
 #: Longest part of a message, in characters: where, and what is wrong.
 MOST_TEXT = 400
+#: Number of errors of one input that are shown.
+MOST_ERRORS = 20
 
 
 def shortened(text: str, most: int = MOST_TEXT) -> str:
@@ -55,7 +57,7 @@ class SojournError(Exception):
 
 
 class RunFailed(SojournError):  # noqa: N818 - a result, not a misuse
-    """A run failed: packets were not conserved, the core broke, or the disk was full."""
+    """A run failed: packets were not conserved, the core failed, or the disk was full."""
 
 
 class InputError(SojournError):
@@ -95,6 +97,31 @@ class InputError(SojournError):
         return InputError(f"{file}: {self.where}", self.problem, self.allowed, self.nearest)
 
 
+class InputErrors(InputError):  # noqa: N818 - several of them
+    """Several errors in one input; the text has a line for each of the first twenty.
+
+    Parameters
+    ----------
+    errors : list of InputError
+        At least one; the attributes of this error are those of the first.
+    """
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[0]
+        super().__init__(first.where, first.problem, first.allowed, first.nearest)
+
+    def __str__(self) -> str:
+        lines = [str(error) for error in self.errors[:MOST_ERRORS]]
+        if (more := len(self.errors) - MOST_ERRORS) > 0:
+            lines.append(f"{self.where.partition(': ')[0]}: {more} more errors")
+        return "\n".join(lines)
+
+    def at(self, file: str) -> InputErrors:
+        """Return the same errors with the file as a prefix."""
+        return InputErrors([error.at(file) for error in self.errors])
+
+
 def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:
     """Decorate a reader of a results directory, its last argument: damaged content is an ``InputError``.
 
@@ -116,7 +143,7 @@ def refuse_damaged(read: Callable[Args, T]) -> Callable[Args, T]:
 
 
 def place(path: str | os.PathLike[str], where: str = "out", allowed: str = "a folder") -> Path:
-    """Return a path; reject an empty text, which Python takes for the working directory.
+    """Return a path; reject an empty text, which Python interprets as the working directory.
 
     Examples
     --------

@@ -196,7 +196,10 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
         (["run", "none.toml"], "none.toml cannot be read: no such file"),
         (["run", "smal.toml"], "no such file or directory (did you mean small.toml?)"),
         (["run", "."], ". cannot be read: is a directory"),
-        (["run", "bad.toml"], "bad.toml: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate"),
+        (
+            ["run", "bad.toml"],
+            "bad.toml:7:1: dumbbell.rate = '0Mbit/s' is less than 1 bit/s; allowed: a rate",
+        ),
         (["run", "small.toml", "--aqm", "rde"], "is not an algorithm (did you mean red?)"),
         (["run", "small.toml", "--aqm", "red min_th 9 max_th 3"], "red.max_th is not above min_th"),
         (["run", "small.toml", "--aqm", "red targte 3"], "red.targte is not a parameter"),

@@ -117,9 +117,9 @@ def test_small_windows_give_a_warning(small: sojourn.Scenario):
     ("old", "new", "words"),
     [
         ('kind = "udp-cbr"\nrate = "200kbit/s"\nsize = "500B"', 'kind = "tcp-short"\narrivals = "2/s"\nsize = "20kB"\npayload = "500B"\nheader = "40B"', "slow start"),  # noqa: E501
-        ('name = "ftp"', 'name = "ftp"\ndirection = "reverse"', "traffic[1].direction"),
-        ('name = "ftp"', 'name = "ftp"\nmax_rate = "1Mbit/s"', "traffic[1].max_rate"),
-        ('name = "ftp"', 'name = "ftp"\nstagger = { every = "1s" }', "traffic[1].stagger"),
+        ('name = "ftp"', 'name = "ftp"\ndirection = "reverse"', "traffic.ftp.direction"),
+        ('name = "ftp"', 'name = "ftp"\nmax_rate = "1Mbit/s"', "traffic.ftp.max_rate"),
+        ('name = "ftp"', 'name = "ftp"\nstagger = { every = "1s" }', "traffic.ftp.stagger"),
         ("[queue]", 'reverse_queue = { limit = "9p" }\n[queue]', "reverse_queue"),
     ],
 )  # fmt: skip

@@ -1,7 +1,8 @@
-"""The targets of fuzzing: how an input is made from a seed, and what may come of it.
+"""The targets of fuzzing: how an input is made from a seed, and which outcomes are allowed.
 
-`Target.run` raises what a reader must not raise. A new crash becomes a file in ``corpus/`` and is then tried,
-unchanged and mutated, in every run. Packets are fuzzed in ``crates/gateway/tests/packets.rs``.
+`Target.run` raises an error for each outcome that is not allowed. The input of a new crash becomes a file in
+``corpus/`` and is then tried, unchanged and mutated, in every run. Packets are fuzzed in
+``crates/gateway/tests/packets.rs``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import sojourn
 from fuzz import mutate
 from sojourn import _core
+from sojourn.errors import MOST_ERRORS, InputErrors
 from sojourn.results import Results
 from sojourn.spec.toml import dumps
 from sojourn.study.compare import Comparison
@@ -31,7 +33,7 @@ MOST_MESSAGE = 8000
 
 
 class Found(AssertionError):  # noqa: N818 - a result
-    """A reader did what it must not do: the input, and what happened."""
+    """A reader had an outcome that is not allowed: the input, and the outcome."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,17 @@ def _trees(name: str) -> tuple[Any, ...]:
 
 
 def _is_clear(error: sojourn.InputError) -> None:
-    message = str(error)
-    if "\n" in message or len(message) > MOST_MESSAGE or not error.problem:
-        raise Found(f"the message is {message[:500]!r}")
+    _are_lines(error)
+    if not error.problem:
+        raise Found(f"the message is {str(error)[:500]!r}")
+
+
+def _are_lines(error: sojourn.SojournError) -> None:
+    """Require one line, or if the input has several mistakes one for each, and no more than 21."""
+    lines = str(error).split("\n")
+    most = MOST_ERRORS + 1 if isinstance(error, InputErrors) else 1
+    if len(lines) > most or any(not line or len(line) > MOST_MESSAGE for line in lines):
+        raise Found(f"the message is {str(error)[:500]!r}")
 
 
 # Specs: the grammar of the core.
@@ -197,8 +207,7 @@ def read_stored(folder: Path) -> None:
         try:
             read()
         except sojourn.SojournError as error:
-            if "\n" in str(error) or len(str(error)) > MOST_MESSAGE:
-                raise Found(f"the message is {str(error)[:500]!r}") from None
+            _are_lines(error)
 
 
 def _tables(results: Results) -> None:

@@ -1,4 +1,4 @@
-"""The common part of all papers, on a made-up paper: worlds, seeds, published numbers, questions, the index.
+"""The common part of all papers, on a synthetic paper: worlds, seeds, published numbers, questions, index.
 
 Mutants (each was seen to fail a test here): the row of the real world left out; a claim of two worlds
 counted twice; a deviation instead of the mean; an experiment's own number of seeds ignored; the quick run not
@@ -25,6 +25,7 @@ from sojourn.papers.paper import BUILT, Paper
 from sojourn.papers.published import Cell, Counterpart, beside
 from sojourn.papers.reproduction import reproduce
 from sojourn.papers.result import Reproduction
+from sojourn.papers.smallest import inequalities
 from sojourn.papers.terms import Derived, Quantity
 from sojourn.record import Record
 from sojourn.spec.scenario import Scenario
@@ -194,7 +195,8 @@ def test_published_numbers_are_joined_with_ours(result: Reproduction):
     assert table["n"].to_list() == [4, 4, None]
     assert table["why"].to_list() == ["", "", "a setting"]
     report = result.report.read_text("utf-8")
-    assert "queue of RED" in report
+    assert "Sec 1: rate set value" not in report
+    assert "10 | " in report
     assert "a setting" in report
     assert (result.directory / "published.csv").exists()
 
@@ -209,7 +211,7 @@ def test_a_published_number_without_ours_has_the_reason(result: Reproduction):
         (Cell(apart), None, "the queue never is"),
         (Cell(queue("PI")), None, "not run"),
     ):
-        table = beside(rows, lambda _row, found=found: found, samples)  # type: ignore[misc]
+        table = beside(rows, lambda _row, found=found: found, samples, result.paper.reasons)  # type: ignore[misc]
         assert (table["ours"][0], table["why"][0]) == (ours, why)
 
 
@@ -274,8 +276,19 @@ def test_every_claim_of_every_paper_has_a_check_and_every_check_its_arms(name: s
 
 
 @pytest.mark.parametrize("name", PAPERS)
+def test_a_smallest_effect_is_declared_for_every_bare_inequality(name: str):
+    paper = find(name)
+    declared = {row["claim_id"]: float(row["least"]) for row in paper.table("smallest")}
+    for claim, check in paper.checks.items():
+        assert {one.least for one in inequalities(check)} == (
+            {declared.pop(claim)} if claim in declared else set()
+        )
+    assert declared == {}
+
+
+@pytest.mark.parametrize("name", PAPERS)
 def test_a_claim_with_an_assumption_is_judged_under_another_reading(name: str):
-    """Without runs: what each reading changes, and the checks that use it."""
+    """The changes of each reading, and the checks that use it; no runs are needed."""
     paper, seen = find(name), Observations()
     for reading in paper.readings:
         for one in paper.experiments:
@@ -306,7 +319,7 @@ def test_every_reading_of_every_paper_changes_something_and_keeps_the_names_of_a
 
 
 def test_other_algorithms_run_beside_the_papers_own(result: Reproduction, paper: Paper, tmp_path: Path):
-    """In the same scenarios, under the same seeds; no claim uses them."""
+    """They run in the same scenarios with the same seeds; no claim uses them."""
     joined = reproduce(paper, out=tmp_path, aqms=["codel", "examples/own/red.py:RED"], allow_code=True)
     assert joined.claims.equals(result.claims)
     extra_aqms = joined.metrics.filter(pl.col("experiment_id") == "testbed+")

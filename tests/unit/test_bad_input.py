@@ -47,24 +47,33 @@ WRONG = {
         ["dumbbell.dealy", "did you mean delay?", "rate"],
     ),
     "unknown key at the top": ('warmup = "2s"', 'warmpu = "2s"', ["warmpu is not a key", "warmup"]),
-    "unknown key of a traffic": ("count = 6", "cuont = 6", ["traffic[1].cuont", "did you mean count?"]),
+    "unknown key of a traffic": ("count = 6", "cuont = 6", ["traffic.ftp.cuont", "did you mean count?"]),
     "unknown marker": (
         "count = 6",
         'marker = "token-bucket cir 1Mbit/s cbs 9kB"',
-        ["traffic[1].marker", "is not a marker", "did you mean token_bucket?"],
+        ["traffic.ftp.marker", "is not a marker", "did you mean token_bucket?"],
     ),
     "half a profile": (
         "count = 6",
         'marker = "srtcm cir 1Mbit/s cbs 9kB"',
-        ["traffic[1].marker", "srtcm.ebs is missing", "bytes, like 15kB"],
+        ["traffic.ftp.marker", "srtcm.ebs is missing", "bytes, like 15kB"],
     ),
-    "an algorithm as a marker": ("count = 6", 'marker = "red"', ["traffic[1].marker", "is not a marker"]),
+    "an algorithm as a marker": ("count = 6", 'marker = "red"', ["traffic.ftp.marker", "is not a marker"]),
     "unknown key in a table": ('delay = "5ms" }', 'delay = "5ms", node = 3 }', ["server.node", "nodes"]),
     "missing key": ('rate = "2Mbit/s"\n', "", ["dumbbell.rate is missing", "10Mbit/s"]),
     "missing name": ('name = "small"\n', "", ["name is missing"]),
-    "missing kind": ('kind = "tcp"\n', "", ["traffic[1].kind is missing", "udp-cbr"]),
-    "no payload": ('payload = "500B"\n', "", ["traffic[1].payload is missing"]),
-    "wrong unit": ('rate = "2Mbit/s"', 'rate = "2MB"', ["dumbbell.rate", "unknown unit", "Mbit/s"]),
+    "missing kind": ('kind = "tcp"\n', "", ["traffic.ftp.kind is missing", "udp-cbr"]),
+    "no size": ('size = "500B"\n', "", ["traffic.cbr.size is missing"]),
+    "wrong unit": ('rate = "2Mbit/s"', 'rate = "2Mm/s"', ["dumbbell.rate", "unknown unit", "Mbit/s"]),
+    "bytes or bits": ('rate = "2Mbit/s"', 'rate = "2mbps"', ["dumbbell.rate", "may mean bytes", "Mbit/s"]),
+    "a limit in round trips": ('limit = "30p"', 'limit = "1BDP"', ["queue.limit", "differ", "50ms"]),
+    "no delay": ('delay = "5ms"\na', "a", ["dumbbell.delay is missing; allowed: delay or rtt"]),
+    "delay and round trip": ('delay = "5ms"\na', 'delay = "5ms"\nrtt = "9ms"\na', ["dumbbell", "not both"]),
+    "a table's old name": (
+        "[dumbbell]",
+        "[bottleneck]",
+        ["bad.toml:6:2: bottleneck is not a key here (did you mean dumbbell?)"],
+    ),
     "a bare number": ('rate = "2Mbit/s"', "rate = 2000000", ["dumbbell.rate = 2000000 has no unit"]),
     "a bare number as text": ('duration = "6s"', 'duration = "6"', ["duration", "has no unit"]),
     "a bare delay": ('delay = "5ms"\na', "delay = 0.005\na", ["dumbbell.delay = 0.005 has no unit"]),
@@ -91,11 +100,11 @@ WRONG = {
         ["conventions = 'ns3'", "did you mean ns2?"],
     ),
     "no traffic": (SMALL[SMALL.index("[[traffic]]") :], "", ["traffic is missing"]),
-    "unknown kind": ('kind = "tcp"', 'kind = "tpc"', ["traffic[1].kind = 'tpc'", "did you mean tcp?"]),
+    "unknown kind": ('kind = "tcp"', 'kind = "tpc"', ["traffic.ftp.kind = 'tpc'", "did you mean tcp?"]),
     "a key of another kind": (
         'size = "500B"',
         'size = "500B"\npayload = "1B"',
-        ["traffic[2].payload is not a key"],
+        ["traffic.cbr.payload is not a key"],
     ),
     "a name twice": ('name = "cbr"', 'name = "ftp"', ["traffic[2].name = 'ftp'", "another traffic"]),
     "a reserved name": ('name = "cbr"', 'name = "tcp"', ["traffic[2].name", "reserved"]),
@@ -108,12 +117,12 @@ WRONG = {
     "a name too long": ('name = "small"', f'name = "{"x" * 65}"', ["name = ", "at most 64 characters"]),
     "a name with a space": ('name = "small"', 'name = "so small"', ["name = 'so small'", "letters"]),
     "a name that leaves the folder": ('name = "small"', 'name = "../x"', ["name = '../x'", "letters"]),
-    "no sources": ("count = 6", "count = 0", ["traffic[1].count = 0", "at least 1"]),
-    "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic[1].count", "too large"]),
+    "no sources": ("count = 6", "count = 0", ["traffic.ftp.count = 0", "at least 1"]),
+    "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic.ftp.count", "too large"]),
     "half a source": (
         "count = 6",
         "count = 6.5",
-        ["traffic[1].count = 6.5", "allowed: a whole number (number of sources)"],
+        ["traffic.ftp.count = 6.5", "allowed: a whole number (number of sources)"],
     ),
     "a limit of bare packets": ('limit = "30p"', 'limit = "30"', ["queue.limit = '30' has no unit", "100p"]),
     "one traffic as a table": (
@@ -131,12 +140,12 @@ WRONG = {
         FTP + "\ntcp = { initial_window = 2.5 }",
         ["initial_window = 2.5", "a whole number"],
     ),
-    "sources as text": ("count = 6", 'count = "6"', ["traffic[1].count = '6'", "whole number"]),
-    "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic[1].variant", "did you mean newreno?"]),
+    "sources as text": ("count = 6", 'count = "6"', ["traffic.ftp.count = '6'", "whole number"]),
+    "unknown variant": (FTP, FTP + '\nvariant = "newrenp"', ["traffic.ftp.variant", "did you mean newreno?"]),
     "an option's unknown word": (
         FTP,
         FTP + '\ntcp = { recovery = "prrr" }',
-        ["traffic[1].tcp.recovery = prrr", "did you mean prr?"],
+        ["traffic.ftp.tcp.recovery = prrr", "did you mean prr?"],
     ),
     "a file and no class": (
         '"red min_th 5 max_th 15"',
@@ -146,7 +155,7 @@ WRONG = {
     "unknown option": (
         FTP,
         FTP + "\ntcp = { min_rt = 3 }",
-        ["traffic[1].tcp.min_rt", "did you mean min_rto?"],
+        ["traffic.ftp.tcp.min_rt", "did you mean min_rto?"],
     ),
     "an option without unit": (FTP, FTP + "\ntcp = { min_rto = 3 }", ["tcp.min_rto = 3 has no unit"]),
     "an option out of range": (FTP, FTP + "\ntcp = { receiver_window = 0 }", ["tcp.receiver_window"]),
@@ -155,23 +164,23 @@ WRONG = {
         FTP + '\ntcp = { min_rto = "9s", max_rto = "1s" }',
         ["min_rto is above max_rto"],
     ),
-    "nothing to send": ('payload = "500B"', 'payload = "0B"', ["traffic[1].payload", "1 to 65535"]),
-    "packets of a gigabyte": ('payload = "500B"', 'payload = "1GB"', ["traffic[1].payload", "65535"]),
-    "half a byte": ('payload = "500B"', 'payload = "0.5B"', ["traffic[1].payload", "whole bytes"]),
-    "unknown start": ('"uniform 0s 1s"', '"unifrom 0s 1s"', ["traffic[1].start", "did you mean uniform?"]),
-    "start of one end": ('"uniform 0s 1s"', '"uniform 1s"', ["traffic[1].start", "1 values", "takes 2"]),
-    "start backwards": ('"uniform 0s 1s"', '"uniform 2s 1s"', ["traffic[1].start", "wrong order"]),
-    "start after the end": ('"uniform 0s 1s"', '"7s"', ["traffic[1].start", "before the end"]),
+    "nothing to send": ('payload = "500B"', 'payload = "0B"', ["traffic.ftp.payload", "1 to 65535"]),
+    "packets of a gigabyte": ('payload = "500B"', 'payload = "1GB"', ["traffic.ftp.payload", "65535"]),
+    "half a byte": ('payload = "500B"', 'payload = "0.5B"', ["traffic.ftp.payload", "whole bytes"]),
+    "unknown start": ('"uniform 0s 1s"', '"unifrom 0s 1s"', ["traffic.ftp.start", "did you mean uniform?"]),
+    "start of one end": ('"uniform 0s 1s"', '"uniform 1s"', ["traffic.ftp.start", "1 values", "takes 2"]),
+    "start backwards": ('"uniform 0s 1s"', '"uniform 2s 1s"', ["traffic.ftp.start", "wrong order"]),
+    "start after the end": ('"uniform 0s 1s"', '"7s"', ["traffic.ftp.start", "before the end"]),
     "stop before the start": (
         'size = "500B"',
         'size = "500B"\nstart = "3s"\nstop = "2s"',
-        ["traffic[2].stop", "after start"],
+        ["traffic.cbr.stop", "after start"],
     ),
-    "a node in a dumbbell": (FTP, FTP + '\nto = "R1"', ["traffic[1].to is for graphs", "direction"]),
+    "a node in a dumbbell": (FTP, FTP + '\nto = "R1"', ["traffic.ftp.to is for graphs", "direction"]),
     "jitter of one": (
         'size = "500B"',
         'size = "500B"\njitter = 1.5',
-        ["traffic[2].jitter = 1.5", "allowed: below 1"],
+        ["traffic.cbr.jitter = 1.5", "allowed: below 1"],
     ),
     "an unknown queue": (
         'warmup = "2s"',
@@ -190,17 +199,21 @@ WRONG = {
 }
 
 WRONG_GRAPHS = {
-    "an unknown node": ('to = "B"\n"""', 'to = "C"', ["traffic[1].to = 'C' is not a node", "A, B, R"]),
+    "an unknown node": ('to = "B"\n"""', 'to = "C"', ["traffic.ftp.to = 'C' is not a node", "A, B, R"]),
     "no return route": (
         'delay = "1ms"\nqueue',
         'delay = "1ms"\nduplex = false\nqueue',
-        ["traffic[1].to", "no route for acknowledgements from B to A"],
+        ["traffic.ftp.to", "no route for acknowledgements from B to A"],
     ),
-    "a flow to itself": ('to = "B"\n"""', 'to = "A"', ["traffic[1].to = 'A' is its source, too"]),
-    "no sender": ('from = "A"\nto = "B"\n"""', 'to = "B"', ["traffic[1].from is missing", "A, B, R"]),
-    "a loop": ('to = "R"', 'to = "A"', ["link[1].to", "another node"]),
+    "a flow to itself": ('to = "B"\n"""', 'to = "A"', ["traffic.ftp.to = 'A' is its source, too"]),
+    "no sender": ('from = "A"\nto = "B"\n"""', 'to = "B"', ["traffic.ftp.from is missing", "A, B, R"]),
+    "a loop": ('to = "R"', 'to = "A"', ["link.A-A.to", "another node"]),
     "no queue": ('queue = { limit = "20p" }', "", ["has no queue"]),
-    "the same link twice": ('from = "A"\nto = "R"', 'from = "B"\nto = "R"', ["link[2] is a second link"]),
+    "the same link twice": (
+        'from = "A"\nto = "R"',
+        'from = "B"\nto = "R"',
+        ["link.R-B is a second link"],
+    ),
     "a queue beside a graph": (
         'name = "graph"',
         'name = "graph"\nqueue = { limit = "2p" }',
@@ -245,6 +258,88 @@ def test_a_wrong_graph_is_refused(case: str) -> None:
     assert line.startswith("bad.toml")
     for word in words:
         assert word in line, line
+
+
+MISTAKES = """name = "mine"
+duration = "60s"
+wramup = "5s"
+[dumbbell]
+rtt = "20ms"
+bandwidth = "3Mbps"
+[queue]
+size = "100ms"
+aqm = "red min 40"
+[[traffic]]
+name = "web"
+kind = "http"
+[[traffic]]
+kind = "tcp"
+flows = 20
+"""
+
+
+def test_all_mistakes_are_shown_at_once_in_the_order_of_the_file() -> None:
+    lines = message(MISTAKES).splitlines()
+    assert [line.partition("; allowed")[0] for line in lines] == [
+        "bad.toml:3:1: wramup is not a key here (did you mean warmup?)",
+        "bad.toml:6:1: dumbbell.bandwidth is not a key here (did you mean rate?)",
+        "bad.toml:8:1: queue.size is not a key here (did you mean limit?)",
+        "bad.toml:9:1: queue.aqm = 'red min 40': red.min is not a parameter (did you mean min_th?)",
+        "bad.toml:12:1: traffic.web.kind = 'http' is not one of the allowed words (did you mean web?)",
+        "bad.toml:13:1: traffic[2].name is missing",
+        "bad.toml:15:1: traffic[2].flows is not a key here (did you mean count?)",
+    ]
+
+
+def test_all_contradictions_are_shown_at_once() -> None:
+    text = SMALL.replace('warmup = "2s"', 'warmup = "9s"').replace('"cbr"', '"ftp"')
+    lines = message(text.replace("500B", "1GB")).splitlines()
+    assert [line.split()[1] for line in lines] == [
+        "warmup",
+        "traffic[1].payload",
+        "traffic[2].name",
+        "traffic[2].size",
+    ]
+
+
+def test_at_most_twenty_mistakes_are_shown() -> None:
+    lines = message(SMALL + "".join(f"key{i} = 1\n" for i in range(30))).splitlines()
+    assert len(lines) == 21
+    assert lines[-1].endswith("10 more errors")
+
+
+def test_a_scenario_made_in_python_has_no_lines() -> None:
+    with pytest.raises(sojourn.InputError, match=r"^scenario: duration = '5' has no unit"):
+        sojourn.Scenario.from_toml(SMALL).with_(duration="5")
+
+
+# Words of other tools, and what is suggested instead.
+@pytest.mark.parametrize(
+    ("good", "bad", "meant"),
+    [
+        ('"red min_th 5 max_th 15"', '"fifo"', "droptail"),
+        ('"red min_th 5 max_th 15"', '"pfifo_fast"', "droptail"),
+        ('"red min_th 5 max_th 15"', '"cake"', "fq_codel"),
+        ("min_th 5 max_th 15", "min 5 max 15", "min_th"),
+        ("count = 6", 'variant = "bbr"', "cubic"),
+        ("count = 6", 'variant = "prague"', "dctcp"),
+        ("count = 6", "flows = 6", "count"),
+        ('kind = "udp-cbr"', 'kind = "udp"', "udp-cbr"),
+        ('kind = "udp-cbr"', 'kind = "voip"', "udp-cbr"),
+        ('kind = "tcp"', 'kind = "ftp"', "tcp"),
+        ('limit = "30p"', 'buffer = "30p"', "limit"),
+        ('duration = "6s"', 'time = "6s"', "duration"),
+        ("rate =", "bandwidth =", "rate"),
+    ],
+)
+def test_words_of_other_tools_find_the_name_here(good: str, bad: str, meant: str) -> None:
+    assert good in SMALL
+    assert f"did you mean {meant}?" in message(SMALL.replace(good, bad, 1))
+
+
+def test_certain_spellings_are_accepted() -> None:
+    text = SMALL.replace('"2Mbit/s"', '"2 Mbps"').replace('"30p"', '"30 p"').replace('"6s"', '"6 s"')
+    assert sojourn.Scenario.from_toml(text) == sojourn.Scenario.from_toml(SMALL)
 
 
 def test_a_name_of_one_other_letter_is_not_suggested() -> None:

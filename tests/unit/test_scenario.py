@@ -50,6 +50,54 @@ def test_the_example_of_the_readme_gives_this_plan() -> None:
     assert cbr["start"] == {"constant": 0}
 
 
+LINK = """
+name = "link"
+duration = "4s"
+warmup = "1s"
+queue = { limit = "50ms" }
+[dumbbell]
+rate = "20Mbit/s"
+rtt = "30ms"
+[[traffic]]
+name = "ftp"
+kind = "tcp"
+"""
+
+
+def test_keys_with_an_obvious_value_have_a_default() -> None:
+    plan = sojourn.Scenario.from_toml(LINK).plan()
+    dumbbell = plan["topology"]["dumbbell"]
+    assert (dumbbell["rate"], dumbbell["delay"]) == (20_000_000, 15_000_000)
+    assert dumbbell["access"] == {"rate": 1_000_000_000, "delays": [0], "nodes": None}
+    assert dumbbell["server"] == {"rate": 1_000_000_000, "delays": [0], "nodes": 1}
+    tcp = plan["traffic"][0]["kind"]["tcp"]
+    assert (tcp["payload"], tcp["header"]) == (1448, 52)
+    fast = sojourn.Scenario.from_toml(LINK.replace("20Mbit/s", "40Gbit/s")).plan()["topology"]["dumbbell"]
+    assert fast["access"]["rate"] == fast["server"]["rate"] == 400_000_000_000
+
+
+def test_a_limit_may_be_a_time_at_the_rate_of_its_link() -> None:
+    scenario = sojourn.Scenario.from_toml(LINK)
+    assert scenario.queue is not None
+    assert scenario.queue.limit == "50ms"
+    assert scenario.plan()["topology"]["dumbbell"]["queue"]["limit"] == "125000B"
+    back = scenario.to_toml().replace('rtt = "30ms"', 'rtt = "30ms"\nreverse_rate = "1Mbit/s"')
+    back = back.replace("[queue]", '[dumbbell.reverse_queue]\nlimit = "8ms"\n[queue]')
+    assert (
+        sojourn.Scenario.from_toml(back).plan()["topology"]["dumbbell"]["reverse_queue"]["limit"] == "1000B"
+    )
+
+
+def test_acknowledgements_limit_the_goodput_where_the_reverse_rate_is_low() -> None:
+    slow = sojourn.Scenario.from_toml(LINK.replace("rtt =", 'reverse_rate = "80kbit/s"\nrtt ='))
+    assert slow.plan()["topology"]["dumbbell"]["reverse_rate"] == 80_000
+    results = [sojourn.run(one, seeds=1, workers=1) for one in (sojourn.Scenario.from_toml(LINK), slow)]
+    full, limited = (float(one.runs["goodput_bps"][0]) for one in results)
+    # 80 kbit/s carry 250 acknowledgements of 40 B a second, one for each two packets of 1448 B.
+    assert full > 6e6
+    assert limited == pytest.approx(2 * 250 * 1448 * 8, rel=0.02)
+
+
 def test_random_payloads_are_drawn_and_their_mean_is_used() -> None:
     text = SMALL.replace('payload = "500B"', 'payload = "uniform 400B 600B"')
     tcp = sojourn.Scenario.from_toml(text).plan()["traffic"][0]["kind"]["tcp"]

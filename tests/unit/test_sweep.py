@@ -93,7 +93,7 @@ def test_algorithms_can_be_the_axis(small: Scenario) -> None:
         ("dumbbell.rate", "5", "rate = '5' has no unit"),
         ("traffic.fpt.count", "5", "did you mean ftp"),
         ("dumbell.rate", "1Mbit/s", "did you mean dumbbell"),
-        ("traffic.ftp.count", "many", r"traffic\[1\]\.count = 'many'"),
+        ("traffic.ftp.count", "many", r"traffic\.ftp\.count = 'many'"),
         ("aqm", "rde", "did you mean red"),
         ("aqm.max_q", "1", "max_q is not a parameter"),
         ("queue.limit", "5p,,6p", "empty value"),

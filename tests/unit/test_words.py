@@ -29,6 +29,8 @@ WIDE = "x" * 110
         (".py", f"# {WIDE}", 1),
         (".md", "First.\nIt tells\nthe queue.", 2),
         (".toml", "a = 1 # nobody", 1),
+        (".md", "Lost runs are\nmade\nagain.", 2),
+        (".py", "# what is done is kept", 1),
     ],
 )
 def test_a_denied_word_is_found(suffix: str, text: str, line: int) -> None:

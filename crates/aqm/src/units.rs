@@ -1,23 +1,24 @@
-//! Words with units: `15ms`, `10Mbit/s`, `120kB`, `15p`. Exact integers inside, one spelling outside.
+//! Words with units: `15ms`, `10Mbit/s`, `120kB`, `15p`. A quantity may have several spellings; it is printed
+//! in one.
 //!
 //! kB = 1000 B, KiB = 1024 B; `10Mbit/s` = `10Mbit` = `10mbit`; a bare number is an error, except for
 //! packets in an algorithm spec.
 
-use crate::{Limit, Span};
+use crate::{Limit, Span, synonyms::synonym};
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
 use core::fmt;
 
 /// An amount of queue: in packets or in bytes, never mixed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Packets; averages make fractions meaningful.
+    /// Packets; an average can be a fraction.
     Packets(f64),
     /// Bytes.
     Bytes(f64),
 }
 
 impl Size {
-    /// The number, whatever its unit.
+    /// The number without its unit.
     pub fn plain(self) -> f64 {
         match self {
             Size::Packets(x) | Size::Bytes(x) => x,
@@ -51,7 +52,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A number of bytes, where packets would make no sense.
+/// A number of bytes, for parameters that cannot be in packets.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Bytes(pub f64);
 
@@ -73,7 +74,7 @@ pub fn integer(word: &str) -> Result<i64, String> {
     word.parse().map_err(|_| "is not a whole number".to_owned())
 }
 
-/// Number and unit of a word: `("10", "Mbit/s")`.
+/// Number and unit of a word: `("10", "Mbit/s")`; blanks between them do not matter.
 fn split(word: &str) -> Result<(f64, &str), String> {
     let is_number = |(i, c): (usize, char)| {
         c.is_ascii_digit()
@@ -84,7 +85,7 @@ fn split(word: &str) -> Result<(f64, &str), String> {
     };
     let end = word.char_indices().find(|&at| !is_number(at)).map_or(word.len(), |(i, _)| i);
     let x = number(&word[..end])?;
-    Ok((x, &word[end..]))
+    Ok((x, word[end..].trim_start()))
 }
 
 /// A time span: `ns`, `us`, `ms`, `s`, `min`, `h`.
@@ -110,17 +111,23 @@ pub fn span(word: &str) -> Result<Span, String> {
     Ok(Span((ns + 0.5) as u64))
 }
 
-/// A rate in bit/s: `bit`, `kbit`, `Mbit`, `Gbit`, `Tbit`, with or without `/s`.
+/// A rate in bit/s: `bit`, `kbit`, `Mbit`, `Gbit`, `Tbit`, with or without `/s`; also `Mbps` and `Mb/s`.
+///
+/// `mbps` and `MB/s` are errors: the first is megabytes per second to tc and megabits to most people.
 pub fn rate(word: &str) -> Result<u64, String> {
     let (x, unit) = split(word)?;
     let lower = unit.to_ascii_lowercase();
-    let factor = match lower.strip_suffix("/s").unwrap_or(&lower) {
-        "bit" => 1.0,
-        "kbit" => 1e3,
-        "mbit" => 1e6,
-        "gbit" => 1e9,
-        "tbit" => 1e12,
-        "" => return Err("has no unit (bit/s, kbit/s, Mbit/s, Gbit/s)".to_owned()),
+    let bits = ["bps", "b/s"].iter().find_map(|end| unit.strip_suffix(end));
+    let factor = match (bits, lower.strip_suffix("/s").unwrap_or(&lower)) {
+        (Some(""), _) | (None, "bit") => 1.0,
+        (Some("k" | "K"), _) | (None, "kbit") => 1e3,
+        (Some("M"), _) | (None, "mbit") => 1e6,
+        (Some("G"), _) | (None, "gbit") => 1e9,
+        (Some("T"), _) | (None, "tbit") => 1e12,
+        (_, "") => return Err("has no unit (bit/s, kbit/s, Mbit/s, Gbit/s)".to_owned()),
+        _ if matches!(lower.strip_prefix(['k', 'm', 'g']).unwrap_or(&lower), "bps" | "b" | "b/s") => {
+            return Err(format!("has the unit {unit:?}, which may mean bytes (write Mbit/s)"));
+        }
         _ => return Err(format!("has the unknown unit {unit:?} (bit/s, kbit/s, Mbit/s, Gbit/s)")),
     };
     let bits = x * factor;
@@ -195,11 +202,17 @@ pub fn show_rate(rate: u64) -> String {
     }
 }
 
-/// The candidate with the fewest edits from `word`, if it is near enough to be meant.
+/// The candidate that was probably meant by `word`: one of which it is another name, or the one with the
+/// fewest edits from it, if these are few.
 pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
-    // The distance is at least the difference of the lengths: a long word is near to nothing.
+    let candidates: Vec<&str> = candidates.collect();
+    if let Some(name) = synonym(word, &candidates) {
+        return Some(name.to_owned());
+    }
+    // The distance is at least the difference of the lengths: most candidates need no comparison.
     let (bytes, chars) = (word.len(), word.chars().count());
     candidates
+        .into_iter()
         .filter(|c| c.chars().count().abs_diff(chars) <= (bytes.max(c.len()) / 3).max(1))
         .map(|c| (edits(word, c), word.len().max(c.len()), c))
         .filter(|(d, longest, _)| d < longest && *d <= (longest / 3).max(1))
@@ -234,7 +247,8 @@ mod tests {
 
     #[test]
     fn one_quantity_has_many_spellings() {
-        for word in ["10Mbit/s", "10Mbit", "10mbit", "10000kbit/s", "1e7bit"] {
+        for word in ["10Mbit/s", "10Mbit", "10mbit", "10000kbit/s", "1e7bit", "10 Mbit/s", "10Mbps", "10Mb/s"]
+        {
             assert_eq!(rate(word), Ok(10_000_000), "{word}");
         }
         assert_eq!(span("0.1s"), span("100ms"));
@@ -243,11 +257,11 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
-        for word in ["10", "10Mb", "-1ms", "ms", "", "nan s", "1e30s", "10 ms"] {
+    fn invalid_words_are_refused() {
+        for word in ["10", "10Mb", "-1ms", "ms", "", "nan s", "1e30s", "1 0ms"] {
             assert!(span(word).is_err(), "{word}");
         }
-        for word in ["0Mbit/s", "10", "10MB", "-1Mbit"] {
+        for word in ["0Mbit/s", "10", "10MB", "-1Mbit", "10mbps", "10MBps", "10MB/s", "10M"] {
             assert!(rate(word).is_err(), "{word}");
         }
         for word in ["0p", "1.5p", "-1p", "0B", "100q"] {
@@ -256,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_reads_back() {
+    fn a_printed_quantity_is_read_back() {
         for ns in [0, 1, 999, 1_000, 1_500, 5_882_353, 15_000_000, 1_000_000_000, 200_000_000_000] {
             assert_eq!(span(&show_span(Span(ns))), Ok(Span(ns)), "{ns}");
         }
@@ -266,9 +280,10 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_word_finds_its_neighbour() {
+    fn a_misspelt_word_has_its_nearest_candidate() {
         let words = ["target", "interval", "limit"];
         assert_eq!(nearest("targte", words.into_iter()).as_deref(), Some("target"));
         assert_eq!(nearest("zebra", words.into_iter()), None);
+        assert_eq!(nearest("Buffer", words.into_iter()).as_deref(), Some("limit"));
     }
 }

@@ -81,7 +81,7 @@ impl Arrived {
     }
 }
 
-/// The number without wrapping that `sequence` stands for, near `next`.
+/// The unwrapped number of `sequence` that is nearest to `next`.
 fn unwrapped(next: u64, sequence: u32) -> u64 {
     let ahead = sequence.wrapping_sub(next as u32) as i32;
     next.saturating_add_signed(i64::from(ahead))
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_at_first_counts_when_it_is_sent_again() {
+    fn lost_bytes_count_when_they_are_retransmitted() {
         let (mut arrived, mut budget) = (Arrived::from(5000), HoleBudget::default());
         assert_eq!(
             [7000, 5000, 6000, 5000].map(|sequence| arrived.take(sequence, 1000, &mut budget)),

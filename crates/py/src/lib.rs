@@ -12,6 +12,7 @@ mod python_aqm;
 mod record;
 mod schema;
 mod tcp;
+mod toml_positions;
 mod units;
 mod user_aqm;
 mod views;
@@ -42,6 +43,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CONVENTIONS", Conventions::ALL.map(Conventions::name).to_vec())?;
     module.add_function(wrap_pyfunction!(tcp::tcp_schema, module)?)?;
     module.add_function(wrap_pyfunction!(tcp::tcp_options, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_positions::toml_positions, module)?)?;
     module.add_function(wrap_pyfunction!(batch::check, module)?)?;
     module.add_function(wrap_pyfunction!(batch::run, module)?)?;
     module.add_function(wrap_pyfunction!(user_aqm::register, module)?)?;

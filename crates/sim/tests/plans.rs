@@ -29,6 +29,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
             measure: matches!(topology, Topology::Graph(_)).then(|| "R0-R1".to_owned()),
             topology,
             traffic,
+            drain: None,
             trace: Trace { interval, drops: true, cwnd },
             conventions: if ns2 { Conventions::Ns2 } else { Conventions::Default },
             algorithms: Vec::new(),
@@ -264,6 +265,7 @@ fn dumbbell_and_traffic() -> BoxedStrategy<(Topology, Vec<Traffic>)> {
                 every: Span(7 * MS),
                 rate: Draw::Uniform(0.0, 2.0 * MBIT as f64),
             }),
+            reverse_rate: (rate > MBIT).then_some(rate / 2),
             rate,
             delay,
             access,
@@ -297,16 +299,18 @@ pub(crate) fn round_trip_plan() -> impl Strategy<Value = Plan> {
     let server = (host_rate(), delays()).prop_map(|(rate, delays)| Access { rate, delays, nodes: None });
     let queue = (select(vec!["3p", "10p", "50p", "200p"]), specs(), any::<bool>())
         .prop_map(|(limit, aqm, ecn)| QueueConfig { ecn, ..queue(limit, &aqm) });
-    let dumbbell =
-        (rate(), delay(), access, server, queue).prop_map(|(rate, delay, access, server, queue)| Dumbbell {
+    let dumbbell = (rate(), option::weighted(0.3, rate()), delay(), access, server, queue).prop_map(
+        |(rate, reverse_rate, delay, access, server, queue)| Dumbbell {
             rate,
+            reverse_rate,
             delay,
             access,
             server,
             queue,
             capacity: None,
             reverse_queue: None,
-        });
+        },
+    );
     let flows =
         (any_tcp(), 1u32..6, select(vec!["20ms", "100ms", "200ms"]), option::weighted(0.3, 1u64..1500));
     // Occasional datagrams on the same links.

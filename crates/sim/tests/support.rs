@@ -73,6 +73,7 @@ pub(crate) fn traffic(name: &str, count: u32, kind: TrafficKind) -> Traffic {
 pub(crate) fn dumbbell(queue: QueueConfig) -> Dumbbell {
     Dumbbell {
         rate: 10 * MBIT,
+        reverse_rate: None,
         delay: Span(15 * MS),
         capacity: None,
         access: access(100 * MBIT, &[5 * MS]),
@@ -90,6 +91,7 @@ pub(crate) fn plan(dumbbell: Dumbbell, traffic: Vec<Traffic>, duration: u64) -> 
         topology: Topology::Dumbbell(dumbbell),
         traffic,
         measure: None,
+        drain: None,
         trace: Trace::default(),
         conventions: Conventions::Default,
         algorithms: Vec::new(),

@@ -1,7 +1,8 @@
-"""The command line: one command a file, imported when it is called; errors become exit codes.
+"""The command line: one file per command, imported when it is called; errors become exit codes.
 
-The result goes to standard output, all else to standard error. Exit codes: 0 success, 1 a run failed, 2 bad
-usage or input, 130 interrupted. An error is one line; set ``SOJOURN_DEBUG=1`` to get the traceback.
+The result goes to standard output, messages and progress to standard error. Exit codes: 0 success, 1 a run
+failed, 2 bad usage or input, 130 interrupted. Each error is one line; set ``SOJOURN_DEBUG=1`` to get the
+traceback.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from sojourn.terminal import show
 
 #: Module of this package and function of each command, in the order of the help.
 COMMANDS = {
+    "new": ("new", "new"),
     "run": ("run", "run"),
     "compare": ("compare", "compare"),
     "compare-worlds": ("compare_worlds", "compare_worlds"),
@@ -85,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; what it permits ends with it."""
+    """Run one command line and return its exit code; permissions that it gives end with it."""
     return contextvars.copy_context().run(_call, arguments)
 
 
@@ -127,7 +129,8 @@ def _call(arguments: Sequence[str]) -> int:
 def _fail(message: str, code: int) -> int:
     if os.environ.get("SOJOURN_DEBUG") and sys.exc_info()[0] is not None:
         show(traceback.format_exc(), sys.stderr)
-    show(f"sojourn: {' '.join(message.split())}", sys.stderr)
+    for line in message.splitlines() or [""]:
+        show(f"sojourn: {' '.join(line.split())}", sys.stderr)
     return code
 
 

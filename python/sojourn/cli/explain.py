@@ -31,7 +31,7 @@ def explain(
     json: Json = False,
     export: Export = None,
 ) -> None:
-    """Explain an algorithm (idea, parameters, differences), a metric (formula, source), or TCP's options."""
+    """Explain an algorithm, a metric or the options of TCP. Show parameters, formulas and sources."""
     algorithms = {one["name"]: one for one in (*_core.algorithms(), *_core.schedulers(), *_core.markers())}
     if ":" in name:
         permit_code(False, [name])
@@ -131,7 +131,7 @@ def _of_metric(metric: Metric) -> Output:
 
 
 def _use(name: str) -> str:
-    """Return where the spec of an algorithm, scheduler or marker is written."""
+    """Return how the spec of an algorithm, scheduler or marker is used."""
     if name in [one["name"] for one in _core.markers()]:
         return f'Use it: marker = "{name} ..." in a [[traffic]] table.'
     use = f'Use it: sojourn run FILE --aqm "{name}"'

@@ -76,7 +76,12 @@ def answers(result: Reproduction) -> str:
     """Return the answers to a paper's questions from the claims that were run, as `sojourn.report.Text`."""
     known = {item.claim.id for item in result.counted if item.finding.n}
     questions = [one for one in result.paper.questions if known & set(one.claims)]
-    return "\n\n".join([*(_answer(one, result.counted) for one in questions), *_readings(result)])
+    return "\n\n".join(_answer(one, result.counted) for one in questions)
+
+
+def other_readings(result: Reproduction) -> str:
+    """Return what other readings change, and what may be chance, as `sojourn.report.Text`."""
+    return "\n\n".join(_readings(result))
 
 
 def _answer(question: Question, judged: Sequence[ClaimResult]) -> str:
@@ -105,10 +110,10 @@ def _readings(result: Reproduction) -> Iterator[str]:
     flipped = [item for item in result.judged if item.flips]
     if flipped:
         lines = [f"- {item.claim.id} (*{item.finding.verdict}*): {', '.join(item.flips)}" for item in flipped]
-        yield "**What depends on how the paper is read.** Decided otherwise under:\n" + "\n".join(lines)
+        yield "**Dependence on the reading of the paper.** Different verdicts under:\n" + "\n".join(lines)
     fragile = [item.claim.id for item in result.judged if item.holm_changes]
     if fragile:
         yield (
-            "**What may be chance.** Corrected for the number of tested claims (Holm), these verdicts do not "
-            f"remain: {', '.join(fragile)}."
+            "**Possible chance results.** After correction for the number of tested claims (Holm), these "
+            f"verdicts do not remain: {', '.join(fragile)}."
         )

@@ -1,9 +1,9 @@
 """Re-running a paper: execute the required runs, judge every claim, write claims, metrics and report.
 
-One call of `reproduce` writes five files into the output directory: ``claims.csv`` (a row for every claim and
-world, also those not run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet``
-(one row per run and use), ``summary.md`` and ``report.html``. Every finished run is stored in the same
-directory, so that the same call resumes an interrupted one.
+One call of `reproduce` writes into the output directory: ``claims.csv`` (a row for every claim and world,
+also those not run), ``published.csv`` (the paper's numbers with ours beside them), ``metrics.parquet`` (one
+row per run and use), ``summary.md`` with the folder ``figures``, and ``report.html``. Every finished run is
+stored in the same directory, so that the same call resumes an interrupted one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sojourn.papers.campaign import Campaign, Job
 from sojourn.papers.claims import Claim, ClaimResult, Finding, Verdict
 from sojourn.papers.judge import judge_all
 from sojourn.papers.manifest import begin, finish
-from sojourn.papers.markdown import summary
+from sojourn.papers.markdown import summary, write_figures
 from sojourn.papers.paper import Paper
 from sojourn.papers.real import LEAST
 from sojourn.papers.report import page
@@ -161,6 +161,8 @@ def _write(result: Reproduction) -> None:
     files.write(result.directory / "metrics.parquet", seal(result.metrics, "metrics.parquet"))
     files.write(result.directory / "claims.csv", result.claims.write_csv())
     files.write(result.directory / "published.csv", result.published.write_csv())
-    files.write(result.directory / "summary.md", summary(result))
-    files.write(result.report, page(result))
+    drawn = result.paper.sections(result)
+    write_figures(result, drawn)
+    files.write(result.directory / "summary.md", summary(result, drawn))
+    files.write(result.report, page(result, drawn))
     finish(result)

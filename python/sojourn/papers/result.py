@@ -56,7 +56,7 @@ class Reproduction:
     def published(self) -> pl.DataFrame:
         """The numbers that the paper prints with ours beside them, as in ``published.csv``."""
         samples = self.campaign.observations.under()
-        return beside(self.paper.table("published"), self.paper.cell, samples)
+        return beside(self.paper.table("published"), self.paper.cell, samples, self.paper.reasons)
 
     @cached_property
     def metrics(self) -> pl.DataFrame:

@@ -149,7 +149,7 @@ class _Turn(NamedTuple):
 
 
 class _Study:
-    """The points that are missing, and what happened to them."""
+    """The missing points of a study, their leases and their failures."""
 
     def __init__(
         self,
@@ -164,18 +164,18 @@ class _Study:
         self.leases = None if store is None else Leases(store.directory)
         self.failures: list[tuple[Point, Exception]] = []
         self._pause = LOOK_S
-        #: Runs that are stored without something that is needed, such as their series.
+        #: Stored runs that lack data that is needed, such as their series.
         self._partial = set() if store is None else {one for one in missing if one in store}
 
     def is_stored(self, point: Point) -> bool:
-        """Return whether the store has all that is needed of a point."""
+        """Return whether the store has all data of a point that are needed."""
         store = self.store
         if store is None or point.run_id not in store:
             return False
         return point.run_id not in self._partial or _recall(point, store, self.reduce) is not None
 
     def recalled(self) -> Iterator[Outcome]:
-        """Yield what other processes have stored since."""
+        """Yield the outcomes that other processes have stored in the meantime."""
         if self.store is None:
             return
         self.store.refresh()
@@ -208,7 +208,7 @@ class _Study:
                 self.fail(point, WorkerDied(f"{lease.reason}; --retry-failed executes it again"))
         self._finish([point for point, _ in self.failures])
         if free:
-            # What ended a process may have company: after one death every run gets a process of its own.
+            # After one death every run gets a process of its own, because others may end their process, too.
             return _Turn(free, {}, bool(suspects))
         return _Turn(suspects, leases, True) if suspects else None
 
@@ -277,7 +277,7 @@ class _Study:
         """Write finished runs to the store, if any; return their outcomes."""
         store, leases = self.store, self.leases
         if store is not None and leases is not None:
-            # Another process took over what this one, stopped for long, seemed to have abandoned.
+            # If this process was suspended for long, another one may have taken over its leases.
             waiting = [one for one in waiting if leases.holds(one.point.run_id)]
             for part in [[one] for one in waiting] if store.traces else [waiting] if waiting else []:
                 store.write(part, metrics_version(), _version(self.reduce))
@@ -371,7 +371,7 @@ def _recall(point: Point, store: Store, reduce: Reduce | None) -> Outcome | None
 
 
 def _has_traces(point: Point, store: Store) -> bool:
-    """Return whether everything over time that the scenario asks for is stored and verifies."""
+    """Return whether all time series that the scenario requests are stored and verify."""
     return not any(parsed(point.plan_json)["trace"].values()) or store.has_traces(point.run_id)
 
 

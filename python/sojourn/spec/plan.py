@@ -11,6 +11,7 @@ from sojourn import _core
 from sojourn.spec.aqm_spec import Spec
 from sojourn.spec.link_trace import capacity
 from sojourn.spec.schema import (
+    Dumbbell,
     HostLinks,
     Queue,
     ScenarioFields,
@@ -20,9 +21,12 @@ from sojourn.spec.schema import (
     UdpOnOff,
     Web,
 )
-from sojourn.spec.units import Wrong, draw, frequency, mean, number
+from sojourn.spec.units import Wrong, draw, frequency, mean, number, sized
 
+#: The longest drain of ``drain = true``, in durations.
+MOST_DRAIN = 10
 FORWARD, BACKWARD = "R1-R2", "R2-R1"
+GIGABIT = 1_000_000_000
 
 
 def queues(scenario: ScenarioFields) -> dict[str, Queue]:
@@ -107,29 +111,52 @@ def plan(scenario: ScenarioFields, spec: str | None = None) -> dict[str, Any]:
         specs.update(dict.fromkeys(specs if everywhere else [name], Spec(spec)))
     ecn = any(queue.ecn for queue in queues(scenario).values())
     ecn = ecn or any(one.ecn for one in specs.values())
-    resolved = {key: _queue(queue, specs[key]) for key, queue in queues(scenario).items()}
+    rates = _rates(scenario)
+    resolved = {key: _queue(queue, specs[key], rates[key]) for key, queue in queues(scenario).items()}
     return {
         "duration": number("span", scenario.duration),
         "warmup": number("span", scenario.warmup),
         "topology": _dumbbell(scenario, resolved) if scenario.dumbbell else _graph(scenario, resolved),
-        "traffic": [
-            _traffic(scenario, one, f"traffic[{i + 1}]", ecn) for i, one in enumerate(scenario.traffic)
-        ],
+        "traffic": [_traffic(scenario, one, f"traffic.{one.name}", ecn) for one in scenario.traffic],
         "measure": name,
         "trace": {"interval": interval(scenario), "drops": scenario.trace.drops, "cwnd": scenario.trace.cwnd},
         "conventions": scenario.conventions,
+        **_drain(scenario),
     }
 
 
-def _queue(queue: Queue, spec: Spec) -> dict[str, Any]:
-    return {"limit": queue.limit, "aqm": spec, "ecn": queue.ecn}
+def _drain(scenario: ScenarioFields) -> dict[str, int]:
+    """Return how long a run may continue after its end; nothing if it ends."""
+    if scenario.drain is False:
+        return {}
+    if scenario.drain is True:
+        return {"drain": MOST_DRAIN * number("span", scenario.duration)}
+    return {"drain": number("span", scenario.drain)}
 
 
-def _hosts(links: HostLinks, nodes: int | None) -> dict[str, Any]:
+def _rates(scenario: ScenarioFields) -> dict[str, int]:
+    """Return the rate in bit/s of every link by its name."""
+    found = {}
+    if (dumbbell := scenario.dumbbell) is not None:
+        found[FORWARD] = number("rate", dumbbell.rate)
+        found[BACKWARD] = number("rate", dumbbell.reverse_rate or dumbbell.rate)
+    for link in scenario.link:
+        found[f"{link.from_}-{link.to}"] = number("rate", link.rate)
+        if link.duplex:
+            found[f"{link.to}-{link.from_}"] = number("rate", link.rate)
+    return found
+
+
+def _queue(queue: Queue, spec: Spec, rate: int) -> dict[str, Any]:
+    return {"limit": sized(queue.limit, rate), "aqm": spec, "ecn": queue.ecn}
+
+
+def _hosts(links: HostLinks, nodes: int | None, rate: int) -> dict[str, Any]:
+    """Return the links of hosts; those without a rate are ten times as fast as the bottleneck's `rate`."""
     delays = links.delays or [links.delay or "0s"]
     wanted = nodes if links.nodes is None else None if links.nodes == "flow" else links.nodes
     return {
-        "rate": number("rate", links.rate),
+        "rate": max(GIGABIT, 10 * rate) if links.rate is None else number("rate", links.rate),
         "delays": [number("span", one) for one in delays],
         "nodes": wanted,
     }
@@ -140,14 +167,28 @@ def _dumbbell(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> 
     assert dumbbell is not None
     table = {
         "rate": number("rate", dumbbell.rate),
-        "delay": number("span", dumbbell.delay),
+        "delay": delay_of(dumbbell),
         "capacity": capacity(dumbbell.capacity, scenario.where, "dumbbell.capacity"),
-        "access": _hosts(dumbbell.access, None),
-        "server": _hosts(dumbbell.server, 1),
+        "access": _hosts(dumbbell.access, None, fastest(dumbbell)),
+        "server": _hosts(dumbbell.server, 1, fastest(dumbbell)),
         "queue": resolved[FORWARD],
         "reverse_queue": resolved.get(BACKWARD),
     }
+    if dumbbell.reverse_rate is not None:
+        table["reverse_rate"] = number("rate", dumbbell.reverse_rate)
     return {"dumbbell": table}
+
+
+def delay_of(dumbbell: Dumbbell) -> int:
+    """Return the delay of the bottleneck in one direction, ns."""
+    if dumbbell.delay is not None:
+        return int(number("span", dumbbell.delay))
+    return int(number("span", dumbbell.rtt or "0s")) // 2
+
+
+def fastest(dumbbell: Dumbbell) -> int:
+    """Return the rate of the bottleneck's faster direction, bit/s."""
+    return int(max(number("rate", one or dumbbell.rate) for one in (dumbbell.rate, dumbbell.reverse_rate)))
 
 
 def _graph(scenario: ScenarioFields, resolved: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -168,7 +209,9 @@ def _traffic(scenario: ScenarioFields, traffic: Traffic, place: str, ecn: bool) 
         "kind": _kind(scenario, traffic, place, ecn),
         "count": traffic.count,
         "reverse": traffic.direction == "reverse",
-        "access": _hosts(traffic.access, None) if traffic.access else None,
+        "access": _hosts(traffic.access, None, fastest(scenario.dumbbell))
+        if traffic.access and scenario.dumbbell
+        else None,
         "from": listed(traffic.from_),
         "to": listed(traffic.to),
         "start": draw(traffic.start, "span"),

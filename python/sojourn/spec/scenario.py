@@ -23,10 +23,11 @@ from sojourn.files.untrusted import MOST_SCENARIO, read_text, reason
 from sojourn.spec import plan, validate
 from sojourn.spec.schema import ScenarioFields, folder
 from sojourn.spec.toml import dumps
+from sojourn.spec.units import Wrongs
 from sojourn.spec.validation_errors import refusal
 
-#: The source of the scenario that is being made.
-_source: ContextVar[str] = ContextVar("source", default="scenario")
+#: The source of the scenario that is being validated, and the text.
+_source: ContextVar[tuple[str, str]] = ContextVar("source", default=("scenario", ""))
 
 
 class Scenario(ScenarioFields):
@@ -58,20 +59,21 @@ class Scenario(ScenarioFields):
     _plans: dict[str, str] = PrivateAttr(default_factory=dict)
 
     def __init__(self, /, **data: Any) -> None:
-        where = _source.get()
+        where, text = _source.get()
         outer = folder.set(str(Path(where).parent))
         try:
             super().__init__(**data)
         except ValidationError as error:
-            raise refusal(error, Scenario, data).at(where) from None
+            positions = {path: (line, column) for path, line, column in _core.toml_positions(text)}
+            raise refusal(error, Scenario, data, where, positions) from None
         finally:
             folder.reset(outer)
         self._where = where
 
     @classmethod
-    def of(cls, data: Mapping[str, Any], where: str) -> Scenario:
-        """Return the scenario of TOML data; `where` is their source in error messages."""
-        outer = _source.set(where)
+    def of(cls, data: Mapping[str, Any], where: str, text: str = "") -> Scenario:
+        """Return the scenario of TOML data; `where` is their source in messages, `text` gives the lines."""
+        outer = _source.set((where, text))
         try:
             return cls(**data)
         finally:
@@ -79,7 +81,8 @@ class Scenario(ScenarioFields):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        validate.check(self)
+        if wrongs := list(validate.problems(self)):
+            raise Wrongs(wrongs)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +100,7 @@ class Scenario(ScenarioFields):
             raise InputError(where, f"is not TOML: {error}") from None
         except RecursionError:
             raise InputError(where, "is not TOML: nested too deeply") from None
-        return cls.of(data, where)
+        return cls.of(data, where, text)
 
     def to_toml(self) -> str:
         """Return the scenario with all defaults as TOML; parsing it gives an equal scenario."""
@@ -140,7 +143,7 @@ def _plain(value: Any) -> Any:
 
 
 def _without_empty(table: dict[str, Any]) -> dict[str, Any]:
-    """Drop empty tables and lists; a missing one means the same."""
+    """Remove empty tables and lists, which are equivalent to missing ones."""
     kept = {}
     for key, value in table.items():
         if isinstance(value, dict):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -82,13 +82,17 @@ class Table(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
     )
+    #: Keys of which a table needs exactly one.
+    one_of: ClassVar[tuple[str, ...]] = ()
 
 
 class HostLinks(Table):
     """Links between hosts and their router."""
 
-    rate: Rate = Field(description="of each link")
-    delay: Span | None = Field(None, description="one way, of each link")
+    rate: Rate | None = Field(
+        None, description="of each link; absent: ten times the bottleneck's, at least 1Gbit/s"
+    )
+    delay: Span | None = Field(None, description="one way, of each link; absent: 0s")
     delays: list[Span] | None = Field(None, min_length=1, description="host j uses entry j mod n")
     nodes: Count | Literal["flow"] | None = Field(
         None, description="number of hosts, flow i on host i mod nodes; 'flow': one host for each flow"
@@ -96,10 +100,8 @@ class HostLinks(Table):
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
-        if (self.delay is None) == (self.delays is None):
-            raise Wrong(
-                "needs delay or delays, and not both" if self.delay else "has no delay", "delay or delays"
-            )
+        if self.delay is not None and self.delays is not None:
+            raise Wrong("needs delay or delays, and not both", "delay or delays")
         return self
 
 
@@ -134,16 +136,36 @@ class Varying(Table):
 class Dumbbell(Table):
     """Clients - R1 - bottleneck - R2 - servers; both directions exist."""
 
-    rate: Rate = Field(description="of the bottleneck")
-    delay: Span = Field(description="of the bottleneck, one way")
+    one_of = ("delay", "rtt")
+
+    rate: Rate = Field(description="of the bottleneck, R1-R2")
+    reverse_rate: Rate | None = Field(None, description="of R2-R1; absent: the same")
+    delay: Span | None = Field(None, description="of the bottleneck, one way")
+    rtt: Span | None = Field(
+        None,
+        description="instead of delay: base round-trip time of the bottleneck; the delays of access links "
+        "are added",
+    )
     capacity: Varying | None = Field(
         None,
         description="varying rate of R1-R2; `rate` is then the initial rate for algorithms that use the "
         "link's rate, and the rate of R2-R1",
     )
-    access: HostLinks = Field(description="client side; by default one host for each flow")
-    server: HostLinks = Field(description="server side; by default one host for all flows")
+    access: HostLinks = Field(
+        default_factory=HostLinks, description="client side; by default one host for each flow"
+    )
+    server: HostLinks = Field(
+        default_factory=HostLinks, description="server side; by default one host for all flows"
+    )
     reverse_queue: Queue | None = Field(None, description="the queue R2-R1; absent: unlimited")
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if self.delay is not None and self.rtt is not None:
+            raise Wrong("needs delay or rtt, and not both", "delay or rtt")
+        if self.delay is None and self.rtt is None:
+            raise Wrong("is missing", "delay or rtt", "delay")
+        return self
 
 
 class Link(Table):
@@ -198,8 +220,14 @@ class _Traffic(Table):
 
 class _TcpTraffic(_Traffic):
     variant: str | None = Field(None, description="congestion control; see 'sojourn explain tcp'")
-    payload: Amount = Field(description="of a full packet, without headers, drawn for each packet")
-    header: Bytes = Field(description="added to every data packet on the wire")
+    payload: Amount = Field(
+        "1448B", validate_default=True, description="of a full packet, without headers, drawn for each packet"
+    )
+    header: Bytes = Field(
+        "52B",
+        description="added to every data packet on the wire; 52B: IPv4, TCP and its time stamps, so that "
+        "a full packet has 1500 bytes",
+    )
     ack: Bytes = Field("40B", description="size of a pure ACK on the wire")
     max_rate: Rate | None = Field(
         None, description="rate limit of each connection, headers included, as of a shaper; absent: none"
@@ -216,6 +244,7 @@ class Tcp(_TcpTraffic):
 class TcpShort(_TcpTraffic):
     """Finite TCP flows that arrive as a Poisson process."""
 
+    one_of = ("size", "lifetime")
     kind: Literal["tcp-short"]
     arrivals: Frequency = Field(description="flows per second")
     size: Amount | None = Field(None, description="payload of each flow")
@@ -223,10 +252,10 @@ class TcpShort(_TcpTraffic):
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
-        if (self.size is None) == (self.lifetime is None):
-            raise Wrong(
-                "needs size or lifetime" + (", and not both" if self.size else ""), "size or lifetime"
-            )
+        if self.size is not None and self.lifetime is not None:
+            raise Wrong("needs size or lifetime, and not both", "size or lifetime")
+        if self.size is None and self.lifetime is None:
+            raise Wrong("is missing", "size or lifetime", "size")
         return self
 
 
@@ -330,6 +359,11 @@ class ScenarioFields(Table):
     name: Word = Field(description="of the scenario, in results")
     duration: Period = Field(description="end of the run")
     warmup: Span = Field("0s", description="statistics start here")
+    drain: bool | Period = Field(
+        False,
+        description="the run continues after its end until every transfer and page that began before has "
+        "finished, with the same load and no other statistics: at most this long; true: ten durations",
+    )
     conventions: Conventions = Field("default", description="preset of documented options")
     note: str | None = Field(None, description="free text")
     source: str | None = Field(None, description="origin of the scenario, free text")

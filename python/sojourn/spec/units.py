@@ -7,6 +7,8 @@ A field of a scenario holds text (``"10Mbit/s"``), so that a scenario can be wri
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -18,7 +20,7 @@ HINTS = {
     "span": SPAN_HINT,
     "rate": "a rate with its unit, like 64kbit/s, 10Mbit/s, 1Gbit/s",
     "bytes": "a size in bytes with its unit, like 500B, 64kB, 1MiB",
-    "limit": "packets (100p) or bytes (120kB)",
+    "limit": "packets (100p), bytes (120kB), or a time at the link's rate (50ms)",
     "start": "a time (0s), 'uniform 0s 1s', 'exponential 1s', 'pareto 1s 1.5' or 'lomax 1s 1.5'",
     "amount": "a size (20kB), 'uniform 1kB 20kB', 'exponential 20kB', 'pareto 12kB 1.2' or 'lomax 12kB 1.2'",
     "capacity": "a rate (10Mbit/s), 'uniform 1Mbit 10Mbit', 'exponential 5Mbit', 'pareto 5Mbit 1.5'",
@@ -36,6 +38,14 @@ class Wrong(ValueError):  # noqa: N818 - a reason, not a failure
         self.allowed = allowed
         self.key = key
         self.nearest = nearest
+
+
+class Wrongs(ValueError):  # noqa: N818 - reasons, not failures
+    """Several invalid values."""
+
+    def __init__(self, wrongs: Sequence[Wrong]) -> None:
+        super().__init__("; ".join(one.problem for one in wrongs))
+        self.wrongs = wrongs
 
 
 def number(kind: str, word: str) -> Any:
@@ -196,11 +206,35 @@ Bytes = Annotated[str, _text("bytes"), _quantity("bytes", 0), _schema("bytes")]
 
 
 def limit(word: str) -> str:
-    """Return a limit in canonical form: ``100p`` or ``120kB``."""
+    """Return a limit in canonical form: ``100p``, ``120kB`` or ``50ms``."""
+    if re.search(r"bdp\s*$", word, re.IGNORECASE):
+        raise Wrong(f"= {word!r} depends on round trips, which differ between flows", HINTS["limit"])
+    if _is_time(word):
+        return _core.canonical_unit("span", word)
     number("limit", word)
     if not word.strip()[-1].isalpha():  # only specs allow packets without a unit
         raise Wrong(f"= {word!r} has no unit", HINTS["limit"])
     return _core.canonical_unit("limit", word)
+
+
+def _is_time(word: str) -> bool:
+    try:
+        return bool(number("span", word) > 0)
+    except Wrong:
+        return False
+
+
+def sized(word: str, rate: int) -> str:
+    """Return a limit in packets or bytes; a time becomes the bytes that `rate` (bit/s) sends in it.
+
+    Examples
+    --------
+    >>> sized("100p", 10_000_000), sized("50ms", 10_000_000)
+    ('100p', '62500B')
+    """
+    if not _is_time(word):
+        return word
+    return f"{max(1, round(number('span', word) * rate / 8e9))}B"
 
 
 Limit = Annotated[

@@ -21,84 +21,91 @@ MOST_FLOWS = 1_000_000
 MOST_SAMPLES = 10_000_000
 
 
-def check(scenario: ScenarioFields) -> None:
-    """Raise ``Wrong`` if the fields of a scenario contradict each other."""
+def problems(scenario: ScenarioFields) -> Iterator[Wrong]:
+    """Yield the contradictions between the fields of a scenario."""
     warmup, duration = number("span", scenario.warmup), number("span", scenario.duration)
     if warmup >= duration:
-        raise Wrong(
+        yield Wrong(
             f"= {scenario.warmup!r} is not before the end",
             f"less than duration = {scenario.duration}",
             "warmup",
         )
-    _check_topology(scenario)
-    _check_measure(scenario)
+    if scenario.drain is not False and all(one.kind not in ("tcp-short", "web") for one in scenario.traffic):
+        yield Wrong("has no effect: no traffic has transfers that end", "tcp-short or web traffic", "drain")
+    topology = [*_check_topology(scenario), *_check_measure(scenario)]
+    yield from topology
     step = interval(scenario)
     sampled = duration * len(queues(scenario))
     if step is not None and sampled / step > MOST_SAMPLES:
         least = -(-sampled // MOST_SAMPLES)
-        raise Wrong(
+        yield Wrong(
             f"= {scenario.trace.interval!r} gives too many samples", f"at least {least}ns", "trace.interval"
         )
     flows, names = 0, set()
     for i, traffic in enumerate(scenario.traffic):
         place = f"traffic[{i + 1}]"
         if traffic.name in names:
-            raise Wrong(f"= {traffic.name!r} is also the name of another traffic", "", f"{place}.name")
+            yield Wrong(f"= {traffic.name!r} is also the name of another traffic", "", f"{place}.name")
         names.add(traffic.name)
         others = {"tcp" if is_tcp(t) else "udp" for t in scenario.traffic if t is not traffic}
         if traffic.name in RESERVED and (traffic.name in others or traffic.name != transport(traffic)):
-            raise Wrong(
+            yield Wrong(
                 f"= {traffic.name!r} is reserved: metrics of all {traffic.name.upper()} traffic use it",
                 "another word",
                 f"{place}.name",
             )
         if traffic.name in GROUPS:
-            raise Wrong(
+            yield Wrong(
                 f"= {traffic.name!r} is reserved: metrics begin with it", "another word", f"{place}.name"
             )
         flows += traffic.count
         if flows > MOST_FLOWS:
-            raise Wrong(
+            yield Wrong(
                 f"= {traffic.count} makes {flows} flows", f"at most {MOST_FLOWS} flows", f"{place}.count"
             )
-        _check_traffic(scenario, traffic, place, duration)
+        yield from _check_traffic(scenario, traffic, place, duration)
+        if not topology:
+            yield from _check_places(scenario, traffic, place)
 
 
-def _check_topology(scenario: ScenarioFields) -> None:
+def _check_topology(scenario: ScenarioFields) -> Iterator[Wrong]:
     if scenario.dumbbell is not None:
         if scenario.link:
-            raise Wrong("is given beside [dumbbell]", "one topology", "link")
+            yield Wrong("is given beside [dumbbell]", "one topology", "link")
         if scenario.queue is None:
-            raise Wrong("is missing: the bottleneck needs a limit", '[queue] limit = "100p"', "queue")
+            yield Wrong("is missing: the bottleneck needs a limit", '[queue] limit = "100p"', "queue")
         return
     if not scenario.link:
-        raise Wrong("is missing", "[dumbbell], or [[link]] tables", "dumbbell")
+        yield Wrong("is missing", "[dumbbell], or [[link]] tables", "dumbbell")
     if scenario.queue is not None:
-        raise Wrong("belongs to a dumbbell", "queue = { ... } in a [[link]]", "queue")
+        yield Wrong("belongs to a dumbbell", "queue = { ... } in a [[link]]", "queue")
     seen = set()
     for i, link in enumerate(scenario.link):
         for pair in [(link.from_, link.to), (link.to, link.from_)][: 2 if link.duplex else 1]:
             if pair in seen:
-                raise Wrong(
+                yield Wrong(
                     f"is a second link from {pair[0]} to {pair[1]}", "duplex = false", f"link[{i + 1}]"
                 )
+                break
             seen.add(pair)
 
 
-def _check_measure(scenario: ScenarioFields) -> None:
+def _check_measure(scenario: ScenarioFields) -> Iterator[Wrong]:
     names = list(queues(scenario))
     if not names:
-        raise Wrong("has no queue: nothing to measure", "queue = { limit = ... } in a [[link]]", "link")
+        if scenario.link:
+            yield Wrong("has no queue: nothing to measure", "queue = { limit = ... } in a [[link]]", "link")
+        return
     if scenario.measure is None:
         if scenario.dumbbell is None and len(names) > 1:
-            raise Wrong("is missing: there are several queues", ", ".join(names), "measure.queue")
+            yield Wrong("is missing: there are several queues", ", ".join(names), "measure.queue")
     elif scenario.measure.queue not in names:
         name = scenario.measure.queue
         near = _core.nearest(name, names)
-        raise Wrong(f"= {name!r} is not a queue", ", ".join(names), "measure.queue", near)
+        yield Wrong(f"= {name!r} is not a queue", ", ".join(names), "measure.queue", near)
 
 
-def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, duration: int) -> None:
+def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, duration: int) -> Iterator[Wrong]:
     for key, least in (("payload", 1), ("header", 0), ("ack", 1), ("size", 1), ("request", 1)):
         word = getattr(traffic, key, None)
         if word is None or (is_tcp(traffic) and key == "size"):
@@ -107,67 +114,76 @@ def _check_traffic(scenario: ScenarioFields, traffic: Traffic, place: str, durat
         least = least if "constant" in sizes else 0
         for value in ends(sizes):
             if ("constant" in sizes and value != int(value)) or not least <= value <= 65535:
-                raise Wrong(
+                yield Wrong(
                     f"= {word!r} is not a packet size", f"{least} to 65535 whole bytes", f"{place}.{key}"
                 )
     size = getattr(traffic, "size", None)
     if is_tcp(traffic) and size is not None and max(ends(draw(size, "bytes"))) < 1:
-        raise Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
+        yield Wrong(f"= {size!r} has nothing to send", "at least 1B", f"{place}.size")
     if traffic.kind == "web":
-        _check_web(traffic, place)
+        yield from _check_web(traffic, place)
     if traffic.kind == "tcp-short" and traffic.stagger is not None:
-        raise Wrong(
+        yield Wrong(
             "is for a fixed number of sources", "arrivals, which set when flows start", f"{place}.stagger"
         )
     start = min(ends(draw(traffic.start, "span")), default=0)
     if start >= duration:
-        raise Wrong(
+        yield Wrong(
             f"= {traffic.start!r} is not before the end", f"before {scenario.duration}", f"{place}.start"
         )
     if traffic.stop is not None and number("span", traffic.stop) <= start:
-        raise Wrong(f"= {traffic.stop!r} is not after start", f"after {traffic.start}", f"{place}.stop")
+        yield Wrong(f"= {traffic.stop!r} is not after start", f"after {traffic.start}", f"{place}.stop")
     if traffic.kind == "tcp-short" and frequency(traffic.arrivals) * duration / 1e9 > 10 * MOST_FLOWS:
-        raise Wrong(f"= {traffic.arrivals!r} makes too many flows", "at most 10 million", f"{place}.arrivals")
+        yield Wrong(f"= {traffic.arrivals!r} makes too many flows", "at most 10 million", f"{place}.arrivals")
     if is_tcp(traffic):
-        tcp_options(scenario, traffic, place)  # type: ignore[arg-type]
+        try:
+            tcp_options(scenario, traffic, place)  # type: ignore[arg-type]
+        except Wrong as wrong:
+            yield wrong
+
+
+def _check_places(scenario: ScenarioFields, traffic: Traffic, place: str) -> Iterator[Wrong]:
+    """Yield what is wrong with the place of a traffic in the topology."""
     if scenario.dumbbell is not None:
         for key in ("from", "to"):
             if getattr(traffic, "from_" if key == "from" else key) is not None:
-                raise Wrong(
+                yield Wrong(
                     "is for graphs", 'direction = "forward" or "reverse" in a dumbbell', f"{place}.{key}"
                 )
     else:
-        _check_route(scenario, traffic, place)
+        yield from _check_route(scenario, traffic, place)
 
 
-def _check_web(web: Web, place: str) -> None:
+def _check_web(web: Web, place: str) -> Iterator[Wrong]:
     if max(ends(draw(web.objects, "howmany"))) <= 0:
-        raise Wrong(f"= {web.objects!r} is not a page", "1 or more", f"{place}.objects")
+        yield Wrong(f"= {web.objects!r} is not a page", "1 or more", f"{place}.objects")
     if web.page_gap_from == "start" and max(ends(draw(web.page_gap, "span"))) <= 0:
-        raise Wrong(f"= {web.page_gap!r} requests all pages at once", "a gap", f"{place}.page_gap")
+        yield Wrong(f"= {web.page_gap!r} requests all pages at once", "a gap", f"{place}.page_gap")
 
 
-def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> None:
+def _check_route(scenario: ScenarioFields, traffic: Traffic, place: str) -> Iterator[Wrong]:
     if traffic.access is not None:
-        raise Wrong("belongs to a dumbbell", "separate links in the graph", f"{place}.access")
+        yield Wrong("belongs to a dumbbell", "separate links in the graph", f"{place}.access")
     if traffic.direction != "forward":
-        raise Wrong("belongs to a dumbbell", "from and to, exchanged", f"{place}.direction")
+        yield Wrong("belongs to a dumbbell", "from and to, exchanged", f"{place}.direction")
     nodes = sorted({node for link in scenario.link for node in (link.from_, link.to)})
     ends_of = {"from": listed(traffic.from_), "to": listed(traffic.to)}
     for key, names in ends_of.items():
         if not names:
-            raise Wrong("is missing", ", ".join(nodes), f"{place}.{key}")
+            yield Wrong("is missing", ", ".join(nodes), f"{place}.{key}")
         for name in names:
             if name not in nodes:
                 near = _core.nearest(name, nodes)
-                raise Wrong(f"= {name!r} is not a node", ", ".join(nodes), f"{place}.{key}", near)
+                yield Wrong(f"= {name!r} is not a node", ", ".join(nodes), f"{place}.{key}", near)
+    if not all(names and set(names) <= set(nodes) for names in ends_of.values()):
+        return
     every = traffic.kind == "web"
     for source, target in _pairs(ends_of["from"], ends_of["to"], traffic.count, every):
         if source == target:
-            raise Wrong(f"= {target!r} is its source, too", "another node", f"{place}.to")
+            yield Wrong(f"= {target!r} is its source, too", "another node", f"{place}.to")
         for a, b, what in [(source, target, "packets"), (target, source, "acknowledgements")]:
             if (what == "packets" or is_tcp(traffic)) and b not in _reachable(scenario, a):
-                raise Wrong(
+                yield Wrong(
                     f"= {target!r}: no route for {what} from {a} to {b}", "linked nodes", f"{place}.to"
                 )
 

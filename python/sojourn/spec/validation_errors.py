@@ -1,56 +1,128 @@
-"""Converts pydantic's list of errors to one message with a remedy.
+"""Converts pydantic's errors to messages with a remedy, one for each mistake, in the order of the file.
 
-Only the most useful error is shown: an unknown key before a missing one (a misspelt key causes both), then
-the first in the order of the file.
+A missing key is not reported beside the unknown key that was probably meant for it.
 """
 
 from __future__ import annotations
 
+import re
 import typing
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from sojourn import _core
-from sojourn.errors import InputError
-from sojourn.spec.units import Wrong
+from sojourn.errors import InputError, InputErrors
+from sojourn.spec.units import Wrong, Wrongs
 
 Path = tuple[int | str, ...]
+#: Where a path is in the file; None if it is not in it.
+Positions = dict[Path, tuple[int, int]]
 
 
-def refusal(error: ValidationError, root: type[BaseModel], data: Any) -> InputError:
-    """Return the most useful of pydantic's errors about `data`, validated as `root`."""
-    errors = error.errors(include_url=False)
-    chosen = min(errors, key=lambda e: (_rank(e), len(e["loc"])))
-    path = _path(chosen["loc"], data)
-    key = _dotted(path)
-    kind, ctx, given = chosen["type"], chosen.get("ctx", {}), chosen["input"]
+def refusal(
+    error: ValidationError, root: type[BaseModel], data: Any, where: str, positions: Positions
+) -> InputError:
+    """Return all of pydantic's errors about `data`, validated as `root`, in the order of the file.
+
+    Parameters
+    ----------
+    where : str
+        The file.
+    positions : dict
+        Line and column of each path in it, as far as they are known.
+    """
+    mistakes: list[tuple[Path, InputError]] = []
+    found = [_converted(one, root, data) for one in error.errors(include_url=False)]
+    for one in [*found, _without_any(root, data)]:
+        # Pydantic reports a value that fits no member of a union once for each member.
+        known = {path for path, _ in mistakes}
+        mistakes += [(path, mistake) for path, mistake in one if path not in known]
+    shown = _without_consequences(mistakes)
+    located = [(_position(path, positions), mistake) for path, mistake in shown]
+    ordered = sorted(located, key=lambda pair: pair[0] or (0, 0))
+    errors = [mistake.at(f"{where}:{at[0]}:{at[1]}" if at else where) for at, mistake in ordered]
+    return errors[0] if len(errors) == 1 else InputErrors(errors)
+
+
+def _position(path: Path, positions: Positions) -> tuple[int, int] | None:
+    """Return line and column of a path, or those of the table around it."""
+    for length in range(len(path), 0, -1):
+        if found := positions.get(path[:length]):
+            return found
+    return None
+
+
+def _without_consequences(mistakes: list[tuple[Path, InputError]]) -> list[tuple[Path, InputError]]:
+    """Drop each missing key that an unknown key in the same table was probably meant for."""
+    meant = {
+        (path[:-1], error.nearest)
+        for path, error in mistakes
+        if path and error.nearest and error.problem == _UNKNOWN
+    }
+    return [
+        (path, error)
+        for path, error in mistakes
+        if not (path and error.problem == _MISSING and (path[:-1], path[-1]) in meant)
+    ]
+
+
+_UNKNOWN, _MISSING = "is not a key here", "is missing"
+
+
+def _converted(one: ErrorDetails, root: type[BaseModel], data: Any) -> Iterator[tuple[Path, InputError]]:
+    """Yield the path and the message of each mistake behind one of pydantic's errors."""
+    path = _path(one["loc"], data)
+    kind, ctx, given = one["type"], one.get("ctx", {}), one["input"]
+    if kind.startswith("union_tag"):
+        path = (*path, "kind")
+    if kind == "value_error" and isinstance(ctx.get("error"), Wrong | Wrongs):
+        wrong = ctx["error"]
+        for each in wrong.wrongs if isinstance(wrong, Wrongs) else [wrong]:
+            place = path + _parsed(each.key, data)
+            yield place, InputError(named(place, data) or "it", each.problem, each.allowed, each.nearest)
+        return
+    yield path, _message(one, root, data, path, kind, ctx, given)
+
+
+def _message(
+    one: ErrorDetails, root: type[BaseModel], data: Any, path: Path, kind: str, ctx: Any, given: Any
+) -> InputError:
+    key = named(path, data)
     if kind == "extra_forbidden":
         names = _keys(root, path[:-1], data)
-        return InputError(key, "is not a key here", ", ".join(names), _core.nearest(str(path[-1]), names))
+        return InputError(key, _UNKNOWN, ", ".join(names), _core.nearest(str(path[-1]), names))
     if kind == "missing":
-        return InputError(key, "is missing", _hint(root, path, data))
-    if kind == "value_error" and isinstance(ctx.get("error"), Wrong):
-        wrong: Wrong = ctx["error"]
-        place = ".".join(part for part in (key, wrong.key) if part) or "it"
-        return InputError(place, wrong.problem, wrong.allowed, wrong.nearest)
+        return InputError(key, _MISSING, _hint(root, path, data))
     if kind in ("literal_error", "union_tag_invalid"):
         allowed = _words(ctx.get("expected", ctx.get("expected_tags", "")))
         word = given.get("kind") if kind == "union_tag_invalid" and isinstance(given, dict) else given
-        place = f"{key}.kind" if kind == "union_tag_invalid" else key
         near = _core.nearest(word, allowed) if isinstance(word, str) else None
-        return InputError(place, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
+        return InputError(key, f"= {_show(word)} is not one of the allowed words", ", ".join(allowed), near)
     if kind == "union_tag_not_found":
-        return InputError(f"{key}.kind", "is missing", "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
-    if chosen["loc"][-1] == "str":  # the first member of a union: an option's value
+        return InputError(key, _MISSING, "tcp, tcp-short, tcp-onoff, web, udp-cbr, udp-onoff")
+    if one["loc"][-1] == "str":  # the first member of a union: an option's value
         return InputError(key, f"= {_show(given)} is not a value", "text, a whole number, true or false")
-    return InputError(key, f"= {_show(given)} {_plainly(chosen)}", _allowed(chosen, root, path, data))
+    return InputError(key, f"= {_show(given)} {_plainly(one)}", _allowed(one, root, path, data))
 
 
-def _rank(error: ErrorDetails) -> int:
-    """Order errors: unknown keys first, missing ones last."""
-    return {"extra_forbidden": 0, "missing": 2}.get(error["type"], 1)
+def _without_any(root: type[BaseModel], data: Any) -> Iterator[tuple[Path, InputError]]:
+    """Yield the tables that lack all of the keys of which they need one; pydantic checks them last."""
+    if not isinstance(data, dict):
+        return
+    tables: list[Path] = [("dumbbell",)]
+    if isinstance(data.get("traffic"), list):
+        tables += [("traffic", i) for i in range(len(data["traffic"]))]
+    for path in tables:
+        table: Any = data
+        for part in path:
+            table = table.get(part) if isinstance(table, dict) else table[part]
+        model = _model(root, path, data) if isinstance(table, dict) else None
+        keys = getattr(model, "one_of", ())
+        if keys and not any(key in table for key in keys):
+            yield (*path, keys[0]), InputError(named((*path, keys[0]), data), _MISSING, " or ".join(keys))
 
 
 def _path(loc: Path, data: Any) -> Path:
@@ -69,12 +141,45 @@ def _path(loc: Path, data: Any) -> Path:
     return tuple(path)
 
 
-def _dotted(path: Path) -> str:
-    """Return a path as text, ``traffic[2].rate``; tables are numbered from 1."""
+def named(path: Path, data: Any) -> str:
+    """Return a path as text: ``traffic.web.rate``, or ``traffic[2].rate`` if the name is missing or wrong."""
     text = ""
-    for part in path:
-        text += f"[{part + 1}]" if isinstance(part, int) else f".{part}" if text else part
+    for position, part in enumerate(path):
+        if isinstance(part, int):
+            table = None if path[-1] == "name" else _name(path[: position + 1], data)
+            text += f"[{part + 1}]" if table is None else f".{table}"
+        else:
+            text += f".{part}" if text else part
     return text
+
+
+def _name(path: Path, data: Any) -> str | None:
+    """Return the name of the traffic or the link at `path`, if it has one that no other has."""
+    if len(path) != 2 or not isinstance(data, dict) or path[0] not in ("traffic", "link"):
+        return None
+    tables = data.get(path[0])
+    if not isinstance(tables, list) or not all(isinstance(one, dict) for one in tables):
+        return None
+    names = [
+        one.get("name") if path[0] == "traffic" else f"{one.get('from')}-{one.get('to')}" for one in tables
+    ]
+    own = names[path[1]]  # type: ignore[index]
+    is_plain = isinstance(own, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", own)
+    return own if is_plain and names.count(own) == 1 else None
+
+
+def _parsed(key: str, data: Any) -> Path:
+    """Return the path of a key as text; tables are numbered from 1, or named."""
+    path: list[int | str] = []
+    for part in re.findall(r"[^.\[\]]+|\[\d+\]", key):
+        if part.startswith("["):
+            path.append(int(part[1:-1]) - 1)
+        elif path == ["traffic"] and isinstance(data, dict):
+            names = [one.get("name") for one in data["traffic"]]
+            path.append(names.index(part) if part in names else part)
+        else:
+            path.append(part)
+    return tuple(path)
 
 
 def _model(root: type[BaseModel], path: Path, data: Any) -> type[BaseModel] | None:

@@ -1,7 +1,7 @@
 //! The graph: nodes, one-way links and queues. A dumbbell is a graph too.
 
 use super::{
-    FixedPath, RoundTrip, Route, SlowPathReason, Step, eligibility,
+    FixedPath, RoundTrip, Route, Step, eligibility,
     fixed_path::Sizes,
     lookahead::{self, Lookahead},
     route::{AckPolicy, Routes},
@@ -12,6 +12,7 @@ use crate::{
     link::{Link, LinkKind, RateTrace},
     plan::{self, Access, Plan, Topology, Traffic},
     queue::{Port, QueueContext},
+    record::SlowPathReason,
 };
 use sojourn_aqm::{Span, units};
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,7 +200,14 @@ impl Graph {
     fn dumbbell(&mut self, d: &plan::Dumbbell, traffic: &[Traffic]) -> Result<Vec<Ends>, PlanError> {
         self.link("R1", "R2", d.rate, d.delay, Some(d.queue.clone()), "dumbbell")?;
         self.capacities.extend(d.capacity.clone().map(|capacity| (0, capacity)));
-        self.link("R2", "R1", d.rate, d.delay, d.reverse_queue.clone(), "dumbbell")?;
+        self.link(
+            "R2",
+            "R1",
+            d.reverse_rate.unwrap_or(d.rate),
+            d.delay,
+            d.reverse_queue.clone(),
+            "dumbbell",
+        )?;
         for (key, access) in [("dumbbell.access", &d.access), ("dumbbell.server", &d.server)] {
             check_access(key, access)?;
         }
@@ -257,7 +265,7 @@ impl Graph {
         Ok(hosts)
     }
 
-    /// The ends of a group in a graph that the user drew.
+    /// The ends of a group in a graph topology.
     fn ends(&self, group: &Traffic) -> Result<Ends, PlanError> {
         let find = |side: &str, names: &[String]| {
             let key = format!("traffic.{}.{side}", group.name);

@@ -20,6 +20,10 @@ pub struct Plan {
     /// Start of the measurement window.
     #[serde(deserialize_with = "nanoseconds::time")]
     pub warmup: Time,
+    /// How long at most the run continues after `duration`, until every transfer that began before has
+    /// finished; absent: it ends. Nothing else is counted in this time.
+    #[serde(default, deserialize_with = "nanoseconds::optional_span")]
+    pub drain: Option<Span>,
     /// Links and queues.
     pub topology: Topology,
     /// Groups of sources.
@@ -78,8 +82,11 @@ pub enum Topology {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Bottleneck rate.
+    /// Bottleneck rate, R1 -> R2.
     pub rate: u64,
+    /// Rate of R2 -> R1; absent: the same.
+    #[serde(default)]
+    pub reverse_rate: Option<u64>,
     /// Bottleneck propagation delay, one way.
     #[serde(deserialize_with = "nanoseconds::deserialize")]
     pub delay: Span,

@@ -17,6 +17,7 @@ from sojourn.papers.raqm2005.figures import READINGS
 from sojourn.papers.raqm2005.measures import measure
 from sojourn.papers.raqm2005.readings import readings
 from sojourn.papers.raqm2005.sections import sections
+from sojourn.papers.smallest import declared
 from sojourn.worlds.fluid.raqm import c
 
 DATA = resources.files(__package__) / "data"
@@ -47,10 +48,10 @@ QUESTIONS = (
         "In some of the figures only, read as printed.",
     ),
     Question(
-        "Why not? Counting dropped bytes against a rate of C leaves no balance at the target.",
+        "Is the cause that RAQM counts dropped bytes, so that it has no equilibrium at the target?",
         ("RAQM-50",),
-        "So it is: p_k climbs to 1 and the queue settles at the target times the loss ratio.",
-        "That is not what happens.",
+        "Yes: p_k rises to 1 and the queue settles at the target times the loss ratio.",
+        "No.",
     ),
     Question(
         "Is RAQM's queue steadier than that of PI and REM?",
@@ -69,10 +70,11 @@ QUESTIONS = (
         "Does a larger gain converge faster (Theorem 2)?",
         ("RAQM-10",),
         "Yes.",
-        "No: beyond half of the bound a larger gain is slower, and at the bound the rate only swaps sides.",
+        "No: beyond half of the bound a larger gain is slower, and at the bound the rate alternates around "
+        "its target.",
     ),
     Question(
-        "Does it lose less, with more goodput, at an equal queue?",
+        "Does it have fewer drops and more goodput at an equal mean queue?",
         ("RAQM-39", "RAQM-40", "RAQM-47"),
         "Yes.",
         "No.",
@@ -90,7 +92,7 @@ def paper() -> Paper:
         data=DATA,
         experiments=experiments(),
         readings=readings(),
-        checks=checks(),
+        checks=declared(checks(), DATA),
         measure=measure,
         sections=sections,
         published={claim: printed[place] for claim, place in PUBLISHED.items()},

@@ -1,7 +1,7 @@
-"""A search in writing: ``search.json`` with everything, ``search.md`` in short, and a page.
+"""Writes the result of a search: ``search.json`` (complete), ``search.md`` (summary), and a page.
 
-The summary sentence of a paper is made of the counts of the five verdicts, the scores of the best joint
-reading on both halves, and what it contradicts.
+The summary of a paper has the counts of the five verdicts, the scores of the best joint reading on both
+halves, and the printed statements that this reading contradicts.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ import polars as pl
 
 from sojourn import _core, files
 from sojourn.papers.claims import Verdict
+from sojourn.papers.reasons import missed, nearer
 from sojourn.papers.search.effects import Effect
 from sojourn.papers.search.halves import Half
-from sojourn.papers.search.run import FILE, Confirmed, Search
+from sojourn.papers.search.run import FILE, Confirmed, Search, Trial
 from sojourn.papers.search.score import within
 from sojourn.papers.search.space import Space, Value
 from sojourn.papers.search.standing import Kind, Standing, count, standings
 from sojourn.report import Code, Column, Document, Facts, Section, Table, Text, render
 from sojourn.runner.ownership import MANIFEST, REPORT
 
-#: Effects of a claim that a table shows.
+#: Maximum number of effects of a claim in a table.
 SHOWN = 3
 HALVES = (Half.SCORED, Half.SHOWN)
 
@@ -45,7 +46,7 @@ def write(search: Search) -> None:
 
 
 def as_data(search: Search) -> dict[str, Any]:
-    """Return everything that a search found, as the object of ``--json``."""
+    """Return the complete result of a search as the object of ``--json``."""
     space, target = search.space, search.target
     found = standings(search)
     return {
@@ -92,6 +93,7 @@ def as_data(search: Search) -> dict[str, Any]:
             }
             for name, one in found.items()
         ],
+        "numbers": [_number(search, name) for name in target.numbers],
         "confirmed": [_confirmed(search, one) for one in search.confirmed],
         "score_effects": [_effect(effect) for effect in search.effects[""]],
         "trials": [
@@ -100,10 +102,44 @@ def as_data(search: Search) -> dict[str, Any]:
                 "origin": trial.origin,
                 **{str(half): round(target.mean(trial.scored, half), 4) for half in HALVES},
                 "claims_met": [name for name in target.claims if trial.scored.holds(name)],
+                "met": {name: met for name, (met, _) in trial.scored.met.items()} if _chosen(trial) else {},
             }
             for trial in search.trials
         ],
     }
+
+
+def _number(search: Search, name: str) -> dict[str, Any]:
+    """Return a printed number with ours divided by it: as assumed, and under the readings that come nearer.
+
+    ``tried`` has the readings that were chosen and not drawn, ``within`` the count of all that meet it.
+    """
+    printed, trials = search.target.numbers[name], search.trials
+    assumed = trials[0].scored.ratios[name]
+    ratios = [trial.scored.ratios[name] for trial in trials]
+    return {
+        "number": int(name),
+        "table": printed.table,
+        "name": printed.name,
+        "printed": printed.value,
+        "half": str(search.target.halves["number", name]),
+        "assumed": _rounded(assumed),
+        "within": sum(ratio is not None and not missed(ratio) for ratio in ratios),
+        "tried": {
+            search.space.name(trial.choice): _rounded(ratio)
+            for trial, ratio in zip(trials, ratios, strict=True)
+            if trial.choice and _chosen(trial) and nearer(assumed, ratio)
+        },
+    }
+
+
+def _chosen(trial: Trial) -> bool:
+    """Whether a reading was chosen and not drawn by the design (which may draw a single value, too)."""
+    return trial.origin != "designed" or len(trial.choice) <= 1
+
+
+def _rounded(ratio: float | None) -> float | None:
+    return None if ratio is None else float(f"{ratio:.3g}")
 
 
 def _effect(effect: Effect) -> dict[str, Any]:
@@ -185,7 +221,7 @@ def sentence(search: Search, found: dict[str, Standing]) -> str:
 
 
 def summary(search: Search) -> str:
-    """Return the search in short, as Markdown."""
+    """Return the summary of the search as Markdown."""
     found = standings(search)
     version = f"Sojourn {_core.VERSION}, core {_core.CORE_VERSION}"
     first, last = search.fresh_seeds
@@ -267,7 +303,7 @@ def _frame(rows: list[dict[str, str]], title: str) -> Table | Text:
 
 
 def _markdown(rows: list[dict[str, str]]) -> list[str]:
-    """Return a table in Markdown; nothing without rows."""
+    """Return a table in Markdown; empty without rows."""
     if not rows:
         return []
     cells = [[str(one).replace("|", "\\|") for one in row.values()] for row in rows]
@@ -311,7 +347,7 @@ def _effect_rows(effects: list[Effect]) -> list[dict[str, str]]:
 
 
 def claim_rows(search: Search) -> list[dict[str, str]]:
-    """Return a row for each claim: its verdict, what shows it, and what decides."""
+    """Return a row for each claim: verdict, evidence, and the factors with an effect."""
     rows = []
     for name, one in standings(search).items():
         effects = search.effects[name][:SHOWN]

@@ -138,11 +138,18 @@ def _refuse(scenario: Scenario, plan: dict[str, Any]) -> None:
     if plan["topology"]["dumbbell"]["reverse_queue"] is not None:
         problem = "is finite: the fluid world has no queue for acknowledgements"
         raise InputError(f"{where}: dumbbell.reverse_queue", problem, "leave it out")
+    if "reverse_rate" in plan["topology"]["dumbbell"]:
+        problem = "is given: the fluid world has no link for acknowledgements"
+        raise InputError(f"{where}: dumbbell.reverse_rate", problem, "leave it out")
     if plan["topology"]["dumbbell"]["capacity"] is not None:
         problem = "changes with time: the fluid world has a link of one rate"
         raise InputError(f"{where}: dumbbell.capacity", problem, "leave it out")
-    for i, traffic in enumerate(plan["traffic"]):
-        place = f"{where}: traffic[{i + 1}]"
+    if scenario.drain is not False:
+        raise InputError(
+            f"{where}: drain", "is for single transfers: the fluid world has none", "leave it out"
+        )
+    for traffic in plan["traffic"]:
+        place = f"{where}: traffic.{traffic['name']}"
         kind = next(iter(traffic["kind"]))
         if kind not in ("tcp", "udp_cbr", "udp_onoff"):
             word = kind.replace("_", "-")

@@ -26,10 +26,10 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int | None:
-    """Return the bytes that this process may still take; None if the system does not say.
+    """Return the bytes that this process may still allocate; None if unknown.
 
-    The least of: the free memory of the machine, the limit of the control group, the limits of the process on
-    its address space and data (``ulimit -v``, ``ulimit -d``).
+    The minimum of: the free memory of the machine, the limit of the control group, the limits of the process
+    on its address space and data (``ulimit -v``, ``ulimit -d``).
     """
     found = []
     with contextlib.suppress(OSError, ValueError, KeyError):
@@ -46,7 +46,7 @@ def available() -> int | None:
 
 
 def _kib(path: Path) -> dict[str, int]:
-    """Return the lines ``Name: NUMBER kB`` of a file of the kernel."""
+    """Return the values of the lines ``Name: NUMBER kB`` in a file of the kernel, by name."""
     lines = (line.split() for line in path.read_text().splitlines())
     return {words[0].rstrip(":"): int(words[1]) for words in lines if words[-1:] == ["kB"]}
 
