@@ -194,6 +194,9 @@ def test_warnings_are_not_the_result(cli: Cli, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["run", "none.toml"], "none.toml cannot be read: no such file"),
+        (["run", "small.toml", "--aqm", "red", "min_th", "5p"], 'needs quotes: --aqm "red min_th 5p'),
+        (["shell", "--rate", "1mbit", "ping", "-c", "1"], "options follow --: sojourn shell"),
+        (["reproduce", "raqm"], "did you mean raqm2005?"),
         (["run", "smal.toml"], "no such file or directory (did you mean small.toml?)"),
         (["run", "."], ". cannot be read: is a directory"),
         (

@@ -337,6 +337,17 @@ def test_words_of_other_tools_find_the_name_here(good: str, bad: str, meant: str
     assert f"did you mean {meant}?" in message(SMALL.replace(good, bad, 1))
 
 
+def test_a_second_table_of_traffic_needs_two_brackets() -> None:
+    assert "allowed: [[traffic]] and [[link]]" in message('[traffic]\nname = "a"\n[traffic]\nname = "b"\n')
+
+
+def test_several_algorithms_in_one_spec_are_refused() -> None:
+    with pytest.raises(
+        sojourn.InputError, match=r"'red,pie' names several algorithms; .*--aqm is repeatable"
+    ):
+        sojourn.aqm("red,pie")
+
+
 def test_certain_spellings_are_accepted() -> None:
     text = SMALL.replace('"2Mbit/s"', '"2 Mbps"').replace('"30p"', '"30 p"').replace('"6s"', '"6 s"')
     assert sojourn.Scenario.from_toml(text) == sojourn.Scenario.from_toml(SMALL)

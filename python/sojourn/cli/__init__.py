@@ -143,4 +143,13 @@ def _usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     words = getattr(error, "format_message", lambda: str(error))()
     hint = f" (see {context.command_path} --help)" if context is not None else ""
-    return f"{words}{hint}"
+    return f"{words}{_remedy(words, context)}{hint}"
+
+
+def _remedy(words: str, context: typer.Context | None) -> str:
+    """Return the remedy of two frequent mistakes: a spec without quotes, an option of a program without --."""
+    if "unexpected extra argument" in words and "--aqm" in sys.argv:
+        return '; a spec with parameters needs quotes: --aqm "red min_th 5p max_th 15p"'
+    if words.startswith("No such option") and context is not None and context.command.name == "shell":
+        return "; the program and its options follow --: sojourn shell --rate 20mbit -- ping -c 1 HOST"
+    return ""
