@@ -147,7 +147,7 @@ def _usage(error: typer.TyperException) -> str:
 
 
 def _remedy(words: str, context: typer.Context | None) -> str:
-    """Return the remedy of two frequent mistakes: a spec without quotes, an option of a program without --."""
+    """Return the remedy of two frequent mistakes: a spec without quotes, an option without ``--``."""
     if "unexpected extra argument" in words and "--aqm" in sys.argv:
         return '; a spec with parameters needs quotes: --aqm "red min_th 5p max_th 15p"'
     if words.startswith("No such option") and context is not None and context.command.name == "shell":

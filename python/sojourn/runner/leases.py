@@ -230,6 +230,7 @@ class Leases:
 @contextlib.contextmanager
 def describing(directory: Path) -> Iterator[None]:
     """Exclude other processes from the description of a directory (manifest, scenario) during the block."""
+    files.make_folder(directory)  # an error names it, not its folder of leases
     with Leases(directory) as leases:
         while True:
             lease = leases.look(DIRECTORY)

@@ -92,6 +92,7 @@ def bound(plan_json: str) -> Bound:
     plan = parsed(plan_json)
     links = _Links(plan["topology"])
     seconds = plan["duration"] / 1e9
+    lasts = seconds + plan.get("drain", 0) / 1e9
     flows = transfers = 0.0
     for one in plan["traffic"]:
         more_flows, more_transfers = _demand(one, seconds + plan.get("drain", 0) / 1e9, links)
@@ -99,9 +100,9 @@ def bound(plan_json: str) -> Bound:
     return Bound(
         math.ceil(flows),
         math.ceil(transfers),
-        math.ceil(PACKET * _packets(plan["traffic"], links, seconds)),
-        _samples(plan, links),
-        _traces(plan, links, seconds),
+        math.ceil(PACKET * _packets(plan["traffic"], links, lasts)),
+        _samples(plan, links, lasts),
+        _traces(plan, links, lasts),
     )
 
 
@@ -215,12 +216,12 @@ def _places(limit: str, aqm: str, size: float) -> float:
     return float(value if unit == "p" else value / size)
 
 
-def _samples(plan: dict[str, Any], links: _Links) -> int:
+def _samples(plan: dict[str, Any], links: _Links, seconds: float) -> int:
     interval = plan["trace"]["interval"]
     if not interval:
         return 0
     probes = sum(_probes(one["aqm"]) for one in links.queues)
-    return int(COPIES * (SAMPLE * len(links.queues) + PROBE * probes) * (plan["duration"] / interval + 1))
+    return int(COPIES * (SAMPLE * len(links.queues) + PROBE * probes) * (1e9 * seconds / interval + 1))
 
 
 def _probes(aqm: str) -> int:
