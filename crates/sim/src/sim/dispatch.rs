@@ -94,7 +94,11 @@ impl Simulation {
                 self.web.on_object(hosts, &mut clock.calendar, now, number);
             }
             EventKind::Paced => self.on_paced(now, number),
-            EventKind::Warmup => self.open_window(now),
+            EventKind::Warmup if number == 0 => self.open_window(now),
+            EventKind::Warmup => {
+                let World { log, measured, .. } = &mut self.world;
+                log.recorder.mark_phase(now, number as usize - 1, &mut self.ports[*measured as usize]);
+            }
             EventKind::Sample => {
                 let World { clock, log, .. } = &mut self.world;
                 log.recorder.sample_all(now, &mut self.ports, &mut clock.calendar);

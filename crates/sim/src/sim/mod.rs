@@ -189,7 +189,7 @@ impl Simulation {
             None => Recorder::of_parts(window.end, ports.len()),
         };
         let log = Log {
-            recorder,
+            recorder: recorder.with_phases(&plan.phases),
             losses: LossLog {
                 counting: plan.warmup == Time::ZERO,
                 traced: plan.trace.drops,
@@ -305,6 +305,11 @@ impl Simulation {
         calendar.push_timer(Event::new(*end, OLDEST, EventKind::End, 0));
         if window.start > Time::ZERO {
             calendar.push_timer(Event::new(window.start, OLDEST, EventKind::Warmup, 0));
+        }
+        for (phase, number) in plan.phases.iter().zip(1..) {
+            for time in [phase.from, phase.to] {
+                calendar.push_timer(Event::new(time, OLDEST, EventKind::Warmup, number));
+            }
         }
         log.recorder.schedule_next(Time::ZERO, calendar);
         for (port, number) in self.ports.iter().zip(0..) {
