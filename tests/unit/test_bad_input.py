@@ -117,7 +117,7 @@ WRONG = {
     "a name too long": ('name = "small"', f'name = "{"x" * 65}"', ["name = ", "at most 64 characters"]),
     "a name with a space": ('name = "small"', 'name = "so small"', ["name = 'so small'", "letters"]),
     "a name that leaves the folder": ('name = "small"', 'name = "../x"', ["name = '../x'", "letters"]),
-    "no sources": ("count = 6", "count = 0", ["traffic.ftp.count = 0", "at least 1"]),
+    "less than no sources": ("count = 6", "count = -1", ["traffic.ftp.count = -1", "at least 0"]),
     "a thousand million sources": ("count = 6", "count = 1000000000", ["traffic.ftp.count", "too large"]),
     "half a source": (
         "count = 6",

@@ -259,6 +259,19 @@ def test_a_metric_of_transfers_without_their_traffic_is_refused(small: Scenario)
         )
 
 
+def test_a_watched_metric_without_values_does_not_take_more_seeds(small: Scenario) -> None:
+    """No page is complete within the run: its percentile is unknown in every seed."""
+    web = {"name": "web", "kind": "web", "payload": "500B", "header": "40B", "page_gap": "1s", "size": "9MB"}
+    done: list[int] = []
+    for rule in ({"until_ci": 0.05}, {"until_equivalent": 0.05}):
+        with pytest.raises(InputError, match="has no value in the first 2 seeds of"):
+            sojourn.compare(
+                small.with_(traffic=[web]), ["red", "pie"], seeds=2, sort="web.page_time_p50_s", **rule,
+                progress=lambda *now: done.append(now[2]),
+            )  # fmt: skip
+    assert max(done, default=0) <= 4
+
+
 def test_every_metric_that_runs_have_is_accepted(small: Scenario) -> None:
     web = {"name": "web", "kind": "web", "payload": "500B", "header": "40B", "page_gap": "1s", "size": "5kB",
            "class": 1}  # fmt: skip

@@ -20,6 +20,7 @@ from sojourn.api import plan, scenario_of
 from sojourn.api import run as run_scenario
 from sojourn.errors import InputError
 from sojourn.metrics import METRICS, find, label, shown
+from sojourn.metrics.evaluation import OF_WINDOW
 from sojourn.results import Results
 from sojourn.runner.execute import Progress
 from sojourn.runner.manifest import write_manifest
@@ -221,6 +222,15 @@ class Comparison:
             for one in self.differences
             if one.metric in self.watched
         )
+
+    def require_values(self) -> None:
+        """Raise ``InputError`` if a watched metric has fewer than two values: more seeds would not help."""
+        for aqm in self.aqms:
+            for metric in self.watched:
+                values = self.results.values(aqm, metric)
+                if sum(value is not None for value in values) < 2:
+                    problem = f"= {metric!r} has no value in the first {len(values)} seeds of {aqm}"
+                    raise InputError("metric", problem, "a metric with values, or a longer run")
 
     def needed(self, share: float) -> int:
         """Return the seeds with which every watched half-width is at most `share` of its mean."""
@@ -444,6 +454,7 @@ def compare(
             comparison = Comparison(results, base, sort, 1 - ERROR, tuple(seen), chosen, seeds, watched)
             if len(seen) == 1:
                 forecast(comparison, until_ci)
+            comparison.require_values()
             wanted = min(comparison.needed(until_ci), most_seeds)
             if wanted <= seen[-1]:
                 return keep(comparison)
@@ -461,6 +472,7 @@ def compare(
         )
         if len(seen) == 1:
             forecast(comparison, until_equivalent or FORECAST)
+        comparison.require_values()
         if comparison.is_decided:
             break
     return keep(comparison)
@@ -511,6 +523,13 @@ def check_metric(scenario: Scenario, key: str, name: str) -> None:
         allowed = f"{', '.join(METRICS)}; and of a traffic, like {scenario.traffic[-1].name}.goodput_bps"
         raise InputError(key, f"= {name!r} is not a metric", allowed, near and f"{group}{dot}{near}")
     scope = METRICS[own].scope
+    if group.startswith("phases."):
+        _, phase, *rest = group.split(".", 2)
+        names = [one.name for one in scenario.phase]
+        if phase not in names or own in OF_WINDOW or (not rest and scope != "queue"):
+            allowed = ", ".join(f"phases.{one}.mean_delay_s" for one in names) or "a scenario with [[phase]]"
+            raise InputError(key, f"= {name!r} has no value here", allowed)
+        group = rest[0] if rest else ""
     if group.startswith(("queues.", "classes.")):
         _check_queue_metric(scenario, key, name)
         return
