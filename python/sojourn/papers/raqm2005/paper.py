@@ -83,7 +83,7 @@ QUESTIONS = (
         "Does a fifth of unresponsive traffic leave it stable, in packets (Theorems 4 and 5)?",
         ("RAQM-53", "RAQM-54"),
         "Yes.",
-        "Mostly: under one static gain of four and one adaptive of three the rate varies over a quarter more.",
+        "Mostly: under one static gain of four and one adaptive of three it varies over a quarter more.",
     ),
     Question(
         "Does it lose less, with more goodput, at an equal queue?",
